@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store_api import Store
 
 MARK = "<!-- openlineage-pyspark lineage -->"
-"""Stands at the head of the comment, so that the next run finds it and updates it."""
+"""The first line of the comment, by which the next run finds and updates it."""
 _MOST_LINES = 40
 
 
@@ -51,7 +51,7 @@ class FileState:
 
     Args:
         found: the lineage of their statements.
-        steps: what their statements do, if a plan is wanted.
+        steps: what their statements do, if a plan is requested.
     """
 
     found: tuple[StatementLineage, ...]
@@ -65,7 +65,7 @@ class JudgedChange:
 
     Args:
         diff: the differences, and what is downstream of them.
-        plan: what must be made again; None if that is not wanted.
+        plan: what must be rebuilt; None if no plan is requested.
         findings: the findings for a reviewer, the worst first.
     """
 
@@ -106,7 +106,7 @@ def file_steps(
             continue
         others = [path if path.is_absolute() or folder is None else folder / path for path in options.py_files]
         beside = surroundings_of(within[each.name], each.text, within.values(), others)
-        # A notebook that had SQL alone in a revision ran no script there.
+        # A notebook that had only SQL in that revision ran no script there.
         own = [line for line in found if each.name in (line.script, line.statement.file)]
         opened = hash_of_files((folder or Path.cwd()), (line.opened for line in own if line.opened))
         steps.append(step_of_script(each, own, f"{given} {beside} {opened}"))
@@ -155,7 +155,7 @@ def change_of(before: FileState, after: FileState, options: argparse.Namespace) 
 
 
 def _elsewhere(plan: RebuildPlan, store: Store) -> tuple[str, ...]:
-    """Return the tables that other jobs make of the columns that a plan makes again."""
+    """Return the tables that other jobs make from the columns that a plan rebuilds."""
     own = {each.table for each in plan.tables}
     starts: dict[tuple[str, str], int] = {}
     for each in plan.made:
@@ -191,9 +191,9 @@ def text_of_change(change: JudgedChange) -> str:
     """Return a change as lines for people: columns that are no longer masked come first."""
     if change.plan is None:
         return text_of_diff(change.diff)
-    # Rows may be others without another edge: by a literal, a setting, a function's code.
-    is_in_rows_alone = bool(change.plan.made) and not change.diff.changes
-    lineage = "no column and no edge is different\n" if is_in_rows_alone else text_of_diff(change.diff)
+    # Rows may differ although no edge does: because of a literal, a setting, or the code of a function.
+    only_rows_differ = bool(change.plan.made) and not change.diff.changes
+    lineage = "no column and no edge is different\n" if only_rows_differ else text_of_diff(change.diff)
     return f"{lineage}\n{text_of_plan(change.plan)}"
 
 

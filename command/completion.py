@@ -1,4 +1,4 @@
-"""`completion`: prints what lets a shell complete commands, options and their words."""
+"""`completion`: prints the script with which a shell completes commands, options and their values."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ def add_conf(parser: argparse.ArgumentParser, *, variables: bool = False) -> Non
 
     Args:
         parser: the parser of the command.
-        variables: whether the option also gives values to the variables of SQL, whose names are any.
+        variables: whether the option also sets variables of SQL, which may have any name.
     """
     shown = "a Spark property, as spark-submit takes it"
     parser.add_argument(

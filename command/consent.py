@@ -1,4 +1,4 @@
-"""Ask before anything is deleted or overwritten. `--yes` is the answer of a program."""
+"""Ask before anything is deleted or overwritten. With `--yes`, a program answers in advance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AGREED = frozenset({"y", "yes"})
 
 def add_yes(parser: argparse._ActionsContainer) -> None:
     """Add the option that answers the question."""
-    parser.add_argument("--yes", action="store_true", help="ask nobody")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def add_consent(parser: argparse._ActionsContainer) -> None:
@@ -49,7 +49,7 @@ def may_overwrite(path: Path, text: str, beginnings: Iterable[str], options: arg
     Args:
         path: the file.
         text: the text.
-        beginnings: the beginnings of our own texts; none to ask about each other text.
+        beginnings: how our own texts begin; if empty, ask about every other text.
         options: those of `add_yes`.
     """
     if not path.is_file():
@@ -59,7 +59,7 @@ def may_overwrite(path: Path, text: str, beginnings: Iterable[str], options: arg
         there = file.read(len(new) + 1)
     if there in (new, b"") or there.startswith(tuple(each.encode() for each in beginnings)):
         return True
-    if options.yes or is_answered_yes(f"{path} is there, and would be overwritten. Overwrite it?"):
+    if options.yes or is_answered_yes(f"{path} already exists. Overwrite it?"):
         return True
     complain(f"{path} is unchanged")
     return False
@@ -75,7 +75,7 @@ def is_answered_yes(question: str) -> bool:
     # The subject of the question was printed before.
     sys.stdout.flush()
     if sys.stdin is None or sys.stdin.closed or not sys.stdin.isatty():
-        complain(f"{question} Nobody can be asked without a terminal: add --yes")
+        complain(f"{question} There is no terminal on which to ask: add --yes")
         return False
     # Standard output may be read by a program.
     sys.stderr.write(f"{printable(question)} [y/N] ")

@@ -1,4 +1,4 @@
-"""`lineage`: the lineage of files of SQL and of scripts before they run, and what changed since a revision of git."""
+"""`lineage`: shows the lineage of SQL files and of scripts before they run, and what changed since a git revision."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ _GLOB = "read the files in folders that match this pattern instead, such as '*.q
 _SCHEMAS = 'a JSON file with the columns of tables and paths, as in {"s3a://lake/orders": "id INT"}; repeatable'
 _WRITE_SCHEMAS = "write a file for --schemas with all columns that --catalog and --schemas know"
 _PY_FILES = "a folder, a zip or a module that scripts import; repeatable"
-_ALLOW = "import this module for real, although it may reach other systems, as requests does; repeatable"
-_ENV = "set an environment variable for scripts, or pass on the one of this name; repeatable"
+_ALLOW = "load this module, and no stand-in, although it may contact other systems, as requests does; repeatable"
+_ENV = "set an environment variable for scripts; NAME without a value passes on that of this process; repeatable"
 _PARAM = "the value of a notebook's or job's parameter, as its widgets return it; repeatable"
 _BRANCHES = "also run scripts with the other outcome of each decision on data, such as `if df.count() > 0`"
 _TIMEOUT = "the longest time that a script may run; default: 120"
 _DDL = "an SQL file or a folder of them that declares tables; repeatable"
-_CATALOG = "a store's file, event files or a folder of them, which give the tables with the columns of their last run"
-_STORE = "with --diff: the store's file, or event files, to search for what is downstream; default: those of --catalog"
+_CATALOG = "a store's file, event files or a folder of them: tables have the columns that their last run reported"
+_STORE = "with --diff: the store's file, or event files, to search for what is downstream; default: that of --catalog"
 _CACHE = """cache Spark's results in this folder, so that only statements that a change affects are analyzed again; and
 the classes of Spark, so that it starts faster"""
 _PLAN = "with --diff: also show which tables must be rebuilt, and which are proven unchanged"
@@ -142,8 +142,8 @@ def run(options: argparse.Namespace) -> int:
         options: those of the command line.
 
     Returns:
-        The exit code: 1 if a statement can't be analyzed, 2 if there is nothing to read, 3 if something downstream of
-        a change is touched.
+        The exit code: 1 if a statement can't be analyzed, 2 if there is nothing to read, 3 if a change affects
+        something downstream.
     """
     refusal = _refusal(options)
     if refusal:
@@ -181,13 +181,13 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.write(WRITERS[options.format](found))
         if not found and options.format == "text":
             complain(f"no statement in {', '.join(map(str, options.files))} reads or writes a table")
-    return _told(found, _gates(options))
+    return _report(found, _gates(options))
 
 
 @contextmanager
 def _answers_kept(options: argparse.Namespace) -> Iterator[None]:
-    """Keep Spark's results while two states are compared, so that it analyzes only the differences."""
-    # An archive of classes costs the call that writes it some seconds, so one that may be the only one writes none.
+    """Cache Spark's results while two states are compared, so that it analyzes only the differences."""
+    # It takes some seconds to write an archive of classes, so a call that may be the only one writes none.
     options.classes = options.cache if options.cache is not None and options.cache.is_dir() else None
     if options.cache is not None:
         options.cache.mkdir(parents=True, exist_ok=True)
@@ -217,7 +217,7 @@ def _gates(options: argparse.Namespace) -> frozenset[str]:
 def _state(
     scripts: Sequence[Script], known: KnownColumns, options: argparse.Namespace, folder: Path | None = None
 ) -> FileState:
-    """Return what files do; `folder` is where they are as they were in a revision, if there is one."""
+    """Return the state of files; `folder` holds them as they were in a revision, if it is given."""
     answers: list[StatementAnswer] = []
 
     def of_sql(files: Sequence[Script], tables: Sequence[DeclaredTable]) -> tuple[StatementLineage, ...]:
@@ -243,7 +243,7 @@ def _state(
 
 
 def _state_at(scripts: Sequence[Script], known: KnownColumns, options: argparse.Namespace) -> FileState:
-    """Return what files did as they were in the revision to compare with."""
+    """Return the state of files in the revision to compare with."""
     if not _has_scripts(scripts):
         return _state(scripts, known, options)
     with files_at(options.diff) as folder:
@@ -251,13 +251,13 @@ def _state_at(scripts: Sequence[Script], known: KnownColumns, options: argparse.
 
 
 def _variables(given: Iterable[str]) -> dict[str, str]:
-    """Return variables of the environment: given ones, and those of this process that are only named."""
+    """Return environment variables: those with a given value, and those of this process that are only named."""
     parts = [each.partition("=") for each in given]
     return {name: value if is_set else os.environ.get(name, "") for name, is_set, value in parts}
 
 
 def _refusal(options: argparse.Namespace) -> str:
-    """Return why options mean nothing together; empty if they do mean something."""
+    """Return why the options can't be combined; empty if they can."""
     if not options.files and options.write_schemas is None:
         return "name an SQL file, a script, or a folder of them"
     if options.store is not None and options.diff is None:
@@ -282,7 +282,7 @@ def _refusal(options: argparse.Namespace) -> str:
 
 
 def _as_models(scripts: Sequence[Script], project: Project | None) -> list[Script]:
-    """Return scripts, with those of dbt's models making their tables."""
+    """Return the scripts, of which those of dbt's models create their tables."""
     return scripts_of_raw_models(scripts) if project is None else scripts_of_models(scripts, project)
 
 
@@ -293,7 +293,7 @@ def _base(options: argparse.Namespace) -> list[Script]:
 
 
 def _diff(after: FileState, before: FileState, options: argparse.Namespace) -> int:
-    """Show what changed since a revision of git."""
+    """Show what changed since a git revision."""
     change = change_of(before, after, options)
     if options.format == "json":
         Screen().json(json_of_change(change, after, options))
@@ -315,11 +315,11 @@ def _diff(after: FileState, before: FileState, options: argparse.Namespace) -> i
     for each in change.findings:
         if each.finding in gates:
             sys.stderr.write(f"{printable(str(each))}\n")
-    outcome = _told(after.found, gates)
+    outcome = _report(after.found, gates)
     return _PROBLEM if is_stopped else outcome or (_DOWNSTREAM if change.diff.downstream and not options.check else 0)
 
 
-def _told(found: Iterable[StatementLineage], gates: Collection[str]) -> int:
+def _report(found: Iterable[StatementLineage], gates: Collection[str]) -> int:
     """Print what statements lack to standard error, each once, and return the exit code for it."""
     for cause in summary_of(found).causes:
         sys.stderr.write(f"{printable(str(cause))}\n")
@@ -329,7 +329,7 @@ def _told(found: Iterable[StatementLineage], gates: Collection[str]) -> int:
 def _answers(
     scripts: Sequence[Script], tables: Sequence[DeclaredTable], options: argparse.Namespace
 ) -> tuple[StatementAnswer, ...]:
-    """Return what Spark states of scripts, from the cache as far as it is there."""
+    """Return Spark's results for scripts, from the cache if they are in it."""
     functions = tuple(name.strip() for names in options.functions for name in names.split(","))
     given = Given(tuple(tables), functions, dict(options.conf), options.dialect, options.plan)
     return answers_of(scripts, given, _Progress(), options.cache, partial(session_of, classes=options.classes))
@@ -350,7 +350,7 @@ class _Progress:
 
 
 def _known(options: argparse.Namespace) -> KnownColumns:
-    """Return what files of schemas, and a store or event files, know of tables and other places."""
+    """Return the columns of tables and other places, from schema files and from a store or event files."""
     found = KnownColumns()
     if options.catalog:
         problems: list[str] = []
@@ -373,7 +373,7 @@ def _graph(found: Sequence[StatementLineage], *, by_file: bool = False) -> Graph
 
     Args:
         found: the statements.
-        by_file: whether a file is one job, which stays the same when its lines move; else each statement is one.
+        by_file: whether each file is one job, which stays the same when its lines move, and not each statement.
     """
     statements = []
     places = Counter((each.statement.file, each.statement.line) for each in found if each.lineage is not None)

@@ -37,13 +37,13 @@ _COMMANDS = {
     "lineage": ("lineage", "show the lineage of SQL files and PySpark scripts before they run"),
     "completion": ("completion", "print a completion script for a shell"),
 }
-"""Each command with the module below `command` that adds it, and with its line in the help."""
+"""Each command: the module below `command` that adds it, and its line in the help."""
 
 _OF_THE_AGENT = frozenset({"completion", "doctor", "replay", "send", "spool"})
 """The commands that need no extra."""
 
 _WITH_A_BAR = frozenset({"ingest", "replay", "store"})
-"""The commands that say themselves how far they are."""
+"""The commands that show their own progress."""
 
 _INTERRUPTED = 130
 _LINEAGE = "lineage"
@@ -57,7 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: the arguments of the command line, without the program's name; None for those of this process.
 
     Returns:
-        The exit code: 0 if all is well, 1 if the command found a problem, 2 for a wrong command line, 130 for Ctrl-C.
+        The exit code: 0 for success, 1 if the command found a problem, 2 for an invalid command line, 130 after Ctrl-C;
+        3 as `lineage --diff` and `recover apply` define it.
     """
     options = _parsed(sys.argv[1:] if arguments is None else arguments)
     # Names in events may have characters that the terminal's encoding lacks.
@@ -121,7 +122,7 @@ def _list_of_commands() -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """Looks the version up only when it is needed: the module that does takes longer to import than all others."""
+    """Prints the version. Only then is it looked up, by a module that takes longer to import than all others."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib import metadata

@@ -1,4 +1,4 @@
-"""A line on the terminal that shows that a command is at work, while it prints nothing."""
+"""Show a line on the terminal while a command works without printing anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVERY_SECONDS = 0.25
 
 
 class Progress:
-    """A line with the seconds since the start, which gives way to all that is printed."""
+    """A line with the seconds since the start, which is erased before anything else is printed."""
 
     def __init__(self, stream: TextIO, label: str, clock: Callable[[], float] = time.monotonic) -> None:
         """
@@ -25,7 +25,7 @@ class Progress:
 
         Args:
             stream: the terminal.
-            label: what is at work.
+            label: the name of the command.
             clock: gives the time in seconds.
         """
         self._stream, self._label, self._clock = stream, label, clock
@@ -44,7 +44,7 @@ class Progress:
                 self._is_drawn = True
 
     def clear(self) -> None:
-        """Take the line off."""
+        """Erase the line."""
         with self.lock:
             if self._is_drawn:
                 self._stream.write("\x1b[2K\r")
@@ -52,7 +52,7 @@ class Progress:
                 self._is_drawn = False
 
     def printed(self, text: str) -> None:
-        """Take the line off before a text is printed."""
+        """Erase the line before a text is printed."""
         self.clear()
         self._last = self._clock()
         if text:
@@ -60,7 +60,7 @@ class Progress:
 
 
 class _Watched:
-    """A stream before which the line gives way."""
+    """A stream that erases the line before it writes."""
 
     def __init__(self, stream: TextIO, progress: Progress) -> None:
         self._stream, self._progress = stream, progress
@@ -81,7 +81,7 @@ class _Watched:
 @contextmanager
 def working(label: str) -> Iterator[None]:
     """
-    Show a line while a command is at work for more than a second, if standard error is a terminal.
+    Show a line if the command takes longer than a second, and standard error is a terminal.
 
     Args:
         label: the command.

@@ -1,4 +1,4 @@
-"""The commands of the questions about a store: each is made of the signature of its question."""
+"""The commands of the questions about a store: each is made from the signature of its question."""
 
 from __future__ import annotations
 

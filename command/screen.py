@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.pictures.outline import Tree
     from openlineage_pyspark.workbench.pictures.table import TableColumn
 
-# Where nothing names a width, such as in a file or a pipe.
+# The width where none is set, such as in a file or a pipe.
 _WIDTH = 120
 # The spaces between columns.
 _GAP = 2
-# The width of a column at the least, if its table is far too wide.
+# The minimum width of a column, if its table is far too wide.
 _LEAST = 4
 # The codes of a terminal (ECMA-48, "select graphic rendition").
 _BOLD, _FAINT, _BOLD_RED, _GREEN, _YELLOW, _CYAN = "1", "2", "1;31", "32", "33", "36"
@@ -148,7 +148,7 @@ class Screen:
         return [columns[at] for at in kept], [[row[at] for at in kept] for row in rows]
 
     def _free(self, columns: Sequence[TableColumn], indent: int) -> int:
-        """Return how many characters the cells of a row may have in all."""
+        """Return how many characters the cells of a row may have in total."""
         return self._width - indent - _GAP * (len(columns) - 1)
 
     def _widths(self, columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], indent: int) -> list[int]:
@@ -180,7 +180,7 @@ class Screen:
 
 
 def _narrow(widths: list[int], leasts: Sequence[int], free: int) -> None:
-    """Narrow the widest columns until all fit, none below its least width."""
+    """Narrow the widest columns until all fit, but none below its minimum width."""
     for _ in range(sum(widths) - free):
         able = [at for at, width in enumerate(widths) if width > leasts[at]]
         if not able:

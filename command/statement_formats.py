@@ -64,7 +64,7 @@ def _text_parts(found: Iterable[StatementLineage]) -> Iterator[str]:
 
 
 def _remarks_on_types(found: Iterable[StatementLineage]) -> Iterator[str]:
-    """Yield that tables have columns whose types are not known: the first one, and how many more there are."""
+    """Yield a line about tables with columns of unknown types: the first one, and how many more there are."""
     gaps = (gap.message for each in found if each.lineage for gap in each.lineage.gaps if is_of_types(gap))
     first, *others = dict.fromkeys(gaps) or [""]
     noun = "table has" if len(others) == 1 else "tables have"
@@ -193,7 +193,7 @@ def sarif_result(rule: str, level: str, message: str, file: str, line: int, colu
 
 
 def _github(found: Sequence[StatementLineage]) -> str:
-    """Return the problems as commands of GitHub's workflows, which become annotations."""
+    """Return the problems as commands of GitHub's workflows, which show them as annotations."""
     lines = []
     for each in found:
         problem = each.problem
@@ -223,7 +223,7 @@ def _beginning(text: str) -> str:
     return line if len(line) <= _WORDS else f"{line[:_WORDS].rstrip()}..."
 
 
-# Format -> what writes the statements in words.
+# Format -> the function that writes the statements as text.
 WRITERS: dict[str, Callable[[Sequence[StatementLineage]], str]] = {
     "text": _text,
     "json": _json,

@@ -50,7 +50,7 @@ def asking(
     reads_rows: Callable[[argparse.Namespace], bool] = lambda _: False,
 ) -> Callable[[argparse.Namespace], int]:
     """
-    Make a command of a function that queries a store.
+    Make a command from a function that queries a store.
 
     Args:
         answer: prints the answer, and returns the exit code.
@@ -95,10 +95,10 @@ def whole_number(least: int) -> Callable[[str], int]:
 
 def count_of_one_or_more(text: str) -> int:
     """
-    Return a number of at least 1, as an option has it.
+    Parse the value of an option that takes a number of at least 1.
 
     Raises:
-        ArgumentTypeError: it is none.
+        ArgumentTypeError: it is not such a number.
     """
     return whole_number(1)(text)
 
@@ -109,7 +109,7 @@ def opened(options: argparse.Namespace, *, reads_rows: bool = False) -> Store:
 
     Args:
         options: those of `add_store`.
-        reads_rows: whether the Spark session that they describe may be needed also for a store in a file.
+        reads_rows: whether a store in a file may need the Spark session that the options describe, too.
 
     Raises:
         StoreError: they name none, or it can't be read.
@@ -136,7 +136,7 @@ def path_of(options: argparse.Namespace) -> str:
 
 def refuse_spark_options(options: argparse.Namespace, path: str) -> None:
     """
-    Refuse options of Spark's for a store that is a file.
+    Refuse Spark's options for a store that is a file.
 
     Args:
         options: those of `add_spark`.
@@ -152,11 +152,11 @@ def refuse_spark_options(options: argparse.Namespace, path: str) -> None:
 
 def schema_of(options: argparse.Namespace, what: str) -> str:
     """
-    Return the store's schema, for what only a store in Spark's tables can do.
+    Return the store's schema, for an operation that only works on a store in Spark's tables.
 
     Args:
         options: those of `add_spark`, and `store`.
-        what: names it.
+        what: the operation's name.
 
     Raises:
         StoreError: the options name no store, or one that is a file.
@@ -184,7 +184,7 @@ def refuse_spark_stores(paths: Iterable[Path]) -> None:
     Refuse stores in Spark's tables where only files are read.
 
     Raises:
-        StoreError: one of the paths is no file here, and can only be the name of a schema.
+        StoreError: one of the paths is not an existing file, and can only be the name of a schema.
     """
     for path in paths:
         if is_schema_name(str(path)) and not path.exists():
@@ -195,7 +195,7 @@ def refuse_spark_stores(paths: Iterable[Path]) -> None:
 
 
 def file_reason_of(problem: Exception) -> str:
-    """Return why files can't be read, as a sentence: an error of the operating system names only a number."""
+    """Return why files can't be read, as a sentence: the text of an operating system's error begins with a number."""
     if isinstance(problem, OSError) and problem.filename is not None:
         return f"{problem.filename} can't be read: {problem.strerror}"
     return str(problem)
@@ -215,7 +215,7 @@ def session_for(name: str, options: argparse.Namespace) -> SparkSession:
         options: those of `add_spark`.
 
     Raises:
-        StoreError: a property is no KEY=VALUE, or no session starts.
+        StoreError: a property is not KEY=VALUE, or no session can be started.
     """
     return active_or_new_session(_conf_of(options), is_session_catalog=is_in_session_catalog(name))
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import os
 import sys
-import tempfile
 import webbrowser
-import zlib
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -24,7 +21,6 @@ from openlineage_pyspark.command.store_option import (
     is_in_spark,
     opened,
     refuse_spark_options,
-    refuse_stores,
     whole_number,
 )
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
@@ -38,8 +34,8 @@ from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.questions.owners import owners
 from openlineage_pyspark.workbench.questions.row_counts import row_counts
-from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, take
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.events.ingest import files_of
+from openlineage_pyspark.workbench.store.in_memory import events_in_memory
 from openlineage_pyspark.workbench.store_api import Store
 
 if TYPE_CHECKING:
@@ -47,7 +43,6 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.answer import Answer
     from openlineage_pyspark.workbench.model.graph import Graph
-    from openlineage_pyspark.workbench.store.events.ingest import EventLine
 
 _DESCRIPTION = """\
 Writes lineage as one HTML file, which needs no network: tables with their columns, the jobs between them, and what each
@@ -75,7 +70,7 @@ _BEGINNINGS = (
     "digraph lineage {",
     '<svg xmlns="http://www.w3.org/2000/svg" class="openlineage-graph"',
 )
-"""How the files of these formats begin: one that is there and begins otherwise is somebody else's."""
+"""How our files of these formats begin: an existing file that begins differently is somebody else's."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -110,8 +105,9 @@ def run(options: argparse.Namespace) -> int:
         options: those of the command line.
 
     Returns:
-        The exit code: 1 if a line was no event, or if the user keeps a file that is not ours; 2 if there is nothing to
-        read, or no place to write. The existing file then stays.
+        The exit code: 1 if a line was not an event, or if the user keeps a file that is not ours; 2 if there is
+        nothing to
+        read, or the output can't be written. An existing file then stays.
     """
     options.format = options.format or _format_of(options.output or "")
     if refusal := _refusal(options):
@@ -161,7 +157,7 @@ def _format_of(output: str) -> str:
 
 
 def _refusal(options: argparse.Namespace) -> str:
-    """Return why options mean nothing together; empty if they do mean something."""
+    """Return why the options can't be combined; empty if they can."""
     if options.depth is not None and not options.around:
         return "--depth needs --around: it counts the jobs from there"
     if options.compare and options.format != "html":
@@ -182,7 +178,7 @@ def _asked(store: Store, options: argparse.Namespace, as_of: str) -> Answer[Grap
 
 
 def _beside(store: Store, graph: Graph, options: argparse.Namespace) -> dict[str, Any]:
-    """Return the additions to the graph on a page of the present, as arguments of `page_of`."""
+    """Return what a page of the current lineage shows beside the graph, as arguments of `page_of`."""
     if options.format != "html" or options.as_of:
         return {}
     return {"rows": row_counts(store.tables, graph), "owners": owners(store.tables, graph)}
@@ -215,10 +211,10 @@ def _refuse_nothing(graph: Graph, options: argparse.Namespace) -> None:
 
 def _refuse_no_time(text: str) -> None:
     """
-    Refuse a value that is no time where a file may be named too.
+    Refuse a value that is neither a time nor an existing file.
 
     Raises:
-        StoreError: it is no time.
+        StoreError: it is not a time.
     """
     try:
         time_of(text, datetime.now(timezone.utc))
@@ -267,8 +263,8 @@ def _shown(options: argparse.Namespace, problems: list[str]) -> Iterator[Store]:
     Open the store or the files to show.
 
     Raises:
-        StoreError: nothing is named, options of Spark's mean nothing, or as `_opened`.
-        OSError: as `_opened`.
+        StoreError: nothing is named, Spark's options have no effect, or as for `_opened`.
+        OSError: as for `_opened`.
     """
     paths = options.paths
     if not paths:
@@ -291,11 +287,11 @@ def _opened(named: argparse.Namespace, paths: list[Path], problems: list[str]) -
     Args:
         named: the options with which other commands name the store in Spark's tables.
         paths: the same as a path, or several files.
-        problems: gets a line for each line that is no event.
+        problems: gets a line for each line that is not an event.
 
     Raises:
-        StoreError: as `opened_from` and `command.store_option.opened`.
-        OSError: as `opened_from`.
+        StoreError: as for `opened_from` and `command.store_option.opened`.
+        OSError: as for `opened_from`.
     """
     if len(paths) > 1 or not is_in_spark(named):
         with opened_from(paths, problems) as store:
@@ -319,44 +315,23 @@ def _naming(options: argparse.Namespace, store: str, *, spark: bool) -> argparse
 @contextmanager
 def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
     """
-    Open the store at a path, or one that is made of event files and thrown away.
+    Open the store at a path, or a store in memory that is made from event files.
 
     Args:
         paths: a store's file, or event files and folders of them.
-        problems: gets a line for each line that is no event, and for each file whose end can't be read.
+        problems: gets a line for each line that is not an event, and for each file whose end can't be read.
 
     Raises:
-        StoreError: a store is among several, or no line is an event.
+        StoreError: one of several paths is a store, or no line is an event.
         OSError: one can't be read.
     """
     if len(paths) == 1 and is_store_file(paths[0]):
         with Store.open(paths[0]) as store:
             yield store
         return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "lineage.db")
-        with Database(path) as database:
-            taken = take(database, _lines(paths, problems))
-        if taken.rejected and not taken.events:
-            raise StoreError(f"there is no event in {', '.join(map(str, paths))}: {taken.reasons[0]}")
-        problems += taken.reasons
-        with Store.open(path) as store:
-            yield store
-
-
-def _lines(paths: list[Path], problems: list[str]) -> Iterator[EventLine]:
-    refuse_stores(paths)
-    for path in paths:
-        files = files_of(path)
-        if not files:
-            raise StoreError(f"{path} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz)")
-        for file in files:
-            yield from _readable(file, problems)
-
-
-def _readable(file: Path, problems: list[str]) -> Iterator[EventLine]:
-    """Return the lines of a file as far as it can be read: a killed process leaves an incomplete gzip file."""
-    try:
-        yield from lines_of(file)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        problems.append(f"{file}: the gzip data is damaged or cut off ({problem}); only the part before that is shown")
+    read = events_in_memory(paths)
+    with Store(read.database) as store:
+        if read.taken.rejected and not read.taken.events:
+            raise StoreError(f"there is no event in {', '.join(map(str, paths))}: {read.taken.reasons[0]}")
+        problems += (*read.damaged, *read.taken.reasons)
+        yield store

@@ -226,7 +226,7 @@ class ShortNames:
             return self._tables[dataset]
         if dataset.name.startswith("/") and dataset.namespace in self._bases:
             return os.path.relpath(dataset.name, self._bases[dataset.namespace])
-        return f"{dataset.namespace}/{dataset.name}"
+        return dataset.text
 
     def used(self, datasets: Iterable[Identifier]) -> list[str]:
         """Return the namespaces in which the names of some datasets are relative paths."""

@@ -1,1 +1,1 @@
-"""The commands that deliver events, and those that look after the spool."""
+"""The commands that deliver events, and those that maintain the spool."""

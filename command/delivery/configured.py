@@ -41,7 +41,7 @@ class Configured:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for what would be passed to spark-submit."""
     add_conf(parser)
-    parser.add_argument("--properties-file", type=Path, metavar="FILE", help="in place of Spark's spark-defaults.conf")
+    parser.add_argument("--properties-file", type=Path, metavar="FILE", help="read this instead of spark-defaults.conf")
 
 
 def read_configuration(options: argparse.Namespace, environ: Mapping[str, str]) -> Configured:

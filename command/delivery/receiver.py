@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport.base import Transport
 
 LAST_SECONDS = 5.0
-"""How long the end of a delivery may take."""
+"""How many seconds it may take to close a delivery."""
 
 _BY_DRIVER = "is written by a Spark driver's Hadoop client: "
-_OF_SPOOL = "the next application sends what waits for it, or --to URL"
+_OF_SPOOL = "the next application sends the waiting events; or send them elsewhere with --to URL"
 _OVER_HTTP = frozenset({"http", "async_http"})
 _FILE = "file:"
 # A receiver's address without a scheme; an address with a login in it does not match, and is never repeated.
@@ -38,13 +38,13 @@ _TYPE = "spark.openlineage.transport.type"
 
 
 def add_patience(parser: argparse.ArgumentParser) -> None:
-    """Add the option that limits the waiting for a receiver."""
+    """Add the option that limits how long to wait for a receiver."""
     parser.add_argument(
         "--patience",
         type=_seconds,
         default=_PATIENCE,
         metavar="SECONDS",
-        help="give up after so many seconds without a single event delivered (default: %(default)g)",
+        help="give up if no event is delivered for this many seconds (default: %(default)g)",
     )
 
 
@@ -55,7 +55,7 @@ def reachable_parts(options: argparse.Namespace, settings: Settings, *, instead:
     Args:
         options: `to` and the options that `configured.add_options` adds.
         settings: the settings that result from them.
-        instead: what can be done about a receiver that only a Spark driver reaches.
+        instead: what can be done about a receiver to which only a Spark driver can write.
     """
     transport_options = _options(options, settings)
     hide_in_logs(secret_values({}, os.environ, sys.argv[1:], transport_options))
@@ -111,7 +111,7 @@ def _options(options: argparse.Namespace, settings: Settings) -> Mapping[str, An
 
     configured = settings.transport
     if "type" not in configured:
-        # A login may be configured for HTTP without a receiver; it is meant for the one that is named here.
+        # A login may be configured for HTTP without a receiver: then it belongs to the one that is named here.
         named = argparse.Namespace(conf=[*options.conf, (_TYPE, "http")], properties_file=options.properties_file)
         configured = read_configuration(named, os.environ).settings.transport
         if "url" not in configured:

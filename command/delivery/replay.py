@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport.delivery.counts import DeliveryCounts
 
 _DESCRIPTION = """\
-Sends the events that applications which have ended left in the spool to the configured receiver: those of one run in
-their order, a parent's START before those of its children. Events that were meant for another receiver stay, unless
---to is given. The exit code is 1 if events stay behind."""
+Sends the events that ended applications left in the spool to the configured receiver: the events of a run in order, and
+the START of a parent before the events of its children. Events for another receiver stay in the spool, unless --to is
+given. The exit code is 1 if any events stay behind."""
 _TICK_SECONDS = 0.1
 
 
@@ -46,8 +46,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         type=address,
         metavar="URL",
         help="send everything to this receiver (http: or https:), or write it to this file (file:). "
-        "The configured login and headers are used only if it is on the configured server; of a composite "
-        "transport, those of the part that is on it",
+        "The configured login and headers are used only if the receiver is on the configured server; for a composite "
+        "transport, those of the part on that server",
     )
     parser.add_argument("--dead", action="store_true", help="try the refused events again too")
     add_patience(parser)
@@ -109,7 +109,7 @@ def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace,
 
 def _is_left(screen: Screen, root: Path, meant: set[Path], strangers: set[Path]) -> bool:
     """
-    Return whether something stays behind that no other application has taken over, and print what.
+    Print what stays behind and was not taken over by another application; return whether there is any.
 
     Args:
         screen: where to print it.

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.files import EventPlace
 
 _DESCRIPTION = """\
-Sends the events in files to a receiver, one after the other in the order of the files. A failed event is tried again,
-as a job does it; an event that the receiver refuses for good is named and skipped. If the receiver stays away, the
+Sends the events in files to a receiver, one after the other, in the order of the files. Failed attempts are repeated as
+in a job. An event that the receiver refuses for good is reported and skipped. If the receiver stays unavailable, the
 command stops and names the next event. The exit code is 1 if an event was not delivered."""
-# How long one call waits for an answer; the call returns earlier if the receiver is away.
+# How long one call waits for an answer; the call returns earlier if the receiver is unavailable.
 _WAIT_SECONDS = 1.0
 _PAUSE_SECONDS = 0.1
-# So many lines that are no events are named; a file of something else has one in each line.
+# At most this many lines that are not events are named: in a file of another kind, each line is one.
 _MOST_PROBLEMS = 10
 
 
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     screen = Screen()
     screen.line(f"{counted(sending.sent, 'event')} sent to {receiver}")
     if sending.stopped_at is not None:
-        screen.line(f"the receiver did not take {sending.stopped_at}: that event and those after it were not sent")
+        screen.line(f"the receiver did not accept {sending.stopped_at}: this event and those after it were not sent")
     if unread:
         return 2
     return int(bool(skipped or sending.stopped_at or counts.failed or counts.dropped or counts.pending))
@@ -102,12 +102,12 @@ class Sending:
     Delivers events, each after the answer to the one before it.
 
     Args:
-        parts: the transports, which each get every event.
+        parts: the transports, each of which gets every event.
         patience: how many seconds to wait for a receiver.
 
     Attributes:
         sent: how many events every receiver has taken.
-        stopped_at: the event that was given up because the receiver stayed away; None if there is none.
+        stopped_at: the event that was given up because the receiver stayed unavailable; None if there is none.
     """
 
     def __init__(self, parts: Sequence[Transport], patience: float) -> None:
@@ -147,6 +147,6 @@ def _event(document: EventJson) -> Event | None:
     run_id = run.get("runId") if isinstance(run, dict) else None
     given = event_id_of(document)
     body = json.dumps(document, separators=(",", ":")).encode()
-    # Events of a job or a dataset alone have no run.
+    # Job events and dataset events have no run.
     event = Event(str(run_id or ""), str(document.get("eventType") or "OTHER"), body)
     return event if given is None else Event(event.run_id, event.event_type, body, id=given)

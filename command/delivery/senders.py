@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.transport.spool.content import Content
 
 Senders = frozenset[tuple[str, str]]
-"""Each receiver with the sender that the configuration makes for it."""
+"""Each receiver with the sender that follows from the configuration."""
 
 
 def senders(parts: Sequence[Transport], settings: Settings) -> Senders:
@@ -59,5 +59,5 @@ def of_another_sender(left: Collection[Content]) -> Iterator[str]:
         to = destination if destination.startswith("http") else "URL"
         yield (
             f"{counted(waiting, 'event')} for {destination} were left with another key, header or URL parameter, "
-            f"which makes another sender; if only that is new: openlineage-pyspark replay --to {to}"
+            f"that is, by another sender; if only that has changed: openlineage-pyspark replay --to {to}"
         )

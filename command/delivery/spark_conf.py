@@ -123,7 +123,7 @@ def read_conf(
         spark: the Spark whose folder `conf` is searched, unless SPARK_CONF_DIR names another.
         environ: the environment, for SPARK_CONF_DIR and PYSPARK_SUBMIT_ARGS.
         given: keys and values from the command line.
-        file: the file to read in place of the defaults file.
+        file: the file to read instead of the defaults file.
     """
     folder = environ.get("SPARK_CONF_DIR", "").strip() or (spark.home and spark.home / "conf")
     path = file or (Path(folder) / DEFAULTS if folder else None)
@@ -134,7 +134,7 @@ def read_conf(
         pairs = [*properties(path.read_text("utf-8"))] if path else []
     except FileNotFoundError:
         pairs = []
-        problem = "is not there" if file else ""
+        problem = "does not exist" if file else ""
     except (OSError, UnicodeDecodeError) as error:
         pairs = []
         problem = f"can't be read ({error.strerror if isinstance(error, OSError) else 'it is not UTF-8'})"
@@ -163,10 +163,10 @@ def properties(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _unescaped(text: str) -> str:
-    def sign(found: re.Match[str]) -> str:
+    def character(found: re.Match[str]) -> str:
         return chr(int(found[1], 16)) if found[1] else _ESCAPES.get(found[2], found[2])
 
-    return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", sign, text, flags=re.DOTALL)
+    return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", character, text, flags=re.DOTALL)
 
 
 def _submit_arguments(environ: Mapping[str, str]) -> list[tuple[str, str]]:

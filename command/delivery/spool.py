@@ -1,4 +1,4 @@
-"""`spool ls` and `spool rm`: list what is in the spool, and delete from it."""
+"""`spool ls` and `spool rm`: list the events in the spool, and delete them."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _LS = """\
 Lists the applications that have events in the spool: how many events wait to be sent, how many the receiver refused for
 good, their size, the age of the oldest, whether the application is running, and where the events go."""
 _RM = """\
-Deletes the events of applications that have ended; they are never sent. It lists them first, and asks. An
-application that is running keeps its events."""
+Deletes the events of ended applications, which are then never sent. It first lists them, and asks for confirmation. The
+events of a running application are kept."""
 _RUNNING = "{} is kept: the application is running"
 _SIZES = ("kB", "MB", "GB", "TB")
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
@@ -50,13 +50,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add the command to the command line."""
     parser = commands.add_parser("spool", description=_DESCRIPTION)
     below = parser.add_subparsers(metavar="COMMAND", required=True)
-    ls = below.add_parser("ls", help="list them", description=_LS)
+    ls = below.add_parser("ls", help="list the applications with events", description=_LS)
     add_spool_option(ls)
     ls.add_argument("--dead", action="store_true", help="list the refused events too, with the receiver's answers")
     ls.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     add_options(ls)
     ls.set_defaults(run=run)
-    rm = below.add_parser("rm", help="delete them", description=_RM)
+    rm = below.add_parser("rm", help="delete the events of applications", description=_RM)
     rm.add_argument("ids", nargs="+", metavar="ID", help="the id of an application, as `spool ls` prints it")
     add_consent(rm)
     add_spool_option(rm)

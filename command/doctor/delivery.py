@@ -1,4 +1,4 @@
-"""Checks of the configuration and of what results from it: keys, their sources, transport, receiver and spool."""
+"""Check the configuration, and what results from it: keys, their sources, transport, receiver and spool."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _TYPE = "transport.type"
 _PART = re.compile(r"transport\.transports\.[^.]+\.")
 _NOT_SHOWN = "<not shown>"
 _CLOSE_SECONDS = 1.0
-# A receiver that does not answer for so long is a problem, whatever timeout a job would have.
+# A receiver that does not answer for this long is a problem, whatever timeout a job would have.
 _REACH_SECONDS = 10.0
 
 
@@ -247,7 +247,7 @@ def look_at_delivery(settings: Settings, opened: OpenedTransport) -> Iterator[Di
 
 
 def _look_at_receiver(transport: Transport) -> Iterator[Diagnosis]:
-    """Check whether the receiver is there, with requests that change nothing."""
+    """Check whether the receiver responds, with requests that change nothing."""
     if isinstance(transport, CompositeTransport):
         for part in transport.parts:
             yield from _look_at_receiver(part.transport)
@@ -366,7 +366,7 @@ def _of_contents(
 
 
 def _why_unwritable(root: Path) -> str:
-    """Return why a directory can't be written or created, found out with an empty one that is removed again."""
+    """Return why a directory can't be written or created; find out by creating an empty one, and remove that again."""
     existing = next(path for path in (root.absolute(), *root.absolute().parents) if os.access(path, os.F_OK))
     try:
         with tempfile.TemporaryDirectory(prefix=".doctor-", dir=existing):

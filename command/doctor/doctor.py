@@ -1,4 +1,4 @@
-"""`doctor`: what a job in this environment would run with, and what would cost lineage."""
+"""`doctor`: checks what a job in this environment would use, and what would prevent its lineage."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Checks Python, PySpark, Spark, Java, the configuration, the transport and the spool, without starting Spark or sending
-an event. It sees what a job would get from this interpreter, this environment and this working directory. Values that
+an event. It checks what a job would get from this interpreter, this environment and this working directory. Values that
 may be secret are not shown. The exit code is 1 if a problem prevents lineage."""
 
 

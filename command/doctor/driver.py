@@ -49,7 +49,7 @@ def look_at_driver(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[
     named = f"{source} is {command}"
     found = shutil.which(command, path=environ.get("PATH"))
     if found is None and _is_elsewhere(command, conf):
-        remedy = f"Look there, in a job: {command} -m openlineage_pyspark doctor"
+        remedy = f"Run doctor there, in a job: {command} -m openlineage_pyspark doctor"
         yield Diagnosis(NOTE, _SUBJECT, f"{named}, which is on the cluster and can't be run from here", remedy)
         return
     if found is None:
@@ -57,7 +57,7 @@ def look_at_driver(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[
         return
     python = _interpreter_of(Path(found))
     if python is None:
-        remedy = f"Look there too: run this command by the Python of {command}."
+        remedy = f"Run doctor there too, with the Python of {command}."
         yield Diagnosis(WARNING, _SUBJECT, f"{named}, which is not a Python interpreter", remedy)
         return
     answer = _ask(str(python), spark, environ)
@@ -82,7 +82,7 @@ def _judge(named: str, answer: Mapping[str, Any], spark: SparkPlace) -> Diagnosi
     if answer["pyspark"] is None:
         return Diagnosis(NOTE, _SUBJECT, f"{found}; whether the hook works can't be checked without pyspark")
     if not answer["hook"]:
-        remedy = f"Install the wheel there (an editable install has no hook), start the driver by {LAUNCHER}, {other}"
+        remedy = f"Install the wheel there, start the driver with {LAUNCHER}, {other}"
         return Diagnosis(PROBLEM, _SUBJECT, f"{found}, where the hook is not active", remedy)
     return Diagnosis(OK, _SUBJECT, f"{found}, where the hook is active")
 
@@ -96,7 +96,7 @@ def _is_this_python(command: str) -> bool:
 
 
 def _is_elsewhere(command: str, conf: Mapping[str, str]) -> bool:
-    """Return whether an interpreter may be on the cluster's machines alone."""
+    """Return whether an interpreter may exist only on the machines of the cluster."""
     unpacked = any(conf.get(key) for key in ("spark.archives", "spark.yarn.dist.archives"))
     return conf.get("spark.submit.deployMode") == "cluster" or (unpacked and not Path(command).is_absolute())
 

@@ -1,8 +1,8 @@
 """
 Inspect an interpreter for the packages that lineage needs.
 
-This one calls the functions, and another one runs this file as a program. So it imports the standard library alone, and
-is written for old versions of Python too.
+The interpreter of this command calls the functions; any other one runs this file as a program. So the file imports only
+the standard library, and also works on old versions of Python.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ACTIVATION = "openlineage_pyspark.listener.start.hook"
 
 
 def places_of(package: str) -> list[Path]:
-    """Return each folder, also in a zip, from which a package could be imported; first the one that is."""
+    """Return each folder (also in a zip) from which a package could be imported, the one that is used first."""
     found = []
     for entry in sys.path:
         spec = PathFinder.find_spec(package, [entry or "."])
@@ -39,7 +39,7 @@ def hook_is_active(pyspark: Path) -> bool:
 
 
 def inspect() -> dict[str, object]:
-    """Return the set-up of this interpreter: its version, this package, PySpark, and whether the hook would act."""
+    """Return the set-up of this interpreter: its version, this package, PySpark, and whether the hook is active."""
     # As a driver, it would not have the working directory in its path.
     sys.path[:] = [entry for entry in sys.path if entry]
     package, pyspark = places_of("openlineage_pyspark"), places_of("pyspark")

@@ -74,8 +74,8 @@ def look_at_package(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping
         yield Diagnosis(OK, "hook", f"active in this interpreter, {where}")
     else:
         remedy = (
-            f"Install the wheel of {_DISTRIBUTION} into this environment (an editable install has no hook), "
-            f"or start the driver by spark.pyspark.driver.python={LAUNCHER}, "
+            f"Install the wheel of {_DISTRIBUTION} into this environment, "
+            f"or start the driver with spark.pyspark.driver.python={LAUNCHER}, "
             "or call openlineage_pyspark.register(spark) in the job."
         )
         yield Diagnosis(PROBLEM, "hook", f"not active, so configuration alone has no effect: {where}", remedy)
@@ -85,13 +85,13 @@ def look_at_extra() -> Iterator[Diagnosis]:
     """Check the extra that reads the columns of JDBC queries, and that most commands need."""
     missing = missing_of(WORKBENCH)
     if "sqlglot" in missing:
-        remedy = f"To have their columns too: {install_command(WORKBENCH)}"
+        remedy = f"For the columns too: {install_command(WORKBENCH)}"
         yield Diagnosis(NOTE, "JDBC queries", "tables only: sqlglot, which reads the columns, is not installed", remedy)
     else:
         yield Diagnosis(OK, "JDBC queries", f"tables and columns, with sqlglot {_version_of('sqlglot')}")
     if missing:
-        found = f"the extra {WORKBENCH} is not installed (there is no {' and no '.join(missing)})"
-        remedy = f"To ask for lineage here: {install_command(WORKBENCH)}"
+        found = f"the extra {WORKBENCH} is not installed (missing: {', '.join(missing)})"
+        remedy = f"To query lineage here: {install_command(WORKBENCH)}"
         yield Diagnosis(NOTE, "workbench", f"{found}; the listener does not need it", remedy)
 
 
@@ -123,12 +123,12 @@ def look_at_spark(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping[s
     if spark.package_version and numbers(spark.package_version) != numbers(spark.version):
         yield _of_versions(spark, spark.package_version, spark.version)
     if spark.jar_version("janino") is None:
-        remedy = "Use Spark as it is distributed: the probe is compiled with the Janino that comes with it."
-        yield Diagnosis(PROBLEM, "Janino", f"no jar of it in {spark.jars}", remedy)
+        remedy = "Use an unmodified Spark distribution: the probe is compiled with the Janino that it contains."
+        yield Diagnosis(PROBLEM, "Janino", f"{spark.jars} contains no jar of it", remedy)
     java_listener = spark.jar_version("openlineage-spark")
     if java_listener is not None:
         found = f"openlineage-spark {java_listener} is in {spark.jars}"
-        yield Diagnosis(NOTE, "Java listener", f"{found}; it does nothing while spark.extraListeners is without it")
+        yield Diagnosis(NOTE, "Java listener", f"{found}; it does nothing unless spark.extraListeners names it")
 
 
 def _of_copies(subject: str, package: str, name: str) -> Iterator[Diagnosis]:
@@ -136,14 +136,14 @@ def _of_copies(subject: str, package: str, name: str) -> Iterator[Diagnosis]:
     first, *others = places_of(package) or [Path()]
     if others:
         hidden = ", ".join(map(str, others))
-        remedy = "Keep one: look at PYTHONPATH and at what is installed."
-        yield Diagnosis(WARNING, subject, f"{name} is there {len(others) + 1} times: {first} hides {hidden}", remedy)
+        remedy = "Keep one of them: check PYTHONPATH and the installed packages."
+        yield Diagnosis(WARNING, subject, f"{name} was found {len(others) + 1} times: {first} hides {hidden}", remedy)
 
 
 def _of_versions(spark: SparkPlace, python: str, jars: str) -> Diagnosis:
     """Judge a PySpark and a Spark of two versions: between major ones, no context can be made."""
     level = PROBLEM if numbers(python)[:1] != numbers(jars)[:1] else WARNING
-    found = f"PySpark is {python}, and Spark in {spark.home} is {jars}"
+    found = f"PySpark has version {python}, but Spark in {spark.home} has {jars}"
     remedy = "Unset SPARK_HOME, or install the PySpark of that version."
     return Diagnosis(level, "versions", found, remedy)
 

@@ -1,4 +1,4 @@
-"""Read files of events line by line: each with its JSON object, or with the reason why it is none."""
+"""Read files of events line by line: each line with its JSON object, or with the reason why there is none."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 EventJson = dict[str, Any]
 
-_STORE_COMMANDS = "ask it by `upstream`, `downstream`, `datasets`, `runs` and `view`"
+_STORE_COMMANDS = "query it with `upstream`, `downstream`, `datasets`, `runs` and `view`"
 
 
 @attrs.frozen
 class FileLine:
     """
-    What should be an event.
+    A line that should be an event.
 
     Args:
         place: its location.
@@ -45,7 +45,7 @@ class FileLine:
 
 def read_lines(files: Sequence[str]) -> Iterator[FileLine]:
     """
-    Yield what should be the events of some files, in order.
+    Yield the lines of some files that should be events, in order.
 
     Args:
         files: paths, or `-` for standard input; gzip is recognised by its first bytes, not by the file's name.
@@ -57,9 +57,19 @@ def read_lines(files: Sequence[str]) -> Iterator[FileLine]:
         yield from _read(file)
 
 
-def _read(file: str) -> Iterator[FileLine]:
+def refuse_store(file: str) -> None:
+    """
+    Refuse a store where an event file is named.
+
+    Raises:
+        EventError: it is a store.
+    """
     if file != STANDARD_INPUT and is_store_file(Path(file)):
         raise EventError(f"{file} is a lineage store, not an event file: {_STORE_COMMANDS}", place=file)
+
+
+def _read(file: str) -> Iterator[FileLine]:
+    refuse_store(file)
     number = 0
     try:
         for found in event_texts(file):

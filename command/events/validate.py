@@ -1,4 +1,4 @@
-"""`validate`: event files against the rules of order and completeness, and against the specification."""
+"""`validate`: checks event files by the rules of order and completeness, and against the specification."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _DESCRIPTION = """\
 Checks events in the order in which they were sent: a run begins with its only START, has one terminal event and nothing
 after it; its parent has started before it; each source of the column lineage is an input that has the field;
 transformations are those of the specification; nothing looks like a credential; and every event has the required
-fields, or with --spec is valid against the JSON Schemas. An event that was sent again with the same id is counted, and
-is no finding. The exit code is 1 if there is a finding."""
+fields, or with --spec is valid against the JSON Schemas. An event that was sent again with the same id is counted,
+but is not a finding. The exit code is 1 if there is a finding."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         options: `files`, `spec` and `format`.
 
     Returns:
-        The exit code: 1 where there is a finding or no event, 2 where a file or the schemas can't be read.
+        The exit code: 1 if there is a finding or no event, 2 if a file or the schemas can't be read.
     """
     try:
         schemas = Schemas(options.spec) if options.spec else Shape()
@@ -83,18 +83,18 @@ def run(options: argparse.Namespace) -> int:
 
 
 class Check:
-    """The checks of some lines, which are those of whole runs in the order of their sending.
+    """Checks the lines of whole runs, in the order in which they were sent.
 
     Args:
         schemas: what each event is checked against.
 
     Attributes:
-        events: how many lines hold an object, without repeats.
-        repeats: how many hold one that was there before, id (`run.facets.pyspark_event.id`) and all: delivery is
-            at least once. They are not checked.
-        without_run: how many of the events are of a job or a dataset alone, and are not checked.
-        misshapen: how many break the specification, so that their names and lineage are not checked.
-        custom: how many facets of each name have no schema of their own.
+        events: the number of lines with an object, without repeats.
+        repeats: the number of lines with an object that came before, with the same id
+            (`run.facets.pyspark_event.id`): delivery is at least once. Repeats are not checked.
+        without_run: the number of job events and dataset events, which are not checked.
+        misshapen: the number of events that break the specification, so that their names and lineage are not checked.
+        custom: the number of facets without a schema of their own, by name.
     """
 
     def __init__(self, schemas: Schemas | Shape) -> None:
@@ -153,7 +153,7 @@ class Check:
         before = self._seen.get(event_id)
         if before is None:
             self._seen[event_id] = digest
-        # Two events of one id that differ are both judged.
+        # Two different events with the same id are both checked.
         return before == digest
 
 
@@ -179,7 +179,7 @@ def _remarks(check: Check, schemas: Schemas | Shape) -> Iterator[str]:
     if check.misshapen:
         yield f"not checked: names and lineage of events that break the specification: {check.misshapen:,}"
     if check.without_run:
-        yield f"not checked: {counted(check.without_run, 'event')} of a job or a dataset alone"
+        yield f"not checked: {counted(check.without_run, 'event')} without a run, about a job or a dataset"
     if check.custom:
         names = ", ".join(f"{name} ({count})" for name, count in sorted(check.custom.items()))
         yield f"custom facets, checked for the common fields only: {names}"

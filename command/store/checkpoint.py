@@ -1,4 +1,4 @@
-"""`checkpoint`: sets the checkpoint of a streaming query back to an earlier micro-batch."""
+"""`checkpoint`: resets the checkpoint of a streaming query to an earlier micro-batch."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from openlineage_pyspark.command.store_option import whole_number
 from openlineage_pyspark.errors import CheckpointError
 from openlineage_pyspark.workbench.recovery.checkpoint import kept_place, set_back
 
-_DESCRIPTION = """Replaces the checkpoint of a streaming query that does not run by a copy that ends at an earlier
-micro-batch. The old one is kept. The copy has a new query id, so that a table of Delta Lake takes the micro-batches
-that come again."""
+_DESCRIPTION = """\
+Replaces the checkpoint of a stopped streaming query by a copy that ends at an earlier micro-batch. The old checkpoint
+is
+kept. The copy has a new query id, so that a Delta Lake table accepts the micro-batches that are repeated."""
 
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.DOTALL)
@@ -32,10 +33,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="append",
         default=[],
         metavar="TABLE",
-        help="the folder of a Delta table that the query reads and that was restored or emptied: continue after that",
+        help="the folder of a Delta table that the query reads, and that was restored or emptied: read on after that",
     )
     parser.add_argument(
-        "--keep", type=Path, metavar="PATH", help="the folder for the old one; default: PATH.before-recovery"
+        "--keep", type=Path, metavar="PATH", help="the folder for the old checkpoint; default: PATH.before-recovery"
     )
     parser.set_defaults(run=_run)
 
@@ -58,7 +59,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _problem_with(folder: Path) -> str:
-    """Return why something is no folder that can be worked on; empty if it is one."""
+    """Return why a path can't be used as a checkpoint's folder; empty if it can."""
     # A path has lost one of the two slashes of an address.
     if address := _ADDRESS.match(str(folder)):
         return f"{address[1]}://{address[2]} is not on this machine: copy the checkpoint here first"

@@ -1,4 +1,4 @@
-"""`ingest`: takes events into a store."""
+"""`ingest`: adds events to a store."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _DESCRIPTION = """\
-Adds events to a lineage store, which `upstream`, `downstream` and the other questions read. The events may be of
+Adds events to a lineage store, which `upstream`, `downstream` and the other questions query. The events may come from
 any producer. Adding the same events again changes nothing."""
 _PATHS = "event files, also gzipped; folders of them; a spool, whose events stay in it; - for standard input"
 
@@ -52,14 +52,15 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run(options: argparse.Namespace) -> int:
     """
-    Take events into a store.
+    Add events to a store.
 
     Args:
         options: `paths` and `store`.
 
     Returns:
-        The exit code: 1 if a line was no event or a file could not be read, 2 without a store, without a file, and for
-        options that a store in a file does not take.
+        The exit code: 1 if a line was not an event or a file could not be read, 2 if no store or no file is named, or
+        an
+        option can't be used with a store in a file.
     """
     if is_in_spark(options):
         return run_ingest(options)
@@ -76,11 +77,11 @@ def run(options: argparse.Namespace) -> int:
         complain(str(problem))
         return 2
     screen = Screen()
-    screen.line(f"{taken.events:,} event{'' if taken.events == 1 else 's'} taken into {path}")
+    screen.line(f"{taken.events:,} event{'' if taken.events == 1 else 's'} added to {path}")
     for reason in taken.reasons:
         complain(reason)
     if taken.rejected:
-        are = "is no event; it is" if taken.rejected == 1 else "are no events; they are"
+        are = "is not an event; it is" if taken.rejected == 1 else "are not events; they are"
         complain(f"{taken.rejected:,} of the lines {are} in the store's table `rejected`")
     for problem_of_file in unread:
         complain(problem_of_file)
@@ -92,7 +93,7 @@ def _named(paths: list[Path]) -> list[Path]:
     Return the paths to read.
 
     Raises:
-        StoreError: there is none, or nothing is at any of them: then no store is made.
+        StoreError: no path is named, or none exists: then no store is created.
     """
     if not paths:
         raise StoreError("name event files, folders of them, or - for standard input")
@@ -102,7 +103,7 @@ def _named(paths: list[Path]) -> list[Path]:
 
 
 def _take(database: Database, paths: list[Path], unread: list[str]) -> Ingested:
-    """Take paths in, with a bar on the terminal, if there is one."""
+    """Ingest paths, with a bar on the terminal, if there is one."""
     if not sys.stderr.isatty():
         return take(database, _lines(paths, unread, lambda _: None))
     from rich.console import Console
@@ -119,7 +120,7 @@ def _take(database: Database, paths: list[Path], unread: list[str]) -> Ingested:
 
 
 def _size(paths: list[Path]) -> int | None:
-    """Return how many bytes there are to read; None if it can't be known before."""
+    """Return how many bytes there are to read; None if that is unknown in advance."""
     if any(str(path) == STANDARD_INPUT for path in paths):
         return None
     size = 0
@@ -146,14 +147,14 @@ def _lines(paths: list[Path], unread: list[str], read: Callable[[int], None]) ->
 
 
 def _spools(path: Path) -> list[Path]:
-    """Return the applications' folders of a spool: those in it, or itself if it is one of them."""
+    """Return the folders of the applications in a spool; if the path is such a folder itself, only that."""
     if not path.is_dir():
         return []
     return [path.absolute()] if (path / DATABASE).is_file() else directories(path)
 
 
 def _spooled(directory: Path, unread: list[str]) -> Iterator[EventLine]:
-    """Return the events of one application in a spool, which stay there: they are still sent."""
+    """Return the events of one application in a spool. They stay there, because they are still to be sent."""
     try:
         bodies = spooled_bodies(directory)
     except SpoolError as problem:

@@ -1,4 +1,4 @@
-"""`recover`: plans what must be done again after a dataset got a wrong version, and applies such plans."""
+"""`recover`: plans the recovery of datasets after one of them got a wrong version, and applies such plans."""
 
 from __future__ import annotations
 
@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.apply import PlanOutcome
     from openlineage_pyspark.workbench.store_api import Store
 
-_DESCRIPTION = """Plans what must be done again after a dataset got a wrong version: which versions of which datasets
-hold its data, what is rolled back, which jobs run again, in which order, and on what. Nothing is done. `recover apply
-PLAN` does what a plan says that --output has written: it checks all of it first, asks, and keeps a journal.
-`recover forget-copies PLAN` drops the copies that were made of tables before they were emptied."""
+_DESCRIPTION = """Plans the recovery after a dataset got a wrong version: which versions of which datasets contain its
+data, which tables to roll back, and which jobs to run again, in which order and on which inputs. It changes nothing.
+`recover apply PLAN` carries out a plan that --output has written: it checks everything first, asks for confirmation,
+and
+keeps a journal. `recover forget-copies PLAN` drops the copies of tables that were made before the tables were
+emptied."""
 
 _APPLY, _FORGET = "apply", "forget-copies"
 _WRONG = 2
@@ -51,38 +53,41 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument(
         "ref",
         metavar="DATASET[@VERSION]",
-        help="the dataset and its wrong version, also @latest or a time; without one, the newest; or apply, or "
-        "forget-copies",
+        help="the dataset and its wrong version, which may be @latest or a time; without one, the newest version. "
+        "Or the word apply or forget-copies",
     )
     parser.add_argument(
         "plan", nargs="?", type=Path, metavar="PLAN", help="for apply and forget-copies: the plan's file"
     )
     which = parser.add_argument_group("the wrong version, if DATASET does not name it")
-    which.add_argument("--run", default="", dest="made_by", metavar="ID", help="the one that this run made")
-    which.add_argument("--batch", type=whole_number(0), metavar="N", help="the one that this micro-batch made")
-    which.add_argument("--time", default="", metavar="TIME", help="the one that was current then, such as 2d")
+    which.add_argument("--run", default="", dest="made_by", metavar="ID", help="the version that this run made")
+    which.add_argument("--batch", type=whole_number(0), metavar="N", help="the version that this micro-batch made")
+    which.add_argument("--time", default="", metavar="TIME", help="the version that was current at a time, such as 2d")
     planning = parser.add_argument_group("the plan")
     modes = [mode.value for mode in Mode]
     planning.add_argument("--mode", choices=modes, default=Mode.INCREMENTAL.value, help="default: incremental")
     planning.add_argument("--column", default="", metavar="NAME", help="only this column is wrong")
     planning.add_argument(
-        "--expired", action="append", default=[], metavar="VERSION", help="a version that is gone from the storage"
+        "--expired", action="append", default=[], metavar="VERSION", help="a version that the storage no longer has"
     )
     planning.add_argument(
-        "--correct-with", type=Path, metavar="FILE", help="SQL that writes the right data; otherwise a person does it"
+        "--correct-with",
+        type=Path,
+        metavar="FILE",
+        help="SQL that writes the correct data; else you correct it by hand",
     )
     planning.add_argument("--format", choices=("text", "json", *list(PLAN_FORMATS)[1:]), help="default: text")
-    planning.add_argument("-o", "--output", metavar="FILE", help="write the plan there, for `recover apply`")
+    planning.add_argument("-o", "--output", metavar="FILE", help="write the plan to a file, for `recover apply`")
     applying = parser.add_argument_group("apply")
-    applying.add_argument("--resume", action="store_true", help="continue with a plan that was started")
+    applying.add_argument("--resume", action="store_true", help="continue a plan that was started")
     add_consent(applying)
     applying.add_argument(
         "--accept-newer",
         action="append",
         default=[],
         metavar="TABLE",
-        help="lose the versions of this table that the store does not know; or keep those that it got while a person "
-        "did a step that must not write it",
+        help="accept the loss of the versions of this table that the store does not know; or keep those that were "
+        "written during a manual step that must not write the table",
     )
     applying.add_argument(
         "--accept-doubt",
@@ -90,7 +95,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="append",
         default=[],
         metavar="N",
-        help="do step N despite its doubts",
+        help="carry out step N although it is uncertain",
     )
     applying.add_argument(
         "--done",
@@ -98,7 +103,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="append",
         default=[],
         metavar="N",
-        help="step N was done by a person",
+        help="confirm that step N was done by hand",
     )
     add_store(parser)
     parser.set_defaults(run=_run)
@@ -139,12 +144,14 @@ def _plan(store: Store, options: argparse.Namespace) -> int:
         _write(Path(options.output), answer.to_dict())
     show(answer, options.format or "text")
     if options.output is not None and options.format in (None, "text"):
-        Screen().line(f"The plan is in {options.output}. `openlineage-pyspark recover apply {options.output}` does it.")
+        Screen().line(
+            f"The plan is in {options.output}. `openlineage-pyspark recover apply {options.output}` carries it out."
+        )
     return 0
 
 
 def _write(file: Path, answer: Mapping[str, Any]) -> None:
-    """Write the answer that is a plan to a file that is not there yet."""
+    """Write the answer with a plan to a new file."""
     try:
         with file.open("x", encoding="utf-8") as out:
             json.dump(answer, out, indent=2)
@@ -167,7 +174,7 @@ def _apply(options: argparse.Namespace) -> int:
                 f"another recovery of this store is not finished ({others[0]}): {CONTINUE}, and plan again"
             )
         if options.resume and not journal.entries:
-            raise RecoveryError("the plan was not started: leave --resume out")
+            raise RecoveryError("the plan was not started yet: leave out --resume")
         if beyond := [each for each in (*options.accept_doubt, *options.done) if each > len(plan.steps)]:
             raise RecoveryError(f"there is no step {beyond[0]}: the plan has {len(plan.steps)}")
         if not plan.steps:
@@ -212,7 +219,7 @@ def _forget(options: argparse.Namespace) -> int:
 @contextmanager
 def _session(options: argparse.Namespace, *, is_recorded: bool) -> Iterator[LiveSession]:
     """
-    Give the Spark session that the options describe. One that is started here is stopped in the end.
+    Yield the Spark session that the options describe, and stop it at the end if it was started here.
 
     Args:
         options: the options.
@@ -246,7 +253,7 @@ def _plan_of(file: Path) -> RecoveryPlan:
 
 def _refuse(options: argparse.Namespace) -> None:
     """
-    Refuse options that mean nothing together.
+    Refuse options that can't be combined.
 
     Raises:
         StoreError: some do.

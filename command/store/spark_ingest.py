@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 _WRONG = 2
 _FROM = (
-    "with --spark: a folder or a file of events of any file system that Spark reads, kafka://HOST:PORT/TOPIC, or "
+    "with --spark: an event file or a folder of them in any file system that Spark reads, kafka://HOST:PORT/TOPIC, or "
     "store:CATALOG.SCHEMA for the events of another store"
 )
 _FORMAT = "with --spark: how new tables are stored; by default the catalog's format"
-_STREAM = "with --spark: take only events that are new since the last call, with a streaming query"
+_STREAM = "with --spark: ingest only events that are new since the last call, with a streaming query"
 _EVERY = "with --stream: continue, and look for new events at this interval, such as '1 minute'"
 _CHECKPOINT = "with --stream: the folder in which Spark keeps its progress"
 _OPTION = "with --spark: an option of Spark's source, such as kafka.security.protocol=SSL"
 _COMPACT = "Merges small files and repeated rows of a store in Spark's tables. No ingest may run at the same time."
 _VIEWS = (
-    "Makes the views table_edges and column_edges and, from Spark 4 on, the table functions upstream_tables, "
-    "downstream_tables, upstream_columns and downstream_columns, so that SQL alone can query the store."
+    "Creates the views table_edges and column_edges and, from Spark 4 on, the table functions upstream_tables, "
+    "downstream_tables, upstream_columns and downstream_columns, with which plain SQL can query the store."
 )
 
 
@@ -68,7 +68,7 @@ def add_below(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Add `compact` and `views` below `store`."""
     for name, help_, description, run in (
         ("compact", "merge small files in Spark's tables", _COMPACT, run_compact),
-        ("views", "make views and table functions in Spark's tables", _VIEWS, run_views),
+        ("views", "create views and table functions in Spark's tables", _VIEWS, run_views),
     ):
         parser = parts.add_parser(name, help=help_, description=description)
         add_store(parser)
@@ -77,13 +77,13 @@ def add_below(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 def run_ingest(options: argparse.Namespace) -> int:
     """
-    Take events into a store in Spark's tables.
+    Add events to a store in Spark's tables.
 
     Args:
         options: those of `add_ingest_options`, and of `add_spark`.
 
     Returns:
-        The exit code: 1 if a line was no event, 2 if nothing could be read or written.
+        The exit code: 1 if a line was not an event, 2 if nothing could be read or written.
     """
     try:
         name, origins = _asked(options)
@@ -93,15 +93,15 @@ def run_ingest(options: argparse.Namespace) -> int:
     except StoreError as problem:
         complain(str(problem))
         return _WRONG
-    return _tell(name, found)
+    return _print_counts(name, found)
 
 
 def run_views(options: argparse.Namespace) -> int:
     """
-    Make the views and the table functions of a store.
+    Create the views and the table functions of a store.
 
     Returns:
-        The exit code: 2 if the catalog holds no views, or the functions can't be made.
+        The exit code: 2 if the catalog can't hold views, or the functions can't be created.
     """
     try:
         name = schema_of(options, "store views")
@@ -141,7 +141,7 @@ def _asked(options: argparse.Namespace) -> tuple[str, list[EventOrigin]]:
     Return the schema of the store, and where events come from.
 
     Raises:
-        StoreError: one of both is missing.
+        StoreError: one of the two is missing.
     """
     addresses = [*options.origins, *map(str, options.paths)]
     if not options.store or not addresses:
@@ -157,13 +157,13 @@ def _take(tables: SparkTables, origin: EventOrigin, options: argparse.Namespace)
     return take_once(tables, origin)
 
 
-def _tell(name: str, found: list[Ingested]) -> int:
+def _print_counts(name: str, found: list[Ingested]) -> int:
     events, rejected = sum(taken.events for taken in found), sum(taken.rejected for taken in found)
-    Screen().line(f"{events:,} event{'' if events == 1 else 's'} taken into {name}")
+    Screen().line(f"{events:,} event{'' if events == 1 else 's'} added to {name}")
     for taken in found:
         for reason in taken.reasons:
             complain(reason)
     if rejected:
-        are = "is no event; it is" if rejected == 1 else "are no events; they are"
+        are = "is not an event; it is" if rejected == 1 else "are not events; they are"
         complain(f"{rejected:,} of the lines {are} in the store's table `rejected`")
     return int(bool(rejected))

@@ -34,15 +34,16 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.expiry import ExpirableTables, Expired
 
 _REBUILD = """\
-Rebuilds all tables of a store from the events in it. This also makes a store of an older version one of this version.
-Other processes may read a store in a file meanwhile, and those that write wait for up to a minute. For one in Spark's
-tables, no ingest may run meanwhile."""
+Rebuilds all tables of a store from its events. This also migrates a store that an older version of the package made.
+Meanwhile, other processes may read a store in a file, and those that write wait for up to a minute. If the store is in
+Spark's tables, no ingest may run meanwhile."""
 _EXPIRE = """\
-Drops the runs that are older, with their events and versions. It says first how many, and asks. What is current stays:
-the newest version of each dataset, what each job does now, and all that newer versions were made from."""
+Drops runs that are older than a time, with their events and versions. It first reports how many there are, and asks for
+confirmation. What is current stays: the newest version of each dataset, the current lineage of each job, and everything
+that newer versions were made from."""
 _FORGET = """\
-Drops all events of the runs that read or wrote a dataset, or of the runs of a job: such as one that is gone. It lists
-first what goes with them, and asks for confirmation."""
+Drops all events of the runs that read or wrote a dataset, or of the runs of a job, for example if it no longer exists.
+It first lists what else these events contain, and asks for confirmation."""
 _SHOWN = 10
 _OLDER = "a time such as 2026-01-31, or an age such as 90d"
 
@@ -108,13 +109,13 @@ def _rebuild(database: Database) -> int:
 
 def run_expiry(options: argparse.Namespace) -> int:
     """
-    Drop what is old.
+    Drop old runs.
 
     Args:
         options: `older_than`, `dry_run`, `yes`, `format` and `store`.
 
     Returns:
-        The exit code: 1 if a person does not want it, 2 if there is no such store, or the time can't be read.
+        The exit code: 1 if the user declines, 2 if there is no such store, or the time can't be read.
     """
     try:
         path = path_of(options)
@@ -122,7 +123,7 @@ def run_expiry(options: argparse.Namespace) -> int:
         if is_in_spark(options):
             return _expire(SparkTables(session_for(path, options), path), time, path, options)
         refuse_spark_options(options, path)
-        # A store that is missing is not made for this.
+        # A missing store is not created.
         Database(Path(path), read_only=True).close()
         with Database(Path(path)) as database:
             return _expire(database, time, path, options)
@@ -186,7 +187,7 @@ def _forget(tables: ExpirableTables, path: str, options: argparse.Namespace) -> 
 
 
 def _drop(tables: ExpirableTables, ref: str) -> int:
-    """Forget a dataset or a job, with what came meanwhile, and return how many events there were."""
+    """Forget a dataset or a job, including events that arrived meanwhile, and return how many events there were."""
     found: list[Forgetting] = []
 
     def events() -> tuple[str, ...]:
@@ -211,7 +212,9 @@ def _show(screen: Screen, path: str, found: Expired, *, dropped: bool) -> None:
     elif found.shrunk:
         screen.line(f"the file had {found.size_before:,} bytes and has {found.size_after:,}")
     else:
-        screen.line("the file keeps its size, as another process uses it or the disk is full; new events fill it first")
+        screen.line(
+            "the file keeps its size, because another process uses it or the disk is full; new events will fill it"
+        )
 
 
 def _document(found: Expired, *, dry_run: bool) -> dict[str, object]:

@@ -54,6 +54,13 @@ class Identifier:
         parts = [part for part in self.name.split("/") if part]
         return "_".join(parts[-2:]) or "root"
 
+    @property
+    def text(self) -> str:
+        """The namespace and the name in one text, such as `s3://bucket/path`, `file:/path` or `hdfs://nn:8020/path`."""
+        if self.namespace == "file":
+            return f"file:{self.name}"
+        return f"{self.namespace}{'' if self.name.startswith('/') else '/'}{self.name}"
+
 
 @attrs.frozen
 class Symlink:

@@ -66,8 +66,8 @@ def test_a_file_of_schemas_that_is_another_one_stays_without_a_yes(
 
     assert main(words) == 1
     assert capsys.readouterr().err == (
-        f"openlineage-pyspark: {file} is there, and would be overwritten. Overwrite it? "
-        f"Nobody can be asked without a terminal: add --yes\nopenlineage-pyspark: {file} is unchanged\n"
+        f"openlineage-pyspark: {file} already exists. Overwrite it? "
+        f"There is no terminal on which to ask: add --yes\nopenlineage-pyspark: {file} is unchanged\n"
     )
     assert json.loads(file.read_text()) == {"mine": "id INT"}
     assert main([*words, "--yes"]) == 0

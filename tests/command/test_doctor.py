@@ -84,4 +84,4 @@ def test_a_properties_file_that_is_not_there_is_told(run, tmp_path):
     code, shown, _ = run("doctor", "--properties-file", str(tmp_path / "absent"), "-c", FILE[0], "-c", FILE[1])
 
     assert code == 0
-    assert f"warning  Spark's defaults  {tmp_path}/absent is not there" in shown
+    assert f"warning  Spark's defaults  {tmp_path}/absent does not exist" in shown

@@ -224,14 +224,17 @@ def test_two_pysparks_are_seen(tmp_path, monkeypatch):
 
     found = [each for each in doctor_runtime.look_at_spark(place, {}, {}) if each.subject == "PySpark"]
     assert [each.level for each in found] == [OK, WARNING]
-    assert found[1].found.startswith("PySpark is there ")
+    assert found[1].found.startswith("PySpark was found ")
     assert f"times: {first}/pyspark hides {second}/pyspark" in found[1].found
 
 
 def test_a_spark_home_of_another_major_version_is_a_problem(tmp_path):
     place = spark_of(tmp_path / "spark", "spark-core_2.12-3.5.9.jar", "janino-3.1.9.jar", package="4.3.0")
     (found,) = [each for each in doctor_runtime.look_at_spark(place, {}, {}) if each.subject == "versions"]
-    assert (found.level, found.found) == (PROBLEM, f"PySpark is 4.3.0, and Spark in {tmp_path}/spark is 3.5.9")
+    assert (found.level, found.found) == (
+        PROBLEM,
+        f"PySpark has version 4.3.0, but Spark in {tmp_path}/spark has 3.5.9",
+    )
 
 
 @pytest.mark.parametrize("named", ["PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"])

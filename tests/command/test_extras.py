@@ -34,7 +34,7 @@ HIDDEN = """if True:
     sys.meta_path.insert(0, Hidden)
 """
 MAIN = f"{HIDDEN}\n    from openlineage_pyspark.command.main import main\n    sys.exit(main(sys.argv[1:]))"
-MISSING = "the extra workbench is not installed (there is no rich and no sqlglot and no jsonschema)"
+MISSING = "the extra workbench is not installed (missing: rich, sqlglot, jsonschema)"
 INSTALL = "pip install rich sqlglot jsonschema rfc3339-validator rfc3986-validator"
 OTHERS = (
     ("show", "x.ndjson"),
@@ -116,13 +116,13 @@ def test_doctor_says_what_works_without_the_extra(alone) -> None:
             "level": "note",
             "subject": "JDBC queries",
             "found": "tables only: sqlglot, which reads the columns, is not installed",
-            "remedy": f"To have their columns too: {INSTALL}",
+            "remedy": f"For the columns too: {INSTALL}",
         },
         {
             "level": "note",
             "subject": "workbench",
             "found": f"{MISSING}; the listener does not need it",
-            "remedy": f"To ask for lineage here: {INSTALL}",
+            "remedy": f"To query lineage here: {INSTALL}",
         },
     ]
     assert alone("doctor")[1].startswith("FOUND\n  ok       Python         3.")

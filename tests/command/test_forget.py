@@ -90,7 +90,7 @@ def test_without_a_terminal_nobody_is_asked_and_nothing_is_forgotten(
     before = _names(store)
     monkeypatch.setattr(sys, "stdin", piped)
     found, said, errors = run("store", "forget", "job:other", "--store", str(store))
-    assert (found, "Nobody can be asked without a terminal: add --yes" in errors, _names(store)) == (1, True, before)
+    assert (found, "There is no terminal on which to ask: add --yes" in errors, _names(store)) == (1, True, before)
     assert run("store", "forget", "job:other", "--dry-run", "--store", str(store)) == (0, said, "")
     assert _names(store) == before
 

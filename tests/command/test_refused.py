@@ -126,7 +126,7 @@ def test_a_store_in_place_of_an_event_file_is_named(run, store, command) -> None
 
     assert code != 0
     assert (
-        f"openlineage-pyspark: {store} is a lineage store, not an event file: ask it by `upstream`, `downstream`, "
+        f"openlineage-pyspark: {store} is a lineage store, not an event file: query it with `upstream`, `downstream`, "
         "`datasets`, `runs` and `view`\n"
     ) in errors
 

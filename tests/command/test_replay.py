@@ -227,7 +227,10 @@ def test_a_file_may_be_named_from_where_one_is(root, run, machine, leave, run_of
     assert json.loads((machine / "out.ndjson").read_text())["eventType"] == "START"
 
 
-BY_DRIVER = "written by a Spark driver's Hadoop client: the next application sends what waits for it, or --to URL"
+BY_DRIVER = (
+    "written by a Spark driver's Hadoop client: the next application sends the waiting events; "
+    "or send them elsewhere with --to URL"
+)
 
 
 def test_what_waits_for_an_object_store_is_left_to_the_next_application(root, run, receiver, leave, run_of):

@@ -102,7 +102,7 @@ def test_a_receiver_that_stays_away_ends_it_with_the_next_event(job, written, no
         1,
         (
             f"0 events sent to {nobody}{ADDRESS}\n"
-            f"the receiver did not take {file}:1: that event and those after it were not sent\n"
+            f"the receiver did not accept {file}:1: this event and those after it were not sent\n"
         ),
     )
 

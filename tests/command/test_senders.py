@@ -72,7 +72,7 @@ def cause(receiver: Any) -> str:
     address = f"{receiver.url}/api/v1/lineage"
     return (
         f"2 events for {address} were left with another key, header or URL parameter, "
-        f"which makes another sender; if only that is new: openlineage-pyspark replay --to {address}"
+        f"that is, by another sender; if only that has changed: openlineage-pyspark replay --to {address}"
     )
 
 

@@ -11,7 +11,7 @@ from openlineage_pyspark.transport.spool.store import Spool
 from support.valid_answers import valid_answer
 
 NOBODY = (
-    "openlineage-pyspark: Delete them? Nobody can be asked without a terminal: add --yes\n"
+    "openlineage-pyspark: Delete them? There is no terminal on which to ask: add --yes\n"
     "openlineage-pyspark: nothing was done\n"
 )
 

@@ -38,7 +38,7 @@ def store(tmp_path, run):
     """Give a store with JOBS in it."""
     (tmp_path / "events.ndjson").write_text(text_of_events(list(JOBS)))
     path = str(tmp_path / "lineage.db")
-    assert run("ingest", str(tmp_path / "events.ndjson"), "--store", path) == (0, f"5 events taken into {path}\n", "")
+    assert run("ingest", str(tmp_path / "events.ndjson"), "--store", path) == (0, f"5 events added to {path}\n", "")
     return path
 
 
@@ -225,10 +225,10 @@ def test_ingest_reads_folders_and_compressed_files_and_says_what_is_no_event(tmp
     (folder / "b.ndjson").write_text("{}\n")
     path = str(tmp_path / "lineage.db")
     code, shown, complaints = run("ingest", str(folder), str(tmp_path / "none"), "--store", path)
-    assert (code, shown) == (1, f"80 events taken into {path}\n")
+    assert (code, shown) == (1, f"80 events added to {path}\n")
     assert complaints.splitlines() == [
         f"openlineage-pyspark: {folder}/b.ndjson:1: `eventTime` is missing or not a string",
-        "openlineage-pyspark: 1 of the lines is no event; it is in the store's table `rejected`",
+        "openlineage-pyspark: 1 of the lines is not an event; it is in the store's table `rejected`",
         f"openlineage-pyspark: {tmp_path}/none can't be read: No such file or directory",
     ]
 
@@ -236,7 +236,7 @@ def test_ingest_reads_folders_and_compressed_files_and_says_what_is_no_event(tmp
 @pytest.mark.slow
 def test_the_installed_command_takes_events_from_a_pipe(tmp_path, installed):
     path = str(tmp_path / "lineage.db")
-    said = f"5 events taken into {path}\n"
+    said = f"5 events added to {path}\n"
     assert installed("ingest", "-", "--store", path, given=text_of_events(list(JOBS)))[:2] == (0, said)
 
 
@@ -339,7 +339,7 @@ def test_expire_says_what_it_drops_and_drops_it(tmp_path, run):
     planned = f"364 runs with 364 events in all would be dropped from {path}\n"
     assert run(*asked, "--dry-run") == (0, planned, "")
     code, shown, complaints = run(*asked)
-    assert (code, shown, "Nobody can be asked without a terminal: add --yes" in complaints) == (1, planned, True)
+    assert (code, shown, "There is no terminal on which to ask: add --yes" in complaints) == (1, planned, True)
     code, shown, complaints = run(*asked, "--yes")
     assert (code, complaints) == (0, "")
     done = shown.removeprefix(planned)
@@ -367,7 +367,7 @@ def test_ingest_takes_the_events_of_a_spool_and_leaves_them_there(tmp_path, run,
     running = leave(root, "http://receiver", *shipped[3:], owner_lives=True)
     running.bury(1, "refused", "400", 1 << 20)
     path = str(tmp_path / "lineage.db")
-    said = (0, f"5 events taken into {path}\n", "")
+    said = (0, f"5 events added to {path}\n", "")
     assert run("ingest", str(root), "--store", path) == said
     assert run("ingest", str(root), "--store", path) == said
     assert run("ingest", str(ended.directory), "--store", path)[1].startswith("3 events")
@@ -385,7 +385,7 @@ def test_a_spool_that_is_damaged_is_said_and_costs_nothing_else(tmp_path, run, l
     (damaged.directory / "events.sqlite").write_bytes(b"x" * 5000)
     path = str(tmp_path / "lineage.db")
     code, shown, complaint = run("ingest", str(root), "--store", path)
-    assert (code, shown) == (1, f"5 events taken into {path}\n")
+    assert (code, shown) == (1, f"5 events added to {path}\n")
     assert complaint.startswith(f"openlineage-pyspark: {damaged.directory} can't be read (")
 
 

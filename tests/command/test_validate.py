@@ -148,7 +148,7 @@ def test_events_of_datasets_and_jobs_alone_are_counted_and_not_judged(events, wr
     code, shown, _ = run("validate", file)
 
     assert code == 0
-    assert "  not checked: 1 event of a job or a dataset alone" in shown.splitlines()
+    assert "  not checked: 1 event without a run, about a job or a dataset" in shown.splitlines()
 
 
 def test_a_file_without_events_is_not_called_sound(written, run):

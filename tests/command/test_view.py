@@ -56,8 +56,8 @@ def test_a_file_that_we_did_not_write_stays_without_a_yes(machine, events, run):
 
     assert (code, shown) == (1, "")
     assert errors == (
-        "openlineage-pyspark: mine.html is there, and would be overwritten. Overwrite it? "
-        "Nobody can be asked without a terminal: add --yes\nopenlineage-pyspark: mine.html is unchanged\n"
+        "openlineage-pyspark: mine.html already exists. Overwrite it? "
+        "There is no terminal on which to ask: add --yes\nopenlineage-pyspark: mine.html is unchanged\n"
     )
     assert (machine / "mine.html").read_text() == foreign
     assert run("view", events, "-o", "mine.html", "--yes")[0] == 0

@@ -8,6 +8,7 @@ from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import SOURCES, Session
 from openlineage_pyspark.facets.datasets.tables import catalog_table
 from openlineage_pyspark.facets.datasets.v2 import v2_table
+from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
@@ -304,3 +305,16 @@ def test_a_table_of_hudi_over_data_that_exist_is_no_creation_of_them():
     create = node("CreateHoodieTableCommand", {"table": made})
     (output,) = lineage_of_plan(Plan((create,), (), {}), Session("file:/wh")).outputs
     assert output.write.lifecycle is None
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "text"),
+    [
+        ("file", "/exports/a", "file:/exports/a"),
+        ("s3://bucket", "a/b", "s3://bucket/a/b"),
+        ("hdfs://nn:8020", "/a/b", "hdfs://nn:8020/a/b"),
+        ("postgres://db:5432", "shop.public.t", "postgres://db:5432/shop.public.t"),
+    ],
+)
+def test_an_identifier_in_one_text_is_an_address(namespace: str, name: str, text: str) -> None:
+    assert Identifier(namespace, name).text == text

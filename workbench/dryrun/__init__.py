@@ -1,1 +1,1 @@
-"""The lineage of a PySpark script before it runs: the script runs in a process of its own, and its data do not."""
+"""The lineage of a PySpark script before it really runs: a separate process runs it without its data."""

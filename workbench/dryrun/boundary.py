@@ -1,9 +1,10 @@
 """
 The replacements of Spark's readers and writers in the JVM.
 
-PySpark's own classes stay as they are: they collect formats, options and paths, and hand them to an object of the JVM.
-Here that object is one of Python, which remembers its arguments. Only its last call does something: it asks for the
-columns at a place, or records what would be written.
+PySpark's own classes are unchanged: they collect formats, options and paths, and pass them to an object of the JVM.
+Here
+that is a Python object, which remembers its arguments. Only its last call has an effect: it requests the columns at a
+place, or records what would be written.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PARSED = "texts"
-"""The format of rows that are parsed from texts which the script has, and not from files."""
+"""The format of rows that are parsed from texts in the script, and not from files."""
 _SHORT = ("parquet", "csv", "json", "orc", "text", "xml", "avro")
 
 
 def texts_of(value: Any) -> tuple[str, ...]:
-    """Return the texts of a sequence of Python or of Scala, or the one text."""
+    """Return the texts of a sequence in Python or Scala, or the single text."""
     if value is None:
         return ()
     if isinstance(value, str):
@@ -32,7 +33,7 @@ def texts_of(value: Any) -> tuple[str, ...]:
 
 
 class _Given:
-    """Remembers a format and options; any other setting is taken and forgotten."""
+    """Remembers a format and options; accepts and ignores any other setting."""
 
     def __init__(self, format_: str, folder: str) -> None:
         self.given_format = format_
@@ -51,7 +52,7 @@ class _Given:
         return self
 
     def options(self, values: Any) -> Any:
-        """Remember options: PySpark gives a map of Java."""
+        """Remember options: PySpark passes a Java map."""
         for key in values:
             self.option(str(key), values[key])
         return self
@@ -78,8 +79,8 @@ class Reader(_Given):
     Args:
         format_: Spark's default format.
         folder: the folder in which the script runs.
-        load_place: gives the DataFrame of a read: `load_place(place, schema, reader)`.
-        load_table: gives a table by its name.
+        load_place: returns the DataFrame of a read: `load_place(place, schema, reader)`.
+        load_table: returns a table by its name.
         streamed: whether it reads streams.
     """
 
@@ -111,19 +112,19 @@ class Reader(_Given):
         return self._load_place(place, self._schema, self)
 
     def table(self, name: str) -> Any:
-        """Give a table."""
+        """Return a table."""
         return self._load_table(name)
 
     def changes(self, name: str) -> Any:
-        """Give the changes of a table."""
+        """Return the changes of a table."""
         return self._load_table(name)
 
     def jdbc(self, url: str, table: str, *_: Any) -> Any:
-        """Give a table over JDBC."""
+        """Return a table over JDBC."""
         return self.format("jdbc").option("url", url).option("dbtable", table).load()
 
     def _rows(self) -> Any:
-        """Give rows that are parsed from texts of an RDD or of a DataFrame."""
+        """Return rows that are parsed from texts of an RDD or of a DataFrame."""
         return self._load_place(DataPlace(PARSED, {}), self._schema, self)
 
     def __getattr__(self, name: str) -> Any:
@@ -133,7 +134,7 @@ class Reader(_Given):
 
 
 def _is_rows(value: Any) -> bool:
-    """Return whether a value is an RDD or a Dataset of the JVM, and no path."""
+    """Return whether a value is an RDD or a Dataset of the JVM, and not a path."""
     if isinstance(value, (str, list, tuple)) or not hasattr(value, "getClass"):
         return False
     return str(value.getClass().getName()).endswith(("RDD", "Dataset"))
@@ -173,36 +174,36 @@ class Writer(_Given):
         return self
 
     def partitionBy(self, columns: Any) -> Any:  # noqa: N802 (Spark's name)
-        """Remember the columns of partitions."""
+        """Remember the partition columns."""
         self.partitions = texts_of(columns)
         return self
 
     def save(self, path: Any = None) -> Any:
-        """Report the write."""
+        """Record the write."""
         place = self.place(texts_of(path))
         if place.table is not None:
             return self._write_table(place.table, self, self._table_mode)
         return self._write_place(place, self)
 
     def start(self, path: Any = None) -> Any:
-        """Report the write of a stream."""
+        """Record the write of a stream."""
         return self.save(path)
 
     def insertInto(self, name: str, *_: Any) -> Any:  # noqa: N802 (Spark's name)
-        """Report a write into the columns of a table by their positions."""
+        """Record a write into the columns of a table by their positions."""
         return self._write_table(name, self, "insert")
 
     def saveAsTable(self, name: str) -> Any:  # noqa: N802 (Spark's name)
-        """Report a write to a table."""
+        """Record a write to a table."""
         return self._write_table(name, self, self._table_mode)
 
     def toTable(self, name: str) -> Any:  # noqa: N802 (Spark's name)
-        """Report the write of a stream to a table."""
+        """Record the write of a stream to a table."""
         self.saves = "append"
         return self._write_table(name, self, self._table_mode)
 
     def jdbc(self, url: str, table: str, *_: Any) -> Any:
-        """Report a write over JDBC."""
+        """Record a write over JDBC."""
         return self.format("jdbc").option("url", url).option("dbtable", table).save()
 
     def __getattr__(self, name: str) -> Any:
@@ -213,7 +214,7 @@ class Writer(_Given):
 
 class TableWriter(_Given):
     """
-    A writer of the second version, which `writeTo` gives.
+    A `DataFrameWriterV2`, as `writeTo` returns it.
 
     Args:
         name: the table.
@@ -228,25 +229,25 @@ class TableWriter(_Given):
         self._write_table = write_table
 
     def create(self) -> Any:
-        """Report a new table."""
+        """Record a new table."""
         return self._write_table(self._name, "create")
 
     def replace(self) -> Any:
-        """Report a table instead of another one."""
+        """Record a table that replaces another one."""
         return self._write_table(self._name, "create")
 
     def createOrReplace(self) -> Any:  # noqa: N802 (Spark's name)
-        """Report a table, perhaps instead of another one."""
+        """Record a table that may replace another one."""
         return self._write_table(self._name, "create")
 
     def append(self) -> Any:
-        """Report further rows."""
+        """Record rows that are added."""
         return self._write_table(self._name, "append")
 
     def overwrite(self, _: Any = None) -> Any:
-        """Report rows instead of others."""
+        """Record rows that replace others."""
         return self._write_table(self._name, "append")
 
     def overwritePartitions(self) -> Any:  # noqa: N802 (Spark's name)
-        """Report partitions instead of others."""
+        """Record partitions that replace others."""
         return self._write_table(self._name, "append")

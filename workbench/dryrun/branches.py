@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
-    from openlineage_pyspark.workbench.dryrun.run import ScriptRunner, Told
+    from openlineage_pyspark.workbench.dryrun.run import ScriptRecords, ScriptRunner
     from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 
 MOST_BRANCHES = 16
-"""How many further runs of a script there are at most."""
+"""The maximum number of further runs of a script."""
 
 
 def lineage_of_branches(
-    runner: ScriptRunner, request: ScriptRequest, first: Told, tables: Sequence[DeclaredTable]
-) -> tuple[tuple[StatementLineage, ...], Told]:
+    runner: ScriptRunner, request: ScriptRequest, first: ScriptRecords, tables: Sequence[DeclaredTable]
+) -> tuple[tuple[StatementLineage, ...], ScriptRecords]:
     """
     Return the lineage of a script with both outcomes of its decisions, and the records of the further runs.
 
@@ -56,7 +56,7 @@ def lineage_of_branches(
                 found += _marked(each, flipped) if each.lineage is not None else (each,)
         further = ((*flipped, each) for each in _decisions(records) if each not in flipped)
         for path in further:
-            # In which order two decisions are taken otherwise makes no difference.
+            # The order in which two decisions are flipped makes no difference.
             if frozenset(path) not in seen:
                 seen.add(frozenset(path))
                 waiting.append(path)
@@ -69,11 +69,11 @@ def _is_decision(found: StatementLineage) -> bool:
     return found.problem is not None and found.problem.code == DECISION
 
 
-def _decisions(told: Told) -> Iterator[str]:
+def _decisions(records: ScriptRecords) -> Iterator[str]:
     """Yield the decisions on data, each once."""
     yield from dict.fromkeys(
         decision_of(str(line["spot"]["file"]), int(line["spot"]["line"]))
-        for line in told
+        for line in records
         if line["k"] == "problem" and line["code"] == DECISION
     )
 

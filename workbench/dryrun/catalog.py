@@ -1,4 +1,4 @@
-"""The catalog of a session for a script: it has the tables that are known here, and takes new ones."""
+"""The catalog of a script's session: it has the known tables, and accepts new ones."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _LISTS = ("listTables", "listViews", "listDatabases", "listPartitions")
 
 class ScriptCatalog:
     """
-    Answer a script's calls of a catalog.
+    Answers a script's calls of a catalog.
 
     Args:
-        tables: the tables that are known.
+        tables: the known tables.
         stage: records each answer that may differ in a real run.
-        world: gives the world of a session.
+        world: returns the world of a session.
     """
 
     def __init__(self, tables: DeclaredTables, stage: Stage, world: Callable[[Any], World]) -> None:
@@ -43,7 +43,7 @@ class ScriptCatalog:
         self._world = world
 
     def install(self) -> None:
-        """Have PySpark's catalog answer in this way, for the rest of the process."""
+        """Make PySpark's catalog answer in this way, for the rest of the process."""
         for name in _NOTHING:
             setattr(Catalog, name, lambda *_, **__: None)
         for name, begin in _STATEMENTS.items():
@@ -98,7 +98,7 @@ class ScriptCatalog:
         return [each for each in ask(catalog) if each.isTemporary]
 
     def _known(self, catalog: Catalog, database: str | None, pattern: str | None) -> Iterator[Any]:
-        """Yield the tables of a database that are known."""
+        """Yield the known tables of a database."""
         within = self._of(catalog).whole(f"{database}.x" if database else "x")[:-1]
         for table in list(self._tables):
             parts = self._of(catalog).session.whole(table.parts)
@@ -112,7 +112,7 @@ class ScriptCatalog:
         return classes.Table(parts[-1], parts[0], list(parts[1:-1]), None, "MANAGED", isTemporary=False)
 
     def _columns(self, catalog: Catalog, name: str, database: str | None) -> list[Any]:
-        """Return the columns of a table: none, if they are not known."""
+        """Return the columns of a table; none if they are unknown."""
         session = catalog._sparkSession
         frame = session.table(f"{database}.{name}" if database else name)
         known = self._of(catalog).declared(f"{database}.{name}" if database else name)
@@ -124,7 +124,7 @@ class ScriptCatalog:
 
     @staticmethod
     def _column(name: str, type_: str, is_partition: bool) -> Any:  # noqa: FBT001 (places of a tuple)
-        # Older versions have fewer fields.
+        # Older versions of PySpark have fewer fields.
         further = [False] * (len(classes.Column._fields) - 5)
         return classes.Column(name, None, type_, True, is_partition, *further)  # noqa: FBT003 (likewise)
 
@@ -138,7 +138,7 @@ class ScriptCatalog:
             description: str | None = None,
             **options: str,
         ) -> Any:
-            """Make a table known; a path without a schema gives it the columns of the data there."""
+            """Declare a table; without a schema, it has the columns of the data at its path."""
             session, world = catalog._sparkSession, self._of(catalog)
             del description
             provider = source or str(session.conf.get("spark.sql.sources.default", "parquet"))

@@ -1,8 +1,9 @@
 """
-The process of one script: it makes a session without data, has PySpark use the stage, and runs the script.
+The process of one script: it creates a session without data, patches PySpark to use the stage, and runs the script.
 
-The parent gives the name of a file with the request, and the descriptor of a file for the records. This process may end
-at any time, by itself or by a signal: its records until then are complete.
+The parent passes the name of a file with the request, and the descriptor of a file for the records. This process may
+end
+at any time, by itself or by a signal: each record that it has written by then is complete.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import yaml
 from openlineage_pyspark.errors import LineageError
 from openlineage_pyspark.workbench.dryrun.databricks import Databricks
 from openlineage_pyspark.workbench.dryrun.effects import Effects
-from openlineage_pyspark.workbench.dryrun.environment import FOLLOW, hide_environment, tell_wrong_arguments
+from openlineage_pyspark.workbench.dryrun.environment import FOLLOW, hide_environment, report_wrong_arguments
 from openlineage_pyspark.workbench.dryrun.glue import install_glue
 from openlineage_pyspark.workbench.dryrun.guard import AuditHook, RefusedError
 from openlineage_pyspark.workbench.dryrun.handled import compiled_code, install_handlers, text_of_error
@@ -54,12 +55,12 @@ def main() -> None:
     try:
         _run(stage)
     except LineageError as problem:
-        stage.tell("failed", message=str(problem))
+        stage.record("failed", message=str(problem))
     leave(_SCRIPT_ENDED)
 
 
 def leave(status: int) -> NoReturn:
-    """End at once: neither the script's handlers nor the JVM's end is waited for."""
+    """End at once, without waiting for the script's handlers or the end of the JVM."""
     os._exit(status)
 
 
@@ -75,7 +76,7 @@ def _run(stage: Stage) -> None:
             analyzed(session, statement)
     session.made()
     patches = Patches(spark, tables, session, stage)
-    # The probe is compiled, and settings are read, before the doors are closed.
+    # The probe must be compiled, and settings read, before the doors are closed.
     patches.world.plan(spark.range(0))
     patches.apply()
     install_lakes(patches)
@@ -94,18 +95,18 @@ def _run(stage: Stage) -> None:
     for flow in pipeline.flows():
         _perform(stage, flow)
     _wait_for_threads()
-    stage.tell("end")
+    stage.record("end")
 
 
 def _close_the_doors(stage: Stage, port: int, sparks_folder: str) -> None:
-    """Leave the script only its folder, its arguments, and the given variables."""
+    """Restrict the script to its folder, its arguments and the given variables."""
     request = stage.request
     sys.dont_write_bytecode = True
     sys.argv = [request.path, *request.arguments]
     sys.path[:] = [str(Path(request.path).parent), *request.python_path, *(each for each in sys.path if each)]
     os.chdir(request.begins)
     hide_environment(stage)
-    tell_wrong_arguments(stage)
+    report_wrong_arguments(stage)
     Finder(stage, request.allowed, guarded_imports(request.source)).install()
     Effects(stage, sparks_folder).install()
     LocalFiles(stage).install()
@@ -118,7 +119,7 @@ def _close_the_doors(stage: Stage, port: int, sparks_folder: str) -> None:
 
 
 def _taken() -> int:
-    """Return how much memory the process has taken until now."""
+    """Return how much memory the process uses at this point."""
     pages = (
         Path("/proc/self/statm").read_text(encoding="utf-8").split()[0] if Path("/proc/self/statm").exists() else "0"
     )
@@ -126,7 +127,7 @@ def _taken() -> int:
 
 
 def _watch(stage: Stage, main_thread: int | None) -> None:
-    """End the process when its time is over, and record at which line it was."""
+    """End the process when its time is over, and record the line that it had come to."""
     over = threading.Event()
     over.wait(stage.request.seconds)
     frame = sys._current_frames().get(main_thread or 0)
@@ -146,7 +147,7 @@ def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
     request = stage.request
     Databricks(stage, names).install(spark)
     if "pyspark.pipelines" in request.source or "pyspark import pipelines" in request.source:
-        # The runner of pipelines defines it.
+        # In a real run, the runner of pipelines defines it.
         names["spark"] = spark
     exec(compiled_code(request.source, request.path), names)  # noqa: S102 (this is what the user asks for)
 
@@ -161,7 +162,7 @@ def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> No
         if document.get(name):
             spark.sql(f"SET CATALOG {document[name]}" if kind == "CATALOG" else f"USE {document[name]}")
     patterns = [str(each["glob"]["include"]) for each in document.get("libraries") or ()]
-    # Before Python 3.13, two asterisks at the end match folders alone.
+    # Before Python 3.13, two asterisks at the end only match folders.
     whole = [f"{each}/*" if each.endswith("**") else each for each in patterns]
     files = sorted({each for pattern in whole for each in folder.glob(pattern) if each.is_file()})
     if not files:
@@ -175,7 +176,7 @@ def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> No
 
 
 def _perform(stage: Stage, run: Callable[[], None]) -> None:
-    """Run something of the script, and record how it fails if it does."""
+    """Run a part of the script, and record its failure if it fails."""
     try:
         run()
     except SystemExit as end:
@@ -188,7 +189,7 @@ def _perform(stage: Stage, run: Callable[[], None]) -> None:
         spot = stage.spot_of(str(problem.filename), problem.lineno or 1)
         stage.problem("SCRIPT_FAILED", f"the script is not valid Python: {problem.msg}", spot)
     except RefusedError:
-        # The guard has recorded it.
+        # The guard has already recorded it.
         return
     except BaseException as problem:  # noqa: BLE001 (whatever a script raises)
         spot = stage.spot_of_error(problem)

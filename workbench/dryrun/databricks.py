@@ -22,7 +22,7 @@ _ENDINGS = ("", ".py", ".ipynb")
 
 
 class NotebookEnded(SystemExit):
-    """A notebook that ends itself."""
+    """Raised when a notebook ends itself."""
 
 
 class Widgets:
@@ -76,10 +76,10 @@ class Widgets:
 
 class TaskValues:
     """
-    The values that tasks of a job hand to each other.
+    The values that the tasks of a job pass to each other.
 
     Args:
-        widgets: the parameters, among which such a value may be given.
+        widgets: the parameters, which may include such a value.
     """
 
     def __init__(self, widgets: Widgets) -> None:
@@ -91,7 +91,7 @@ class TaskValues:
         self._own[key] = value
 
     def get(self, taskKey: str = "", key: str = "", default: Any = None, debugValue: Any = None) -> Any:  # noqa: ARG002, N803
-        """Return a value: the task's own, that of a parameter, or the one that the script has for such a case."""
+        """Return a value: the one that was set, else that of a parameter, else the script's default."""
         if key in self._own:
             return self._own[key]
         instead = default if debugValue is None else debugValue
@@ -100,11 +100,11 @@ class TaskValues:
 
 class Databricks:
     """
-    What notebooks find without an import.
+    The functions and objects that notebooks have without an import.
 
     Args:
         stage: the stage of the script.
-        names: the names that the notebook has: those in it run with them.
+        names: the namespace of the notebook, in which notebooks that it runs are executed too.
     """
 
     def __init__(self, stage: Stage, names: dict[str, Any]) -> None:
@@ -119,7 +119,7 @@ class Databricks:
         vars(self.utils).update(widgets=self.widgets, notebook=notebook, jobs=jobs, secrets=secrets)
 
     def install(self, spark: Any) -> None:
-        """Have a script find all this in the modules that it imports it from."""
+        """Put these objects into the modules from which a script imports them."""
         shown = dict.fromkeys(("display", "displayHTML"), lambda *_, **__: None)
         given = {"dbutils": self.utils, "spark": spark, "sc": spark.sparkContext, "sql": spark.sql, **shown}
         sys.modules["pyspark.dbutils"] = module_of("pyspark.dbutils", DBUtils=lambda *_: self.utils)
@@ -129,7 +129,7 @@ class Databricks:
             whole = module_of("databricks", sdk=sdk, __path__=[])
             sys.modules.update({"databricks": whole, "databricks.sdk": sdk, "databricks.sdk.runtime": runtime})
         if self._stage.request.is_notebook:
-            # `%run` and the cells of SQL are calls of these.
+            # `%run` and SQL cells become calls of these.
             self._names.update(given, _run_notebook=self._run, _sql_of_cell=self._sql(spark), table=spark.table)
             self._names["getArgument"] = self.widgets.getArgument
 
@@ -155,7 +155,7 @@ class Databricks:
         return f"{{{key}}}"
 
     def _run(self, given: str) -> None:
-        """Run another notebook, or a script, in the names of this one."""
+        """Run another notebook or a script in the namespace of this one."""
         name = given.strip().split(" ")[0].strip("\"'")
         folder = Path(self._stage.request.path).parent
         found = next((each for ending in _ENDINGS if (each := folder / f"{name}{ending}").is_file()), None)

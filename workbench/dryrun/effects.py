@@ -1,8 +1,8 @@
 """
-What a script does beside Spark: files that it writes, folders that it removes, programs that it starts.
+The effects of a script outside of Spark: files that it writes, folders that it removes, programs that it starts.
 
-Each is only recorded, so that the script goes on. A file that it writes goes into the scratch folder, where it finds it
-again.
+Each is only recorded, so that the script continues. A file that it writes goes to the scratch folder, where the script
+can read it again.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _TREES = ("copy", "copy2", "copyfile", "copymode", "copystat", "copytree", "move
 
 class Effects:
     """
-    Stand-ins for functions of Python that change something.
+    Stand-ins for Python functions that change something outside of the process.
 
     Args:
-        stage: records each.
-        sparks_folder: the folder in which PySpark hands values to the JVM.
+        stage: records each call.
+        sparks_folder: the folder through which PySpark passes values to the JVM.
     """
 
     def __init__(self, stage: Stage, sparks_folder: str) -> None:
@@ -50,9 +50,9 @@ class Effects:
         for module, names in ((os, _FILES), (shutil, _TREES)):
             for name in names:
                 if hasattr(module, name):
-                    setattr(module, name, self._told(f"{module.__name__}.{name}", getattr(module, name)))
+                    setattr(module, name, self._recording(f"{module.__name__}.{name}", getattr(module, name)))
         builtins.open = io.open = self._opened
-        # Up to Python 3.10, paths have taken these functions over when their module was loaded.
+        # Up to Python 3.10, `pathlib` keeps its own references to these functions from when it was loaded.
         accessor = getattr(pathlib, "_normal_accessor", None)
         if accessor is not None:
             accessor.open = self._opened
@@ -74,7 +74,7 @@ class Effects:
 
         return started
 
-    def _told(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    def _recording(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def changed(*arguments: Any, **named: Any) -> Any:
             paths = [each for each in arguments if isinstance(each, (str, bytes, os.PathLike))]
             inside = [os.path.realpath(os.fsdecode(each)) for each in paths]
@@ -88,7 +88,7 @@ class Effects:
 
     def _opened(self, file: Any, mode: str = "r", *arguments: Any, **named: Any) -> Any:
         """Open a file, or its copy in the scratch folder."""
-        # With an opener, a name may be that of a folder: Python's temporary files are opened in this way.
+        # With an opener, the name may be that of a folder: Python's temporary files are opened in this way.
         if isinstance(file, int) or named.get("opener") is not None:
             return self._open(file, mode, *arguments, **named)
         path = os.path.realpath(os.fsdecode(file))

@@ -1,4 +1,4 @@
-"""The inputs of a script from outside: its arguments, and the variables of the environment."""
+"""The inputs of a script: its arguments and the environment variables."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.stage import Stage
 
 PASSED_ON = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV")
-"""The variables that every script sees. Others may hold secrets, and a name made of one would be shown to others."""
+"""The variables that every script sees. Others may hold secrets, and names made from them would be shown to others."""
 
 
 def hide_environment(stage: Stage) -> None:
-    """Keep the variables that the script was given, and give a stand-in for any other one that it requires."""
+    """Keep the variables that were given for the script, and return a stand-in for any other that it requires."""
     given = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     for name in list(os.environ):
         del os.environ[name]
@@ -31,30 +31,30 @@ def hide_environment(stage: Stage) -> None:
             try:
                 return str(super().__getitem__(key))
             except KeyError:
-                # `get` calls this too, and has a default of its own.
+                # `get` calls this too, but has its own default.
                 if not stage.is_users(sys._getframe(1).f_code.co_filename):
                     raise
-            message = f"the variable {key} of the environment is not set here: its value is assumed to be {{{key}}}"
+            message = f"the environment variable {key} is not set here: its value is assumed to be {{{key}}}"
             stage.problem("STAND_IN", f"{message} (--env {key}=VALUE sets it)")
             return f"{{{key}}}"
 
     os.environ.__class__ = Environment
 
 
-FOLLOW = "what follows -- on the command line are the arguments of scripts"
-"""How a script gets its arguments."""
+FOLLOW = "the arguments after -- on the command line are passed to scripts"
+"""The advice on how a script gets its arguments."""
 
 
-def tell_wrong_arguments(stage: Stage) -> None:
-    """Make a script that ends because of its arguments report which are wrong: Python's own message is not seen."""
+def report_wrong_arguments(stage: Stage) -> None:
+    """Report which arguments are wrong if they end the script, because Python's own message is not shown."""
 
-    def telling(end: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    def reporting(end: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
         def error(parser: Any, message: str) -> Any:
-            stage.problem("ARGUMENTS", f"the arguments are not those that the script takes: {message} ({FOLLOW})")
+            stage.problem("ARGUMENTS", f"the script does not accept its arguments: {message} ({FOLLOW})")
             return end(parser, message)
 
         return error
 
     parsers: tuple[Any, ...] = (argparse.ArgumentParser, optparse.OptionParser)
     for each in parsers:
-        each.error = telling(each.error)
+        each.error = reporting(each.error)

@@ -1,4 +1,4 @@
-"""The lineage of files of SQL and of PySpark scripts together, in the order in which they run."""
+"""The lineage of SQL files and PySpark scripts together, in the order in which they run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.dryrun.notebooks import (
 )
 from openlineage_pyspark.workbench.dryrun.pipelines import SPECIFICATIONS
 from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
-from openlineage_pyspark.workbench.dryrun.run import ScriptRunner, Told
+from openlineage_pyspark.workbench.dryrun.run import ScriptRecords, ScriptRunner
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.predict.notebooks import is_notebook
 from openlineage_pyspark.workbench.predict.revisions import archive_at
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 
     OfSql = Callable[[Sequence[Script], Sequence[DeclaredTable]], tuple[StatementLineage, ...]]
-    """Gives the lineage of files of SQL, with some tables known."""
+    """Returns the lineage of SQL files, given some known tables."""
 
 _PYTHON = ".py"
 
@@ -45,14 +45,14 @@ class ScriptSettings:
     How scripts are run.
 
     Args:
-        arguments: what follows their names in `sys.argv`.
-        python_path: where they find modules, besides their own folders.
-        variables: the variables of the environment that they see.
+        arguments: the arguments after the script's name in `sys.argv`.
+        python_path: where scripts find modules, besides their own folders.
+        variables: the environment variables that scripts see.
         allowed: the modules that are not replaced by stand-ins.
         seconds: how long each may run.
         conf: properties of Spark.
         parameters: the values of the parameters of notebooks and jobs.
-        branches: whether the other sides of decisions on data run too.
+        branches: whether the other branches of decisions on data run too.
         classes: the folder with the archives of the classes that JVMs load; None to use none.
     """
 
@@ -68,7 +68,7 @@ class ScriptSettings:
 
 
 def is_python_script(path: Path) -> bool:
-    """Return whether a file is a script of Python, a notebook or a pipeline, of which more than the SQL is read."""
+    """Return whether a file is a Python script, a notebook or a pipeline, and contains more than SQL."""
     if path.suffix.lower() in (ENDING, *SPECIFICATIONS):
         return True
     if path.suffix.lower() != _PYTHON:
@@ -76,12 +76,12 @@ def is_python_script(path: Path) -> bool:
     try:
         return not _is_of_sql(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError):
-        # Whether it was one in another revision, its text there shows.
+        # Only its text in another revision shows whether it was one there.
         return True
 
 
 def _is_of_sql(text: str) -> bool:
-    """Return whether a text is a notebook that has no other code than SQL, so that nothing runs."""
+    """Return whether a text is a notebook that has no code but SQL, so that nothing needs to run."""
     return is_notebook(text) and not runs_as_script(text)
 
 
@@ -94,18 +94,18 @@ def lineage_of_files(
     folder: Path | None = None,
 ) -> tuple[StatementLineage, ...]:
     """
-    Return the lineage of files of SQL and of scripts.
+    Return the lineage of SQL files and scripts.
 
     Args:
         scripts: the files in the order in which they run.
         known: the known columns of tables and places.
         settings: how scripts are run.
-        of_sql: gives the lineage of files of SQL.
-        folder: where the files are as they were in another revision; by default they are at their own paths.
+        of_sql: returns the lineage of SQL files.
+        folder: the folder with the files of another revision; by default they are at their own paths.
 
     Raises:
-        LineageError: no Spark starts.
-        TextError: a notebook is none of Python.
+        LineageError: Spark does not start.
+        TextError: a notebook is not a Python notebook.
     """
     tables, places = list(known.tables), dict(known.places)
     before: list[Script] = []
@@ -118,7 +118,7 @@ def lineage_of_files(
             ddl = tuple((each.name, each.text) for each in before)
             request = _request(script, ddl, KnownColumns(tables, places), settings, folder)
             lines = runner.run(request)
-            others: Told = ()
+            others: ScriptRecords = ()
             if settings.branches:
                 lineages[at], others = lineage_of_branches(runner, request, lines, tables)
             else:
@@ -180,13 +180,13 @@ def _request(
 @contextlib.contextmanager
 def files_at(revision: str) -> Iterator[Path]:
     """
-    Give a folder with all files as they were in a revision, below the current folder: scripts import and read them.
+    Yield a folder with all files of a revision that are below the current folder, for scripts to import and read.
 
     Args:
-        revision: what git takes for a commit.
+        revision: the revision, in any form that git accepts.
 
     Raises:
-        TextError: git can't give them.
+        TextError: git can't supply the files.
     """
     with tempfile.TemporaryDirectory(prefix="openlineage-pyspark-base-") as folder:
         with tarfile.open(fileobj=BytesIO(archive_at(revision))) as archive:
@@ -195,7 +195,7 @@ def files_at(revision: str) -> Iterator[Path]:
 
 
 def _extract(archive: tarfile.TarFile, folder: str) -> None:
-    """Write the plain files of an archive: links may lead anywhere."""
+    """Extract only the plain files of an archive, because links may lead anywhere."""
     for member in archive:
         target = Path(folder, member.name)
         if member.isdir():

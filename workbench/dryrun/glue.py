@@ -1,7 +1,7 @@
 """
 AWS Glue's library (`awsglue`) as DataFrames of Spark: dynamic frames, their transforms, sources and sinks.
 
-It is not installed outside of Glue. Names of databases and tables are those of Spark's catalog there.
+The library is not installed outside of Glue. In Glue, names of databases and tables are those of Spark's catalog.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _DATABASES = frozenset({"mysql", "oracle", "postgresql", "redshift", "sqlserver"})
 _SAME = ("coalesce", "repartition", "spigot", "unbox", "unnest", "drop_nulls", "assertErrorThreshold")
 _FILES = frozenset({"s3", "file", ""})
-# A mapping has the name and the type of the source, and those of the target.
+# A mapping consists of the name and the type of the source, and those of the target.
 _TYPED = 4
 
 
@@ -34,7 +34,7 @@ class DynamicFrame:
     Args:
         frame: the DataFrame.
         context: Glue's context.
-        name: its name, which means nothing here.
+        name: its name, which has no effect here.
     """
 
     stage: Stage
@@ -70,11 +70,11 @@ class DynamicFrame:
         return self._with(self._frame.select(*_names(paths)))
 
     def drop_fields(self, paths: Sequence[str], *_: Any, **__: Any) -> Any:
-        """Return all columns but some."""
+        """Return all columns except some."""
         return self._with(self._frame.drop(*_names(paths)))
 
     def rename_field(self, oldName: str, newName: str, *_: Any, **__: Any) -> Any:  # noqa: N803 (Glue's)
-        """Return it with another name for a column."""
+        """Return the frame with a renamed column."""
         return self._with(self._frame.withColumnRenamed(oldName.strip("`"), newName.strip("`")))
 
     def apply_mapping(self, mappings: Iterable[Sequence[str]], *_: Any, **__: Any) -> Any:
@@ -82,24 +82,24 @@ class DynamicFrame:
         return self._with(self._frame.select(*_nested({_parts(each): _mapped(each) for each in mappings})))
 
     def resolveChoice(self, specs: Any = None, *_: Any, **__: Any) -> Any:  # noqa: N802 (Glue's)
-        """Return columns of one type each."""
+        """Return columns with one type each."""
         frame = self._frame
         for name, action in specs or ():
             if not action.startswith(("cast:", "project:")):
-                message = f"whether {name} has values of several types, which {action} distinguishes, only data know"
+                message = f"only the data show whether {name} has values of several types, which {action} distinguishes"
                 self.stage.problem("PATTERN", message)
             elif Unknown.of(frame) is None:
                 frame = frame.withColumn(name, F.col(name).cast(action.partition(":")[2]))
         return self._with(frame)
 
     def filter(self, f: Any, *_: Any, **__: Any) -> Any:
-        """Return the rows that a function of Python takes."""
+        """Return the rows that a Python function selects."""
         if Unknown.of(self._frame) is not None:
             return self
         return self._with(self._frame.filter(F.udf(f, "boolean")(F.struct("*"))))
 
     def map(self, *_: Any, **__: Any) -> Any:
-        """Return the results of a function of Python for each row: their columns are unknown."""
+        """Return the results of a Python function for each row; their columns are unknown."""
         message = "the columns that a function returns for a row of a dynamic frame are unknown, and so is what is made"
         self.stage.problem("UNKNOWN_SCHEMA", f"{message} from them")
         return self._with(type(self).without_columns(self._frame))
@@ -148,24 +148,24 @@ class DynamicFrameCollection(dict[str, Any]):
 
 
 def _names(paths: str | Sequence[str]) -> list[str]:
-    """Return several names: one may be given by itself."""
+    """Return a list of names; a single name may be given as a string."""
     return [paths] if isinstance(paths, str) else list(paths)
 
 
 def _parts(mapping: Sequence[str]) -> tuple[str, ...]:
-    """Return the target of a mapping: a dot leads into a field, if the name is not in backticks."""
+    """Return the target of a mapping: unless the name is in backquotes, a dot leads into a field."""
     target = mapping[-2] if len(mapping) == _TYPED else mapping[1]
     return (target.strip("`"),) if target.startswith("`") else tuple(target.split("."))
 
 
 def _mapped(mapping: Sequence[str]) -> Any:
-    """Return the column that a mapping takes, with the type that it gives."""
+    """Return the source column of a mapping, with the mapping's type."""
     column = F.col(mapping[0])
     return column if len(mapping) != _TYPED or mapping[1] == mapping[3] else column.cast(mapping[3])
 
 
 def _nested(columns: Mapping[tuple[str, ...], Any]) -> list[Any]:
-    """Return columns under their names: those whose names begin with the same part are fields of one."""
+    """Return columns under their names: those whose names begin with the same part are fields of one struct."""
     below: dict[str, dict[tuple[str, ...], Any]] = {}
     for parts, column in columns.items():
         below.setdefault(parts[0], {})[parts[1:]] = column
@@ -173,7 +173,7 @@ def _nested(columns: Mapping[tuple[str, ...], Any]) -> list[Any]:
 
 
 class GlueContext:
-    """Glue's context: the session of Spark, and what reads and writes dynamic frames."""
+    """Glue's context: the Spark session, and the readers and writers of dynamic frames."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         self.spark_session = SparkSession.builder.getOrCreate()
@@ -183,11 +183,11 @@ class GlueContext:
 
     @property
     def sparkSession(self) -> Any:  # noqa: N802 (Glue's)
-        """The session of Spark."""
+        """The Spark session."""
         return self.spark_session
 
     def getSink(self, connection_type: str = "", path: str = "", **options: Any) -> Any:  # noqa: N802 (Glue's)
-        """Return what writes one frame."""
+        """Return a sink that writes one frame."""
         return _Sink(self, connection_type, {**options, **({"path": path} if path else {})})
 
     def get_logger(self) -> Any:
@@ -235,7 +235,7 @@ class _Sources:
         return self._made(reader.options(**_named(connection_type, options)).load())
 
     def from_rdd(self, data: Any, *_: Any, **__: Any) -> Any:
-        """Make a frame of an RDD."""
+        """Make a frame from an RDD."""
         return self._made(self._context.spark_session.createDataFrame(data))
 
 
@@ -283,11 +283,11 @@ class _Sink:
         self._format: str | None = None
 
     def setFormat(self, format: str, **_: Any) -> None:  # noqa: A002, N802 (Glue's)
-        """Take the format."""
+        """Set the format."""
         self._format = format.removeprefix("glue")
 
     def setCatalogInfo(self, *_: Any, **__: Any) -> None:  # noqa: N802 (Glue's)
-        """Take the table in Glue's catalog: the write goes to its path."""
+        """Accept the table in Glue's catalog: the write goes to its path."""
 
     def writeFrame(self, frame: Any, *_: Any) -> Any:  # noqa: N802 (Glue's)
         """Write a frame."""
@@ -305,20 +305,20 @@ def _frame(frame: Any) -> Any:
 
 
 def _format(connection_type: str, format_: str | None) -> str:
-    """Return the format of Spark for a type of Glue's connections."""
+    """Return Spark's format for a connection type of Glue."""
     if connection_type in _DATABASES:
         return "jdbc"
     return (format_ or "parquet").removeprefix("glue") if connection_type in _FILES else connection_type
 
 
 def _named(connection_type: str, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return options under the names that Spark has for them."""
+    """Return options under Spark's names."""
     found = {key: str(value) for key, value in options.items() if isinstance(value, (str, int))}
     return {**found, "dbtable": found.get("dbtable", "")} if connection_type in _DATABASES else found
 
 
 def _applied(method: str) -> type:
-    """Return a transform of Glue: a class whose `apply` is a method of its first frame."""
+    """Return a transform of Glue: a class whose `apply` calls a method of its first argument, a frame."""
 
     def apply(frame: Any = None, *arguments: Any, **named: Any) -> Any:
         first = named.pop("frame1", None) if frame is None else frame
@@ -343,11 +343,11 @@ _TRANSFORMS = {
 
 def install_glue(stage: Stage, without_columns: Callable[[Any], Any]) -> None:
     """
-    Have a script find these classes where it looks for Glue's.
+    Put these classes where a script imports Glue's.
 
     Args:
         stage: records the unknown parts.
-        without_columns: makes a DataFrame without known columns of another one.
+        without_columns: makes a DataFrame without known columns from another one.
     """
     DynamicFrame.stage, DynamicFrame.without_columns = stage, staticmethod(without_columns)
 

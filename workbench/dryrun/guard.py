@@ -1,8 +1,8 @@
 """
-Keeps a script from doing harm: an audit hook refuses what reaches out of the process, and reports its line.
+Keep a script from doing harm: an audit hook refuses everything that acts outside of the process, and reports the line.
 
-Python is no sandbox: code that means harm can find a way around a hook. It holds against scripts that do what they do
-in production, such as to delete a folder, to call a service or to read a key, and makes each of that visible.
+Python is not a sandbox: malicious code can bypass a hook. The hook protects against scripts that do what they do in
+production, such as to delete a folder, to call a service or to read a key, and reports each attempt.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ _OURS = str(Path(__file__).parents[2]) + os.sep
 
 
 class RefusedError(PermissionError):
-    """A refusal of an action that a script may not do here."""
+    """Raised for an action that a script may not take in a dry run."""
 
 
 class AuditHook:
     """
-    The audit hook. It can't be taken away again, as Python's hooks can't.
+    The audit hook. Like any audit hook in Python, it can't be removed again.
 
     Args:
-        stage: gets the refusals.
+        stage: records the refusals.
         port: the port of the JVM on this machine.
-        sparks_folder: the folder in which PySpark hands values to the JVM.
+        sparks_folder: the folder through which PySpark passes values to the JVM.
     """
 
     def __init__(self, stage: Stage, port: int, sparks_folder: str) -> None:
@@ -76,7 +76,7 @@ class AuditHook:
         self._within = threading.local()
 
     def install(self) -> None:
-        """Have it called from here on."""
+        """Install the hook, for the rest of the process."""
         sys.addaudithook(self._hear)
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -118,7 +118,7 @@ class AuditHook:
         return self._refused(_path(arguments[0] if arguments else None))
 
     def _refused(self, path: str | None) -> str | None:
-        """Return what reading a path is called if it is refused."""
+        """Return a description of reading a path if that is refused; None if it is allowed."""
         if path is None or path.startswith(self._writable):
             return None
         if _SECRETS.search(path):
@@ -129,7 +129,7 @@ class AuditHook:
         address = next((each for each in arguments if isinstance(each, (tuple, str, bytes))), None)
         if isinstance(address, tuple) and len(address) >= 2:
             host, port = str(address[0]), address[1]
-            # Libraries take any port of this machine to find out what it can do.
+            # Libraries bind any port of this machine to find out what the system supports.
             if host in _LOCAL and port in (self._port, 0):
                 return None
             return f"connect to {host}:{port}"
@@ -140,7 +140,7 @@ class AuditHook:
 
 
 def _path(value: Any) -> str | None:
-    """Return a path without links; None for a value that is no path, such as a descriptor."""
+    """Return a path without links; None for a value that is not a path, such as a descriptor."""
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, bytes):

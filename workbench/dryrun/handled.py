@@ -1,7 +1,7 @@
 """
-Errors that a script handles itself: a handler for whatever goes wrong also takes what goes wrong here alone.
+Errors that a script handles itself: a handler for all errors also catches those that only occur in a dry run.
 
-The code of the user is compiled with a call at the beginning of each such handler, which records the error and where.
+The user's code is compiled with a call at the beginning of each such handler, which records the error and its line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def compiled_code(source: str | bytes, path: str) -> CodeType:
         path: its path.
 
     Raises:
-        SyntaxError: it is no valid Python.
+        SyntaxError: it is not valid Python.
     """
     tree = ast.parse(source, path)
     for node in ast.walk(tree):
@@ -45,18 +45,18 @@ def compiled_code(source: str | bytes, path: str) -> CodeType:
 
 
 def _takes_everything(caught: ast.expr | None) -> bool:
-    """Return whether a handler takes errors of every class."""
+    """Return whether a handler catches errors of every class."""
     if isinstance(caught, ast.Tuple):
         return any(map(_takes_everything, caught.elts))
     return caught is None or (isinstance(caught, ast.Name) and caught.id in _EVERYTHING)
 
 
 def install_handlers(stage: Stage) -> None:
-    """Have the modules of the user record the errors that they handle, as scripts do that `compiled_code` compiles."""
+    """Make the user's modules record the errors that they handle, like scripts that `compiled_code` compiles."""
 
     def handled() -> None:
         problem = sys.exc_info()[1]
-        # A refusal is recorded already, and a script that handles an absent module can do without it.
+        # A refusal is already recorded, and a script that handles an absent module can do without it.
         if isinstance(problem, Exception) and not isinstance(problem, RefusedError | ImportError):
             message = f"the script handles an error, which may not occur in a real run: {text_of_error(problem)}"
             stage.problem("HANDLED", message, stage.spot_of_error(problem))

@@ -1,7 +1,7 @@
 """
-The process of the JVM in which several scripts run, one after the other: it has a Spark without data.
+The process of the JVM in which several scripts run, one after the other, in a Spark without data.
 
-It writes one line, with the port and the secret of its gateway, and ends when its standard input does.
+The process writes one line, with the port and the secret of its gateway, and ends when its standard input ends.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ def main() -> None:
     try:
         with throw_away_session(given["conf"], classes=classes, purpose="scripts") as spark:
             found = spark.sparkContext._gateway.gateway_parameters
-            _tell(out, {"port": int(found.port), "secret": str(found.auth_token)})
+            _write_line(out, {"port": int(found.port), "secret": str(found.auth_token)})
             sys.stdin.buffer.read()
             if classes is None:
-                # The JVM ends with its group.
+                # The JVM ends with its process group.
                 os._exit(0)
     except (LineageError, OSError) as problem:
-        _tell(out, {"failed": str(problem)})
+        _write_line(out, {"failed": str(problem)})
 
 
-def _tell(out: int, line: dict[str, object]) -> None:
+def _write_line(out: int, line: dict[str, object]) -> None:
     os.write(out, f"{json.dumps(line)}\n".encode())
     os.close(out)
 

@@ -1,4 +1,4 @@
-"""Delta Lake's own classes for a script: merges, updates and deletes become the statements of SQL that they are."""
+"""Delta Lake's own classes for a script: merges, updates and deletes become the equivalent SQL statements."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def _column(name: Any) -> str:
 
 class MergeStatement:
     """
-    A MERGE that is put together.
+    A MERGE that is being built.
 
     Args:
         world: the session.
-        target: the name of the target, as SQL has it, with its alias.
+        target: the name of the target in SQL, with its alias.
         source: the DataFrame of the source.
         condition: the condition.
-        alias: the name by which the condition knows the source.
+        alias: the name of the source in the condition.
     """
 
     def __init__(self, world: World, target: str, source: Any, condition: Any, alias: str = "") -> None:
@@ -114,11 +114,11 @@ class MergeBuilder:
         return self._added("NOT MATCHED", condition, "INSERT *")
 
     def whenNotMatchedBySourceUpdate(self, condition: Any = None, set: Any = None) -> Any:  # noqa: A002, N802
-        """Add an UPDATE of rows that the source has not."""
+        """Add an UPDATE of rows that are not in the source."""
         return self._added("NOT MATCHED BY SOURCE", condition, f"UPDATE SET {set_clause(set or {})}")
 
     def whenNotMatchedBySourceDelete(self, condition: Any = None) -> Any:  # noqa: N802
-        """Add a DELETE of rows that the source has not."""
+        """Add a DELETE of rows that are not in the source."""
         return self._added("NOT MATCHED BY SOURCE", condition, "DELETE")
 
     def withSchemaEvolution(self) -> Any:  # noqa: N802
@@ -132,11 +132,11 @@ class MergeBuilder:
 
 class MergeIntoBuilder:
     """
-    Spark's own builder of a MERGE, which `mergeInto` gives, with its names.
+    Spark's own builder of a MERGE, as `mergeInto` returns it, with its names.
 
     Args:
         merge: the statement.
-        when: the rows that are at hand, as SQL; empty before the first.
+        when: the rows of the current clause, as SQL; empty before the first clause.
         condition: the condition on them.
     """
 
@@ -146,15 +146,15 @@ class MergeIntoBuilder:
         self._condition = condition
 
     def whenMatched(self, condition: Any = None) -> Any:  # noqa: N802 (Spark's)
-        """Take the rows that match."""
+        """Select the rows that match."""
         return MergeIntoBuilder(self._merge, "MATCHED", condition)
 
     def whenNotMatched(self, condition: Any = None) -> Any:  # noqa: N802
-        """Take the rows that the target has not."""
+        """Select the rows that are not in the target."""
         return MergeIntoBuilder(self._merge, "NOT MATCHED", condition)
 
     def whenNotMatchedBySource(self, condition: Any = None) -> Any:  # noqa: N802
-        """Take the rows that the source has not."""
+        """Select the rows that are not in the source."""
         return MergeIntoBuilder(self._merge, "NOT MATCHED BY SOURCE", condition)
 
     def _then(self, text: str) -> Any:
@@ -192,7 +192,7 @@ class MergeIntoBuilder:
 
 
 class Table:
-    """Delta Lake's `DeltaTable`, by the name that SQL has for it."""
+    """Delta Lake's `DeltaTable`, by the table's name in SQL."""
 
     patches: Patches
 
@@ -218,7 +218,7 @@ class Table:
 
     @classmethod
     def isDeltaTable(cls, _: Any = None, identifier: str = "") -> bool:  # noqa: N802
-        """Return that there is one, as on a repeated run; report that a run may find none."""
+        """Return True, as on a repeated run; report that a real run may find no Delta table."""
         return not cls.patches.stage.decides(f"whether {identifier} is a Delta table", taken="true")
 
     @classmethod
@@ -229,7 +229,7 @@ class Table:
     createIfNotExists = createOrReplace = replace = create  # noqa: N815
 
     def alias(self, name: str) -> Any:
-        """Return the table with another name for conditions."""
+        """Return the table with an alias for conditions."""
         return type(self)(self._spark, self._name, self._load, name)
 
     def toDF(self) -> Any:  # noqa: N802
@@ -281,33 +281,33 @@ class TableBuilder:
         self._partitions: tuple[str, ...] = ()
 
     def tableName(self, name: str) -> Any:  # noqa: N802
-        """Take the name."""
+        """Set the name."""
         self._name = name
         return self
 
     def location(self, path: str) -> Any:
-        """Take the path."""
+        """Set the path."""
         self._name = self._name or f"delta.{in_backticks(path)}"
         return self
 
     def addColumn(self, name: str, dataType: Any = "STRING", *_: Any, **__: Any) -> Any:  # noqa: N802, N803
-        """Take a column."""
+        """Add a column."""
         self._columns.append((name, dataType if isinstance(dataType, str) else dataType.simpleString()))
         return self
 
     def addColumns(self, columns: Any) -> Any:  # noqa: N802
-        """Take the columns of a schema."""
+        """Add the columns of a schema."""
         for each in getattr(columns, "fields", columns):
             self._columns.append((each.name, each.dataType.simpleString()))
         return self
 
     def partitionedBy(self, *columns: Any) -> Any:  # noqa: N802
-        """Take the columns of partitions."""
+        """Set the partition columns."""
         self._partitions = tuple(map(str, columns))
         return self
 
     def execute(self) -> Any:
-        """Make the table known."""
+        """Declare the table."""
         from openlineage_pyspark.workbench.predict.words import names_in
 
         world = self._table.patches.world_of(self._spark)
@@ -323,7 +323,7 @@ class TableBuilder:
 
 
 def install_lakes(patches: Patches) -> None:
-    """Have a script find these classes where it looks for Delta Lake's."""
+    """Put these classes where a script imports Delta Lake's."""
     Table.patches = patches
 
     def merge_into(frame: Any, name: str, condition: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The lineage of a script's records, in the form that SQL files have."""
+"""Make the lineage of a script from its records, in the same form as for SQL files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.urls import REDACTED
 from openlineage_pyspark.listener.analyze import EncodedQuery
 from openlineage_pyspark.workbench.dryrun.places import DataPlace, datasets_of
-from openlineage_pyspark.workbench.dryrun.records import ProblemTold, WriteTold, spot_of_document
+from openlineage_pyspark.workbench.dryrun.records import ProblemRecord, WriteRecord, spot_of_document
 from openlineage_pyspark.workbench.dryrun.request import Columns, columns_of_document, table_of_document
 from openlineage_pyspark.workbench.dryrun.values import literal_of
 from openlineage_pyspark.workbench.predict.cache import answer_of_document
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Field
     from openlineage_pyspark.facets.model.lineage import InputField
     from openlineage_pyspark.workbench.dryrun.records import Spot
-    from openlineage_pyspark.workbench.dryrun.run import Told
+    from openlineage_pyspark.workbench.dryrun.run import ScriptRecords
 
 _UNKNOWN = "schema"
 
 
-def lineage_of_script(told: Told, tables: Sequence[DeclaredTable]) -> tuple[StatementLineage, ...]:
+def lineage_of_script(records: ScriptRecords, tables: Sequence[DeclaredTable]) -> tuple[StatementLineage, ...]:
     """
     Return the lineage of each write of a script, and its problems, in their order.
 
     Args:
-        told: the records of the script.
+        records: the records of the script.
         tables: the tables that were known before.
     """
     known = DeclaredTables(tables)
     found: list[StatementLineage] = []
-    for line in told:
+    for line in records:
         if line["k"] == "table":
             _know(table_of_document(line), known)
         found += _statements(line, known)
@@ -51,20 +51,20 @@ def lineage_of_script(told: Told, tables: Sequence[DeclaredTable]) -> tuple[Stat
 
 
 def _know(table: DeclaredTable, known: DeclaredTables) -> None:
-    """Map the path of a table to the table, as in a run, until the table moves."""
+    """Map the path of a table to the table, as in a real run, until the table moves."""
     before = known.get(table.parts)
     if table.identifier is not None or (before is not None and before.identifier is not None):
         known.put(table)
 
 
-def tables_of_script(told: Told) -> tuple[DeclaredTable, ...]:
-    """Return the tables that a script would make."""
-    return tuple(table_of_document(line) for line in told if line["k"] == "table")
+def tables_of_script(records: ScriptRecords) -> tuple[DeclaredTable, ...]:
+    """Return the tables that a script would create."""
+    return tuple(table_of_document(line) for line in records if line["k"] == "table")
 
 
-def columns_of_script(told: Told) -> dict[str, Columns]:
+def columns_of_script(records: ScriptRecords) -> dict[str, Columns]:
     """Return the columns that a script would write to paths and other places."""
-    return {str(line["key"]): columns_of_document(line["columns"]) for line in told if line["k"] == "columns"}
+    return {str(line["key"]): columns_of_document(line["columns"]) for line in records if line["k"] == "columns"}
 
 
 def _statements(line: dict[str, Any], known: DeclaredTables) -> Iterator[StatementLineage]:
@@ -79,15 +79,15 @@ def _statements(line: dict[str, Any], known: DeclaredTables) -> Iterator[Stateme
     elif line["k"] == "file":
         yield StatementLineage(_statement(spot_of_document(line["spot"])), opened=str(line["path"]))
     elif line["k"] == "write":
-        yield _of_write(WriteTold.of(line), known)
+        yield _of_write(WriteRecord.of(line), known)
     elif line["k"] == "problem":
-        problem = ProblemTold.of(line)
+        problem = ProblemRecord.of(line)
         at = problem.spot
         yield StatementLineage(_statement(at), problem=Problem(at.file, at.line, 1, problem.code, problem.message))
 
 
 def _without_texts(lineage: Lineage, hidden: Sequence[str]) -> Lineage:
-    """Return a lineage in whose expressions some strings are not shown."""
+    """Return a lineage whose expressions do not show some strings."""
     if not hidden:
         return lineage
 
@@ -112,7 +112,7 @@ def _statement(spot: Spot) -> ScriptStatement:
     return ScriptStatement(spot.text, spot.file, spot.line, 1)
 
 
-def _of_write(write: WriteTold, known: DeclaredTables) -> StatementLineage:
+def _of_write(write: WriteRecord, known: DeclaredTables) -> StatementLineage:
     statement = _statement(write.spot)
     found = [_of_plan(statement, plan, known) for plan in write.plans if plan]
     fields = tuple(_renamed(schema_fields(write.schema), write.names)) if write.schema else ()
@@ -134,7 +134,7 @@ def _of_plan(statement: ScriptStatement, plan: str, known: DeclaredTables) -> Li
 
 
 def _of_datasets(
-    write: WriteTold, found: Iterable[Lineage], targets: Sequence[Dataset], known: DeclaredTables
+    write: WriteRecord, found: Iterable[Lineage], targets: Sequence[Dataset], known: DeclaredTables
 ) -> Lineage:
     """Return the lineage of a write with unknown columns: its inputs and its output."""
     inputs = {each.identifier: each for lineage in found for each in lineage.inputs}
@@ -146,14 +146,14 @@ def _of_datasets(
     return Lineage(tuple(inputs.values()), tuple((target, ColumnLineage(())) for target in targets), (gap,))
 
 
-def _targets(write: WriteTold, known: DeclaredTables, fields: tuple[Field, ...]) -> tuple[Dataset, ...]:
+def _targets(write: WriteRecord, known: DeclaredTables, fields: tuple[Field, ...]) -> tuple[Dataset, ...]:
     if write.table:
         return (attrs.evolve(_table(write.table, known), fields=fields),)
     return tuple(map(DEFAULT_TRIMMING.dataset, datasets_of(DataPlace.of_text(write.target), fields)))
 
 
 def _table(parts: tuple[str, ...], known: DeclaredTables) -> Dataset:
-    """Return a table under the name that the files of SQL have for it."""
+    """Return a table under the name that it has in SQL files."""
     lower = tuple(part.lower() for part in parts) if parts[0] == "spark_catalog" else parts
     found, table = named_table(lower), known.get(parts)
     return found if table is None or table.identifier is None else attrs.evolve(found, identifier=table.identifier)
@@ -165,7 +165,7 @@ def _renamed(fields: tuple[Field, ...], names: tuple[str, ...]) -> Iterator[Fiel
 
 
 def _with_names(columns: ColumnLineage, names: tuple[str, ...]) -> ColumnLineage:
-    """Return the lineage of columns that have other names where they are written."""
+    """Return the lineage of columns under the names that they have in the target."""
     renamed = (
         OutputColumn(names[at] if at < len(names) else column.name, column.edges)
         for at, column in enumerate(columns.columns)

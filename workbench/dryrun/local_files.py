@@ -1,7 +1,7 @@
 """
-The files of this machine that a script looks for: existing ones, and those with known columns.
+The files of this machine that a script looks for: existing files, and files with known columns.
 
-Scripts check whether a file of data exists, and list the files of a folder. Here the data are somewhere else: files and
+Scripts check whether a data file exists, and list the files of a folder. The data are not on this machine: files and
 folders with known columns are assumed to exist, and each other answer is recorded.
 """
 
@@ -25,7 +25,7 @@ _EVERYWHERE = "**"
 
 class LocalFiles:
     """
-    Answer a script's calls about files.
+    Answers a script's calls about files.
 
     Args:
         stage: knows the files of data, and records each answer that may differ in a real run.
@@ -35,7 +35,7 @@ class LocalFiles:
         self._stage = stage
 
     def install(self) -> None:
-        """Have Python's functions answer in this way to the user's code, for the rest of the process."""
+        """Make Python's functions answer the user's code in this way, for the rest of the process."""
         functions: Any = os.path
         for owner, name, known in (
             (functions, "exists", self._is_known),
@@ -99,7 +99,7 @@ class LocalFiles:
             setattr(owner, name, function)
 
     def _is_asked(self) -> bool:
-        """Return whether a line of the user's code calls, and no library."""
+        """Return whether the call comes from the user's code, and not from a library."""
         return self._stage.is_users(sys._getframe(2).f_code.co_filename)
 
     def _asking(self, real: Callable[..., bool], known: Callable[[str], bool]) -> Callable[..., bool]:
@@ -110,7 +110,7 @@ class LocalFiles:
             whole = _whole(path)
             if self._is_known(whole):
                 return known(whole)
-            return self._stage.decides(f"whether {os.fspath(path)} is there, as what --schemas names is", "false")
+            return self._stage.decides(f"whether {os.fspath(path)} exists (a file that --schemas names does)", "false")
 
         return answer
 
@@ -127,19 +127,19 @@ class LocalFiles:
         known = (each.removeprefix(begin) for each in self._stage.local_paths() if each.startswith(begin))
         more = [each for each in dict.fromkeys(each.partition("/")[0] for each in known) if each not in names]
         if not is_there and not more:
-            self._stage.problem("STAND_IN", f"the folder {os.fsdecode(folder)} is not there: {_LISTS}")
+            self._stage.problem("STAND_IN", f"the folder {os.fsdecode(folder)} does not exist here: {_LISTS}")
         return [*names, *more]
 
     def _matching(self, pattern: str, real: Iterable[Any]) -> list[str]:
-        """Return the known files that a pattern matches beside those that are there."""
+        """Return the known files that a pattern matches, in addition to those that exist."""
         there, whole = {_whole(each) for each in real}, _whole(pattern).replace(f"/{_EVERYWHERE}/", "/*")
         known = (each for each in self._stage.local_paths() if each not in there and fnmatch.fnmatch(each, whole))
         found = [each if pattern.startswith("/") else os.path.relpath(each) for each in known]
         if not found and not there:
-            self._stage.problem("STAND_IN", f"no file is there that {pattern} matches: {_LISTS}")
+            self._stage.problem("STAND_IN", f"no file here matches {pattern}: {_LISTS}")
         return found
 
 
 def _whole(path: Any) -> str:
-    # A link stays as it is written.
+    # A link is not resolved.
     return os.path.abspath(os.fsdecode(path))  # noqa: PTH100

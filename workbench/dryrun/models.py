@@ -1,9 +1,8 @@
 """
-Models of `pyspark.ml`: nothing is trained, and the columns that a model adds to a DataFrame are known.
+Models of `pyspark.ml`: nothing is trained, but the columns that a model adds to a DataFrame are known.
 
-Spark reports which columns an estimator adds (`transformSchema`). A model that represents a fitted one makes each
-of them from the columns that its parameters name. The values that a model has learned are unknown; each use is
-reported.
+Spark reports which columns an estimator adds (`transformSchema`). A stand-in for a fitted model makes each of them from
+the columns that its parameters name. The values that a model has learned are unknown; each use is reported.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _SOME_MEASURE = 1.0
 
 def has_models(loader: Callable[[], None]) -> None:
     """
-    Call a function as soon as a script imports `pyspark.ml`: the import takes a while, which other scripts save.
+    Call a function as soon as a script imports `pyspark.ml`: the import is slow, and other scripts do without it.
 
     Args:
         loader: the function.
@@ -50,14 +49,14 @@ def has_models(loader: Callable[[], None]) -> None:
 
 
 class _AfterImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `pyspark.ml` once, and calls something when it is loaded."""
+    """Finds `pyspark.ml` once, and calls a function when it is loaded."""
 
     def __init__(self, loader: Callable[[], None]) -> None:
         self._then = loader
         self._real: Any = None
 
     def find_spec(self, fullname: str, _path: Any, _target: Any = None) -> ModuleSpec | None:
-        """Return what loads the module."""
+        """Return the spec that loads the module."""
         if fullname != _MODELS:
             return None
         sys.meta_path.remove(self)
@@ -67,7 +66,7 @@ class _AfterImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return spec
 
     def create_module(self, spec: ModuleSpec) -> Any:
-        """Return the module as its own loader makes it."""
+        """Return the module that its own loader creates."""
         return self._real.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -78,12 +77,12 @@ class _AfterImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 class Fitted:
     """
-    The attributes of a model that represents a fitted one, whatever class it is of.
+    The attributes of a stand-in for a fitted model of any class.
 
     Args:
         stage: records each use of a learned value.
         maker: the estimator; None for a model that is read from a file.
-        added: the columns that it adds; None if they are not known.
+        added: the columns that it adds; None if they are unknown.
     """
 
     def __init__(self, stage: Stage, maker: Any, added: Sequence[StructField] | None) -> None:
@@ -102,14 +101,14 @@ class Fitted:
         return dataset
 
     def _made(self, field: StructField, sources: Sequence[str]) -> Any:
-        """Return the column that a model makes of others."""
+        """Return the column that a model makes from others."""
         columns = [F.col(f"`{each}`") for each in sources]
         if type(self._maker).__name__ == "Imputer" and columns:
             return F.when(columns[0].isNull(), F.lit(_SOME_MEASURE)).otherwise(columns[0]).cast(field.dataType)
         return F.udf(_model, field.dataType)(*columns) if columns else F.lit(None).cast(field.dataType)
 
     def _sources(self, name: str, known: Sequence[str]) -> Sequence[str]:
-        """Return the columns that a column of the model is made of."""
+        """Return the columns from which a column of the model is made."""
         outputs, inputs = self._given("outputCols"), self._given("inputCols")
         if outputs and inputs and name in outputs and len(outputs) == len(inputs):
             return [inputs[list(outputs).index(name)]]
@@ -136,15 +135,15 @@ class Fitted:
 
 
 def _model(*_: Any) -> None:
-    """Represent a model's function: it is never called."""
+    """Stand for a model's function, which is never called."""
 
 
-# Spark calls what its own models do by this name.
+# Spark uses this name for what its own models do.
 _model.__name__ = "UDF"
 
 
 class _Writer:
-    """Reports that a model would be written."""
+    """Records that a model would be written."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
@@ -162,11 +161,11 @@ class _Writer:
 
 def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
     """
-    Have estimators train nothing, for the rest of the process.
+    Keep estimators from training, for the rest of the process.
 
     Args:
         stage: records the omitted actions.
-        unknown: makes a DataFrame without known columns of another one.
+        unknown: makes a DataFrame without known columns from another one.
     """
     base, wrapper, util = (importlib.import_module(f"{_MODELS}.{each}") for each in ("base", "wrapper", "util"))
     make = _class_of_fitted(base.Model, stage, unknown)
@@ -182,7 +181,7 @@ def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
         try:
             return real(transformer, dataset)
         except (Py4JError, *spark_errors()):
-            # It reads from the first row what the schema does not state, such as the lengths of vectors.
+            # The transformer reads from the first row what the schema does not state, such as the lengths of vectors.
             return Fitted(stage, transformer, _added(transformer, dataset)).transform(dataset, unknown)
 
     def read(_: type) -> Any:
@@ -201,7 +200,7 @@ def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
 
 
 class _Reader:
-    """Reads no model: which columns it adds is not known."""
+    """Reads no model, so the columns that it adds are unknown."""
 
     def __init__(self, make: Callable[[], Any], stage: Stage) -> None:
         self._make = make
@@ -220,7 +219,7 @@ class _Reader:
 
 
 def _all_below(base: type) -> Iterable[Any]:
-    """Yield a class and all that are made of it."""
+    """Yield a class and all of its subclasses."""
     yield base
     below: list[type] = base.__subclasses__()
     for each in below:
@@ -237,7 +236,7 @@ def _added(maker: Any, dataset: Any) -> list[StructField]:
 
 
 def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) -> Callable[..., Any]:
-    """Return what makes models that represent fitted ones."""
+    """Return a function that makes stand-ins for fitted models."""
 
     class FittedModel(model):  # type: ignore[misc]
         """An untrained model."""
@@ -254,7 +253,7 @@ def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) ->
             return self
 
         def write(self) -> Any:
-            """Return what records that it would be written."""
+            """Return a writer that records that the model would be written."""
             return _Writer(stage)
 
         def save(self, path: str) -> None:
@@ -275,7 +274,7 @@ def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) ->
 
 
 def _install_searches(make: Callable[..., Any]) -> None:
-    """Have searches for the best parameters take the first model."""
+    """Make searches for the best parameters return the first model."""
     tuning = importlib.import_module(f"{_MODELS}.tuning")
     classification = importlib.import_module(f"{_MODELS}.classification")
 

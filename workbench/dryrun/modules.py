@@ -1,7 +1,7 @@
 """
-Stand-ins for modules that reach other systems, and for those that are not installed here.
+Stand-ins for modules that contact other systems, and for modules that are not installed here.
 
-Each attribute or call of a stand-in is another one: nothing is sent, and each use is recorded once.
+Each attribute and each call of a stand-in returns another stand-in: nothing is sent, and each module is recorded once.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ CLIENTS = frozenset(
     statsd telegram trino twilio watchtower
     """.split()
 )
-"""The modules, by their first names, that reach other systems."""
+"""The top-level names of modules that contact other systems."""
 
 
 class StandIn:
     """
-    Takes every use, and gives itself again.
+    An object that accepts every use and returns further stand-ins.
 
     Args:
         name: the name of the object that it represents.
@@ -65,7 +65,7 @@ class StandIn:
         return
 
     def __iter__(self) -> Iterator[Any]:
-        # `key, name = client.login()` takes as many as there are names; a loop has nothing to do.
+        # `key, name = client.login()` gets as many values as there are names; a loop gets none.
         return iter([StandIn(f"{self._name}[{at}]") for at in range(_taken_apart(sys._getframe(1)))])
 
     def __len__(self) -> int:
@@ -125,14 +125,14 @@ class StandIn:
 
 
 def _taken_apart(frame: types.FrameType) -> int:
-    """Return into how many names the line at work takes something apart; 0 if it does not."""
+    """Return into how many names the current instruction unpacks a value; 0 if it does not unpack."""
     code, at = frame.f_code.co_code, frame.f_lasti
     if dis.opname[code[at]] == "EXTENDED_ARG":
-        # Python 3.10 names the prefix of an instruction as the one at work.
+        # Python 3.10 reports the prefix of an instruction as the current one.
         at += 2
     name, argument = dis.opname[code[at]], code[at + 1]
     if name == "UNPACK_EX" and at >= 2 and dis.opname[code[at - 2]] == "EXTENDED_ARG":
-        # The names behind the one with the asterisk.
+        # The names after the one with the asterisk.
         argument += code[at - 1]
     return argument if name in ("UNPACK_SEQUENCE", "UNPACK_EX") else 0
 
@@ -182,19 +182,19 @@ class _StandInModule(types.ModuleType):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         if name[:1].isupper() and name.endswith(("Error", "Exception", "Warning")):
-            # A script catches it.
+            # The script itself catches this.
             return type(name, (Exception,), {})
         return StandIn(f"{self.__name__}.{name}")
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """
-    Find stand-ins: those of clients before all other modules, those of absent modules after them.
+    Finds stand-ins: those of clients before all other modules, those of absent modules after them.
 
     Args:
         stage: records each.
-        allowed: the modules that are loaded as they are.
-        guarded: the modules whose absence the script itself takes care of.
+        allowed: the modules of which the real ones are loaded.
+        guarded: the modules whose absence the script itself handles.
     """
 
     def __init__(self, stage: Stage, allowed: Sequence[str], guarded: frozenset[str]) -> None:
@@ -204,9 +204,9 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self._is_last = False
 
     def install(self) -> None:
-        """Have both places searched."""
+        """Install one finder before and one after the other finders."""
         for name in list(sys.modules):
-            # Modules loaded for other packages stay theirs.
+            # Modules that other packages have loaded stay loaded for these.
             if (first := name.partition(".")[0]) in CLIENTS and first not in self._allowed:
                 del sys.modules[name]
         sys.meta_path.insert(0, self)
@@ -218,7 +218,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, _target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec of a module's stand-in; None for a module that is loaded as it is."""
+        """Return the spec of a module's stand-in; None if the real module is to be loaded."""
         first = fullname.partition(".")[0]
         if first in self._allowed or not self._is_users_import():
             return None
@@ -228,12 +228,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 return None
             if self._is_last and (path is not None or first in sys.stdlib_module_names):
                 return None
-            why = "is not installed" if self._is_last else f"reaches other systems (--allow {first} loads it)"
+            why = "is not installed" if self._is_last else f"contacts other systems (--allow {first} loads it)"
             self._stage.problem("STAND_IN", f"the module {first} {why}: what it returns is unknown")
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def _is_users_import(self) -> bool:
-        """Return whether a line of the user imports, and no library by itself."""
+        """Return whether the user's code imports the module, and not a library."""
         frame = sys._getframe(2)
         while frame is not None:
             file = frame.f_code.co_filename
@@ -249,11 +249,11 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return _StandInModule(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Do nothing more."""
+        """Do nothing: the module is complete."""
 
 
 def _install_json() -> None:
-    """Make JSON readable and writable for stand-ins, since services usually answer in JSON."""
+    """Make `json` accept stand-ins, because services usually answer in JSON."""
     loads, load, encode = json.loads, json.load, json.JSONEncoder.default
 
     def of(read: Callable[..., Any]) -> Callable[..., Any]:
@@ -270,14 +270,14 @@ def _install_json() -> None:
 
 
 def module_of(name: str, **members: Any) -> types.ModuleType:
-    """Return a module of these members."""
+    """Return a module with the given members."""
     module = types.ModuleType(name)
     vars(module).update(members)
     return module
 
 
 def guarded_imports(source: str) -> frozenset[str]:
-    """Return the modules that a script imports in a `try`, so that it knows what to do without them."""
+    """Return the modules that a script imports within a `try`: it handles their absence itself."""
     try:
         tree = ast.parse(source)
     except SyntaxError:

@@ -1,8 +1,9 @@
 """
-Notebooks of Jupyter, and those that Databricks exports as source, as scripts: their cells, one after the other.
+Turn notebooks of Jupyter, and those that Databricks exports as source, into scripts: their cells, one after the other.
 
-Cells of SQL (`%%sql`, `%sql`) become calls of the session, and `%run` one that runs the other notebook. Other magics,
-and commands of the shell, are left out: they are no Python, and a dry run does not do their work.
+SQL cells (`%%sql`, `%sql`) become calls of the session, and `%run` a call that runs the other notebook. Other magics
+and
+shell commands are left out: they are not Python, and a dry run does not do their work.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ENDING = ".ipynb"
-"""How the names of those of Jupyter end."""
+"""The ending of the names of Jupyter notebooks."""
 _BORDER = "# COMMAND ----------"
 _MAGIC = "# MAGIC"
 
 
 def script_of_notebook(text: str) -> tuple[str, tuple[int, ...]] | None:
     """
-    Return the script that a notebook is, and the line on which each of its cells begins, also of those without code.
+    Return the script of a notebook, and the line on which each of its cells begins, also of those without code.
 
     Args:
         text: the JSON of the notebook.
 
     Returns:
-        None if it is no notebook, or one of another language.
+        None if it is not a notebook, or one in another language.
     """
     try:
         document = json.loads(text)
@@ -50,7 +51,7 @@ def script_of_notebook(text: str) -> tuple[str, tuple[int, ...]] | None:
 
 
 def cell_and_line(begins: tuple[int, ...], line: int) -> tuple[int, int]:
-    """Return the number of the cell that a line of the script is in, from 1, and the line in that cell."""
+    """Return the number, from 1, of the cell that contains a line of the script, and the line within that cell."""
     cell = max((at for at, begin in enumerate(begins) if begin <= line), default=0)
     return cell + 1, line - begins[cell] + 1
 
@@ -60,12 +61,12 @@ def _source(source: Any) -> str:
 
 
 def runs_as_script(text: str) -> bool:
-    """Return whether a notebook that Databricks has exported as source of Python has code beside its cells of SQL."""
+    """Return whether a notebook that Databricks has exported as Python source has code besides its SQL cells."""
     return any(line.strip() and not line.lstrip().startswith("#") for line in text.split("\n"))
 
 
 def script_of_source(text: str) -> str:
-    """Return the script that such a notebook is: each line has its place, and cells of SQL are calls."""
+    """Return the script of such a notebook: each line keeps its number, and SQL cells become calls."""
     lines: list[str] = []
     cell: list[str] = []
     for line in text.split("\n"):
@@ -79,14 +80,14 @@ def script_of_source(text: str) -> str:
 
 def runnable_of(text: str, ending: str) -> str | None:
     """
-    Return the script that a file is, which another notebook runs.
+    Return the script of a file that another notebook runs.
 
     Args:
         text: the content of the file.
-        ending: how its name ends, with the dot.
+        ending: the ending of its name, with the dot.
 
     Returns:
-        None if it is no Python.
+        None if it is not Python.
     """
     if ending == ENDING:
         found = script_of_notebook(text)
@@ -109,7 +110,7 @@ def _is_taken(line: str) -> bool:
 
 
 def _lines_of_cell(lines: list[str]) -> Iterator[str]:
-    """Yield the lines of a cell as Python: as many as it has."""
+    """Yield the lines of a cell as Python, as many as it has."""
     first = next((at for at, line in enumerate(lines) if line.strip()), None)
     if first is None:
         yield from lines
@@ -135,12 +136,12 @@ def _plain(line: str) -> str:
         return f"{indent}_run_notebook({stripped[5:].strip()!r})"
     if stripped.startswith("%sql "):
         return f"{indent}_sql_of_cell({stripped[5:]!r})"
-    # A block may hold nothing else.
+    # It may be the only line of a block.
     return f"{indent}pass  # {stripped}" if stripped.startswith(("%", "!")) else line
 
 
 def _asked(lines: list[str]) -> Iterator[str]:
-    """Yield calls for the statements of a cell of SQL, each on the line on which it begins."""
+    """Yield calls for the statements of an SQL cell, each on the line on which it begins."""
     calls = [""] * len(lines)
     for each in statements_of("\n".join(lines), ""):
         at = each.line - 1

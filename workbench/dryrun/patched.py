@@ -1,4 +1,4 @@
-"""Has PySpark's classes use the stage: their readers, writers and actions, the builder, and the texts of SQL."""
+"""Patch PySpark's classes to use the stage: readers, writers, actions, the session builder, and SQL texts."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ _QUIET = ("display", "explain", "foreach", "foreachPartition", "printSchema", "s
 
 class Patches:
     """
-    Replaces what would read, write or run.
+    Replaces everything that would read, write or run.
 
     Args:
         spark: the session of the script.
-        tables: the tables that are known.
-        session: what analyzes statements in that session.
+        tables: the known tables.
+        session: analyzes statements in that session.
         stage: the stage of the script.
     """
 
@@ -79,7 +79,7 @@ class Patches:
         self._unknown = class_of_unknown(self._frame, self._methods_of_unknown(), F.col, self._plan)
 
     def apply(self) -> None:
-        """Replace all of it, for the rest of the process."""
+        """Replace everything, for the rest of the process."""
         self._patch_sessions()
         self._patch_contexts()
         self._patch_readers()
@@ -99,7 +99,7 @@ class Patches:
             return None if isinstance(jvm, StandIn) else take_name(jvm, name)
 
         java_gateway.java_import = java_import
-        # Code that is sent to no worker need not be pickled.
+        # Code that is never sent to a worker need not be pickled.
         CloudPickleSerializer.dumps = lambda _self, _object: b"code"
         time.sleep = lambda _seconds: None
 
@@ -109,7 +109,7 @@ class Patches:
         return self._stage
 
     def add_method(self, name: str, method: Callable[..., Any]) -> None:
-        """Have DataFrames do something in another way."""
+        """Replace a method of DataFrames."""
         setattr(self._frame, name, method)
 
     def world_of(self, spark: Any) -> World:
@@ -127,12 +127,12 @@ class Patches:
         return self.world_of(frame.sparkSession).plan(frame)
 
     def without_columns(self, frame: Any) -> Any:
-        """Return a DataFrame with unknown columns that is made of another one."""
+        """Return a DataFrame with unknown columns that is made from another one."""
         known = Unknown.of(frame) or Unknown((self._plan(frame),))
         return self._unknown(frame.sparkSession, known)
 
     def _frame_of(self, found: Any, spark: Any) -> Any:
-        """Return a DataFrame of a world's result."""
+        """Return a DataFrame for the result of a world."""
         return self._unknown(spark, found) if isinstance(found, Unknown) else self._frame(found, spark)
 
     def _patch_sessions(self) -> None:
@@ -177,7 +177,7 @@ class Patches:
                 return self._unknown(session, unknown)
             is_typed = isinstance(schema, str) or hasattr(schema, "typeName")
             if isinstance(data, StandIn) and not is_typed:
-                said = f"the columns of a DataFrame of {data} are not known without a schema: give it one"
+                said = f"the columns of a DataFrame of {data} are unknown without a schema: give it one"
                 self._stage.problem("UNKNOWN_SCHEMA", said)
                 return self._unknown(session, Unknown())
             if isinstance(data, RDD) and not is_typed:
@@ -192,7 +192,7 @@ class Patches:
                 schema = names
             plain = list(map(plain_row, data)) if isinstance(data, (list, tuple, StandIn)) else data
             if len(rest) < 2:
-                # Stand-ins have other types.
+                # Stand-ins do not have the types of the values that they replace.
                 named["verifySchema"] = False
             return make(session, plain, schema, *rest, **named)
 
@@ -292,7 +292,7 @@ class Patches:
             try:
                 return rows.__get__(self_)
             except (Py4JError, *spark_errors()):
-                # A table that is declared alone has no plan for its rows.
+                # A table that is only declared has no plan for its rows.
                 return rows.__get__(self_.sparkSession.createDataFrame([], self_.schema))
 
         frame.rdd = property(rdd)
@@ -352,7 +352,7 @@ class Patches:
         return {
             **dict.fromkeys(_VIEWS, view),
             **{name: self._action(name) for name in _ROWS},
-            # They are replaced later.
+            # These methods are replaced later.
             **{name: self._late(name) for name in ("approxQuantile", "corr", "cov", "inputFiles")},
             **dict.fromkeys(_QUIET, lambda *_, **__: None),
             "count": self._count,
@@ -373,7 +373,7 @@ class Patches:
 
 
 class _OwnSession(SparkSession):  # type: ignore[misc]
-    """A session of the script as Spark has made it: the analysis of statements uses this one."""
+    """A session of the script without patches, which the analysis of statements uses."""
 
     sql = SparkSession.sql
     conf = SparkSession.conf
@@ -393,7 +393,7 @@ class ScriptConf:
     The properties of a session, for a script.
 
     Args:
-        conf: those that Spark has.
+        conf: Spark's properties.
         given: the properties that the script has set; Spark gets those that concern its SQL.
         stage: records properties that only the real application has.
     """
@@ -407,12 +407,12 @@ class ScriptConf:
         """Set a property."""
         self._given[str(key)] = str(value)
         if str(key).startswith("spark.sql.") and not is_kept_setting(str(key)):
-            # One that is unknown here, or that a running session can't change, is only remembered.
+            # A property that is unknown here, or that a running session can't change, is only remembered.
             with contextlib.suppress(*spark_errors()):
                 self._conf.set(key, value)
 
     def get(self, key: str, default: Any = _NO_VALUE) -> Any:
-        """Return a property; a stand-in for one that only the real application has."""
+        """Return a property, or a stand-in for one that only the real application has."""
         if key in self._given:
             return self._given[key]
         try:
@@ -428,7 +428,7 @@ class ScriptConf:
 
 class _DoorToJava:
     """
-    An attribute that leads to the JVM: PySpark gets its real value, and a script a stand-in.
+    An attribute that leads into the JVM: PySpark gets its real value, and the script a stand-in.
 
     Args:
         name: its name.

@@ -1,8 +1,8 @@
 """
 Declarative pipelines: `pyspark.pipelines`, and `dlt` of Databricks.
 
-A script of one defines tables, views and flows, and runs none of them. Each is run here when the script has ended, or
-before, when another one reads what it makes: so they run in the order of what they depend on.
+A pipeline's script defines tables, views and flows, and runs none of them. Each runs here when the script has ended, or
+before, when another one reads its output: so they run in the order of their dependencies.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _LIVE = "live."
 _NAMING = (TokenKind.WORD, TokenKind.NAME)
 _HEAD = 8
 SPECIFICATIONS = (".yml", ".yaml")
-"""How the names of specifications of pipelines end."""
+"""The endings of the file names of pipeline specifications."""
 
 
 @attrs.define
 class _Flow:
-    """Something that is made by a function of the script, or by a statement."""
+    """A function of the script, or a statement, that makes a table or a view."""
 
     target: str
     spot: Spot
@@ -57,7 +57,7 @@ class ScriptPipeline:
         self._sinks: dict[str, tuple[str, Mapping[str, Any]]] = {}
 
     def install(self) -> None:
-        """Have a script find all this in the modules that it imports it from."""
+        """Put these functions into the modules from which a script imports them."""
         self._world.maker, self._world.plain_name = self.make, plain_name
         given = {
             "table": self._decorator(self._write),
@@ -86,18 +86,18 @@ class ScriptPipeline:
             sys.modules["dlt"] = module_of("dlt", **every, **expectations, __getattr__=StandIn)
 
     def define(self, target: str, spot: Spot, make: Callable[[], None]) -> None:
-        """Remember what makes a table or a view."""
+        """Remember the function that makes a table or a view."""
         self._world.session.forget(self._world.whole(target))
         self._flows.append(_Flow(target, spot, make))
 
     def flows(self) -> Iterator[Callable[[], None]]:
-        """Yield what runs each flow that has not run."""
+        """Yield a function that runs each flow that has not run."""
         for flow in self._flows:
             yield functools.partial(self._run, flow)
 
     def define_statements(self, text: str, file: str) -> None:
         """
-        Remember the tables and views that statements of SQL make.
+        Remember the tables and views that SQL statements make.
 
         Args:
             text: the statements.
@@ -114,7 +114,7 @@ class ScriptPipeline:
                 self.define(".".join(name or (words[begin],)), spot, functools.partial(self._state, each.text))
 
     def _state(self, text: str) -> None:
-        """Report a statement, after the flows of the tables and views that it names."""
+        """Record a statement, after the flows of the tables and views that it names."""
         words = {token.text.strip("`").lower() for token in tokens(text)}
         for flow in self._flows:
             if flow.target.rpartition(".")[2].lower() in words:
@@ -122,7 +122,7 @@ class ScriptPipeline:
         self._world.statement(text)
 
     def make(self, name: str) -> bool:
-        """Make a table or a view of this name, and return whether the pipeline has one that was not made before."""
+        """Make the table or view of this name; return whether the pipeline defines it and had not made it yet."""
         key = self._world.whole(plain_name(name))
         found = [each for each in self._flows if not each.is_done and self._world.whole(each.target) == key]
         for each in found:
@@ -131,7 +131,7 @@ class ScriptPipeline:
 
     def _run(self, flow: _Flow) -> None:
         if not flow.is_done:
-            # Before it runs: a flow that reads itself gets the columns known so far.
+            # Set before the flow runs: one that reads itself gets the columns known so far.
             flow.is_done = True
             with self._stage.at(flow.spot):
                 flow.make()
@@ -159,7 +159,7 @@ class ScriptPipeline:
         return defined
 
     def _write(self, name: str, frame: Any, options: Mapping[str, Any]) -> None:
-        """Report further rows of a table, or of a sink."""
+        """Record rows that are added to a table or a sink."""
         if name in self._sinks:
             format_, given = self._sinks[name]
             frame.write.format(format_).options(**given).save()
@@ -173,7 +173,7 @@ class ScriptPipeline:
         frame.createOrReplaceTempView(name)
 
     def _declare(self, name: str, *_: Any, **__: Any) -> None:
-        """Take a table that flows fill: they define its columns."""
+        """Accept a table that flows fill: they define its columns."""
 
     def _sink(self, name: str, format: str, options: Mapping[str, Any] | None = None) -> None:  # noqa: A002
         self._sinks[name] = (format, dict(options or {}))
@@ -200,10 +200,10 @@ _EXPECTATIONS = tuple(f"expect{many}{then}" for many in ("", "_all") for then in
 
 
 def _expectation(*_: Any, **__: Any) -> Any:
-    """Return a decorator that changes nothing: which rows meet an expectation, data know."""
+    """Return a decorator that changes nothing: only the data show which rows meet an expectation."""
     return lambda function: function
 
 
 def plain_name(name: str) -> str:
-    """Return a name without the schema `LIVE` of Databricks."""
+    """Return a name without Databricks' schema `LIVE`."""
     return name[len(_LIVE) :] if name.lower().startswith(_LIVE) else name

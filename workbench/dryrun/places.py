@@ -1,4 +1,4 @@
-"""Where a script reads and writes: by its format, options and paths, the datasets that the listener would name."""
+"""Where a script reads and writes: format, options and paths, and the datasets that the listener would name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WILD = "*?{["
 _KEPT = WHERE | {"subscribe", "assign", "subscribepattern", "query", "preparequery", "kafka.bootstrap.servers"}
 _NOTHING_KEPT = frozenset({"console", "memory", "noop"})
 SERVERS = "kafka.bootstrap.servers"
-"""The option that names a cluster of Kafka."""
+"""The option that names a Kafka cluster."""
 
 
 @attrs.frozen
@@ -37,7 +37,7 @@ class DataPlace:
 
     Args:
         format: the format, in lower case.
-        options: the options that state where it is, by their names in lower case.
+        options: the options that locate the data, by their names in lower case.
         paths: the paths; all are absolute except those of tables and of connectors.
         streamed: whether a stream reads it.
     """
@@ -49,7 +49,7 @@ class DataPlace:
 
     @property
     def is_of_files(self) -> bool:
-        """Whether it is a path of files or of a lake's table."""
+        """Whether it is a path of files, or of a table in a lake."""
         return bool(self.paths) and (self.short in (*_LAKES, *_FILES) or is_absolute(self.paths[0]))
 
     @property
@@ -62,12 +62,12 @@ class DataPlace:
 
     @property
     def keeps_nothing(self) -> bool:
-        """Whether a write there is kept nowhere."""
+        """Whether nothing that is written there is kept."""
         return self.format in _NOTHING_KEPT
 
     @property
     def table(self) -> str | None:
-        """The name of the table that its path is, as lakes take one; None if it is no such name."""
+        """The name of the table, if the path is one, as lakes accept it; None if it is not."""
         is_named = len(self.paths) == 1 and self.short in _LAKES and "/" not in self.paths[0]
         return self.paths[0] if is_named else None
 
@@ -86,7 +86,7 @@ def place_of(
     format_: str, options: Mapping[str, str], paths: Sequence[str], folder: str, *, streamed: bool = False
 ) -> DataPlace:
     """
-    Return the place that a reader or a writer of Spark has been given.
+    Return the place of a Spark reader or writer.
 
     Args:
         format_: the format.
@@ -106,7 +106,7 @@ def place_of(
 
 
 def qualified(path: str, folder: str) -> str:
-    """Return a path as an absolute one: a relative one is below the script's folder."""
+    """Return the absolute form of a path: a relative path is below the script's folder."""
     return path if is_absolute(path) else os.path.join(folder, path)  # noqa: PTH118 (texts)
 
 
@@ -129,7 +129,7 @@ def datasets_of(place: DataPlace, fields: tuple[Field, ...] = ()) -> tuple[Datas
 
 def with_whole_paths(text: str, folder: str) -> str:
     """
-    Return a statement in which paths in place of tables are absolute, such as the one of ``parquet.`data/orders` ``.
+    Return a statement in which paths that replace tables are absolute, such as that in ``parquet.`data/orders` ``.
 
     Args:
         text: the statement.
@@ -145,7 +145,7 @@ def with_whole_paths(text: str, folder: str) -> str:
 
 
 def topics_of(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the topics that the options of a source or a sink of Kafka name."""
+    """Return the topics in the options of a Kafka source or sink."""
     if options.get("subscribe"):
         return tuple(dict.fromkeys(each.strip() for each in options["subscribe"].split(",") if each.strip()))
     if options.get("assign"):
@@ -163,7 +163,7 @@ def _jdbc_text(options: Mapping[str, str]) -> str:
 
 
 def _roots(place: DataPlace) -> list[str]:
-    """Return the paths of the datasets: what a pattern matches is not known, but where it begins."""
+    """Return the paths of the datasets; of a pattern, only the beginning is known."""
     if place.streamed:
         return [before_glob(path) for path in place.paths]
     return [
@@ -179,7 +179,7 @@ def _is_stand_in(path: str) -> bool:
 
 
 def key_of_dataset(identifier: Identifier) -> str:
-    """Return the text under which the columns of a dataset are known, however its parts are divided."""
+    """Return the key of a dataset's columns, which does not depend on how namespace and name are divided."""
     return f"{identifier.namespace.rstrip('/')}/{identifier.name.lstrip('/')}"
 
 

@@ -1,4 +1,4 @@
-"""RDDs of a script: they have no rows here, and their sources stay known."""
+"""RDDs of a script: they have no rows here, but their sources stay known."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
         write: records that an RDD would be written to a path.
     """
 
-    def told(name: str, value: Callable[[], Any]) -> Callable[..., Any]:
+    def without_rows(name: str, value: Callable[[], Any]) -> Callable[..., Any]:
         def action(*_: Any, **__: Any) -> Any:
             message = f"{name}() of an RDD returns no rows in a dry run: what is made from them is unknown"
             stage.problem("STAND_IN", message)
@@ -50,17 +50,17 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
     _install_files(stage)
     for names, value in ((_LISTS, list), (_MAPS, dict), ((*_SINGLE, *_NOTHING), _nothing)):
         for name in names:
-            setattr(RDD, name, told(name, value))
+            setattr(RDD, name, without_rows(name, value))
     for name in _SAVES:
         setattr(RDD, name, lambda rdd, path, *_, **__: write(rdd, str(path)))
     RDD.count = lambda _: count_of(stage.gives("the count() of an RDD"))
     RDD.isEmpty = lambda _: stage.is_empty("isEmpty() of an RDD")
-    # How many a file has is not known before it is opened.
+    # The number of partitions of a file is unknown until it is opened.
     RDD.getNumPartitions = PipelinedRDD.getNumPartitions = lambda _: 1
 
 
 def _install_files(stage: Stage) -> None:
-    """Have the files that a script ships be those that it names, or those beside it, as far as they exist."""
+    """Return for the files that a script ships the files that it names or those beside it, if they exist."""
     shipped: dict[str, str] = {}
 
     def add(_: SparkContext, path: str, *__: Any, **___: Any) -> None:
@@ -85,7 +85,7 @@ def _nothing() -> None:
 
 
 def _of_path(read: Callable[..., Any], stage: Stage) -> Callable[..., Any]:
-    """Return a reader of files whose paths are below the script's folder, as those of DataFrames are."""
+    """Return a reader of files for which relative paths are below the script's folder, as for DataFrames."""
 
     def reading(context: Any, path: Any, *rest: Any, **named: Any) -> Any:
         whole = ",".join(qualified(each, stage.request.folder) for each in str(path).split(","))

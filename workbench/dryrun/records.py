@@ -1,7 +1,7 @@
 """
-The records of a script's process: lines of JSON, each complete by itself, so that none is lost however it ends.
+The records of a script's process: lines of JSON, each complete by itself, so that none is lost whatever ends it.
 
-The process runs untrusted code. Its output is data: it is read, and nothing of it is run.
+The process runs untrusted code. Its output is treated as data, and never executed.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class Spot:
 
 
 @attrs.frozen
-class WriteTold:
+class WriteRecord:
     """
     A write of a DataFrame.
 
     Args:
         spot: the line that writes.
-        plans: the encoded plans of the write; several if only the datasets are known, and not the columns; none
-            with a schema if the target is changed, and nothing is read.
-        target: the place, as `DataPlace.to_text` has it; empty for a table.
+        plans: the encoded plans of the write; several if only the datasets are known, and not the columns; none, but a
+            schema, if the target is changed and nothing is read.
+        target: the place, as `DataPlace.to_text` writes it; empty for a table.
         table: the parts of the table's name; empty for a place.
-        names: the columns of the target in the order of the query; empty for those of the query.
-        schema: the schema of the query as JSON; empty if it is not known.
-        places: the places that are read without known columns.
+        names: the columns of the target in the order of the query; empty if they have the names of the query's columns.
+        schema: the schema of the query as JSON; empty if it is unknown.
+        places: the places that are read, whose columns are unknown.
     """
 
     spot: Spot
@@ -55,7 +55,7 @@ class WriteTold:
     places: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> WriteTold:
+    def of(cls, document: Mapping[str, Any]) -> WriteRecord:
         """Return the write in a line."""
         lists = {name: tuple(map(str, document[name])) for name in ("plans", "table", "names", "places")}
         return cls(
@@ -64,13 +64,13 @@ class WriteTold:
 
 
 @attrs.frozen
-class ProblemTold:
+class ProblemRecord:
     """
-    What could not be done, or was done in another way than a run would do it.
+    A diagnostic: something could not be done, or was done differently than in a real run.
 
     Args:
         spot: the line.
-        code: its class.
+        code: the class of the diagnostic.
         message: the problem, and what to do.
     """
 
@@ -79,7 +79,7 @@ class ProblemTold:
     message: str
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> ProblemTold:
+    def of(cls, document: Mapping[str, Any]) -> ProblemRecord:
         """Return the problem in a line."""
         return cls(spot_of_document(document["spot"]), str(document["code"]), str(document["message"]))
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PORT, SECRET = "OPENLINEAGE_PYSPARK_GATEWAY_PORT", "OPENLINEAGE_PYSPARK_GATEWAY_SECRET"
-"""The variables of the environment that show the process of a script where the JVM is."""
+"""The environment variables by which the process of a script finds the JVM."""
 
 Columns = tuple[tuple[str, str], ...]
-"""The columns of a dataset in order: each with its type, as DDL has it."""
+"""The columns of a dataset in order, each with its type in DDL."""
 
 
 @attrs.frozen
@@ -28,23 +28,23 @@ class ScriptRequest:
         name: its name, for people.
         path: its path.
         source: its text.
-        arguments: what follows its name in `sys.argv`.
+        arguments: the arguments after its name in `sys.argv`.
         folder: the folder to which its paths are relative.
         scratch: the folder in which it may write.
-        begins: its folder, if its files are those of another revision: names of data do not show it.
-        ddl: the files of SQL that run before it: each name with its text.
-        tables: the tables that are known.
-        columns: the columns of datasets that are no tables, by `key_of_dataset`.
+        begins: the folder of its files, if they are those of another revision: it is removed from names of data.
+        ddl: the SQL files that run before it: each name with its text.
+        tables: the known tables.
+        columns: the columns of datasets that are not tables, by `key_of_dataset`.
         conf: properties of Spark.
-        variables: the variables of the environment that it sees.
+        variables: the environment variables that it sees.
         python_path: where it finds modules, besides its own folder.
         allowed: the modules that are not replaced by stand-ins.
         seconds: how long it may run.
-        megabytes: how much memory it may take.
-        cells: the line on which each cell begins, of a notebook of Jupyter; empty for any other script.
-        is_notebook: whether it has what notebooks have without an import.
+        megabytes: how much memory it may use.
+        cells: the line on which each cell of a Jupyter notebook begins; empty for any other script.
+        is_notebook: whether it has the objects that notebooks have without an import.
         parameters: the values of the parameters of a notebook or a job, by their names.
-        flipped: the decisions that it takes otherwise, as `decision_of` names them.
+        flipped: the decisions for which it takes the other branch, as `decision_of` names them.
     """
 
     name: str

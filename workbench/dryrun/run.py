@@ -1,4 +1,4 @@
-"""Runs scripts, each in a process of its own and all in one JVM, and returns their records."""
+"""Run scripts, each in a separate process and all in one JVM, and return their records."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _KIND = "k"
 # The number of SIGKILL, on all systems.
 _KILL = 9
 
-Told = tuple[dict[str, Any], ...]
-"""What a script has reported: lines in their order, with what kind each is under `k`."""
+ScriptRecords = tuple[dict[str, Any], ...]
+"""The records of a script: lines in their order, each with its kind under `k`."""
 
 
 class ScriptRunner:
     """
-    Runs scripts without their data. The JVM starts with the first one, and ends with the runner: use it by `with`.
+    Runs scripts without their data. The JVM starts with the first script, and ends with the runner: use `with`.
 
     Args:
         conf: properties of Spark.
@@ -56,14 +56,14 @@ class ScriptRunner:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None and self._host is not None and self._host.stdin is not None and self._classes is not None:
-            # The JVM may write its archive.
+            # Leave the JVM time to write its archive.
             self._host.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._host.wait(_SECONDS_TO_START)
         self._end_host()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def run(self, request: ScriptRequest) -> Told:
+    def run(self, request: ScriptRequest) -> ScriptRecords:
         """
         Run a script, and return its records until it ended.
 
@@ -71,16 +71,16 @@ class ScriptRunner:
             request: the script; its scratch folder is made here, and removed at the end.
 
         Raises:
-            LineageError: no Spark starts, or none is there any more.
+            LineageError: Spark does not start, or has ended.
         """
         if self._host is None or self._host.poll() is not None:
             self._start_host()
         with tempfile.TemporaryDirectory(dir=self._folder, ignore_cleanup_errors=True) as scratch:
             asked = attrs.evolve(request, scratch=scratch)
             (file := Path(scratch, "request.json")).write_text(asked.to_text(), encoding="utf-8")
-            out = Path(scratch, "told.jsonl")
-            with out.open("wb") as told, Path(scratch, "stderr").open("wb") as errors:
-                status = self._run(asked, file, told.fileno(), errors)
+            out = Path(scratch, "records.jsonl")
+            with out.open("wb") as records, Path(scratch, "stderr").open("wb") as errors:
+                status = self._run(asked, file, records.fileno(), errors)
             found = tuple(_lines(out))
             if not found and status:
                 lines = Path(scratch, "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
@@ -136,7 +136,7 @@ def _started(
     *,
     is_open: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """Start a module of ours, in a group of its own; variables that may hold secrets are not passed on to it."""
+    """Start a module of ours in its own process group, without the variables that may hold secrets."""
     given = {name: os.environ[name] for name in (*PASSED_ON, *_FOR_JAVA) if name in os.environ}
     return subprocess.Popen(  # noqa: S603 (our own module)
         [sys.executable, "-I", "-m", f"{_PACKAGE}.{module}", *arguments],
@@ -151,7 +151,7 @@ def _started(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all that it has started."""
+    """End a process and all processes that it has started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, _KILL)
     process.wait()
@@ -160,7 +160,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines that are complete; one that was cut off, or is no object, is left out."""
+    """Return the complete lines; a line that was cut off, or that is not an object, is left out."""
     found = []
     with path.open("rb") as file:
         for line in file.read(_MOST_BYTES).splitlines():

@@ -1,5 +1,5 @@
 """
-The columns of tables and of other places, as a file of JSON gives them: names with their columns in DDL.
+The columns of tables and of other places in a JSON file: names with their columns in DDL.
 
     {"shop.orders": "id INT, amount DOUBLE", "s3a://lake/raw/events/": "user STRING, at TIMESTAMP"}
 """
@@ -35,7 +35,7 @@ class KnownColumns:
 
     Args:
         tables: the tables.
-        places: the columns of datasets that are no tables, by `key_of_dataset`.
+        places: the columns of datasets that are not tables, by `key_of_dataset`.
     """
 
     tables: list[DeclaredTable] = attrs.field(factory=list)
@@ -44,14 +44,14 @@ class KnownColumns:
 
     def read(self, file: Path, folder: str) -> None:
         """
-        Add the columns in a file of JSON.
+        Add the columns in a JSON file.
 
         Args:
             file: the file.
             folder: the folder to which its paths are relative.
 
         Raises:
-            TextError: it can't be read, or is no such file.
+            TextError: it can't be read, or does not have this form.
         """
         try:
             document = json.loads(file.read_text(encoding="utf-8-sig"))
@@ -71,7 +71,7 @@ class KnownColumns:
             self._add(name, columns, folder)
 
     def _add(self, name: str, columns: Columns, folder: str) -> None:
-        """Add columns under all that a name may mean: a table, a path, a topic, or the name that a store has."""
+        """Add columns under everything that a name may mean: a table, a path, a topic, or a name in a store."""
         self._names[name] = columns
         path = name if is_absolute(name) else os.path.join(folder, name)  # noqa: PTH118 (texts)
         self.places[key_of_dataset(location(path))] = columns
@@ -81,10 +81,10 @@ class KnownColumns:
             self.tables.append(DeclaredTable(parts, columns))
 
     def to_text(self) -> str:
-        """Return all of it as such a file, by names in their order."""
+        """Return the content of such a file, sorted by name."""
         found = {}
         for name, columns in self._names.items():
-            # A path on this machine is absolute by itself.
+            # A path on this machine is already absolute.
             found[name.removeprefix("file") if name.startswith("file/") else name] = _ddl(columns)
         for table in self.tables:
             parts = table.parts[1:] if table.parts[0] == SPARK_CATALOG else table.parts
@@ -92,7 +92,7 @@ class KnownColumns:
         return f"{json.dumps(dict(sorted(found.items())), indent=2, ensure_ascii=False)}\n"
 
     def add_datasets(self, datasets: Iterable[tuple[str, str, Columns]]) -> None:
-        """Add the columns that a store knows: namespaces and names of datasets with their columns."""
+        """Add the columns in a store, from namespaces and names of datasets with their columns."""
         for namespace, name, columns in datasets:
             key = key_of_dataset(Identifier(namespace, name))
             self.places[key] = self._names[key] = columns
@@ -103,7 +103,7 @@ def _ddl(columns: Columns) -> str:
 
 
 def columns_of_ddl(ddl: str) -> Columns:
-    """Return the columns that DDL lists, each with its type; none if it is no list of columns."""
+    """Return the columns that DDL lists, each with its type; none if it is not a list of columns."""
     found = tuple(_column(part) for part in _parts(ddl))
     return found if all(name and type_ for name, type_ in found) else ()
 

@@ -1,4 +1,4 @@
-"""A session for one script, in a JVM that is there already: with catalogs, views and settings of its own."""
+"""A session for one script in a running JVM, with its own catalogs, views and settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def attached_session(port: int, secret: str, conf: Mapping[str, str]) -> Any:
         conf: Spark's properties for the session.
     """
     os.environ.update(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret)
-    # No code of a script is run by a worker.
+    # Workers run no code of a script.
     os.environ.update(PYSPARK_PYTHON=_NO_PYTHON, PYSPARK_DRIVER_PYTHON=_NO_PYTHON)
     gateway = launch_gateway()
     SparkContext._ensure_initialized(gateway=gateway)
@@ -38,7 +38,7 @@ def attached_session(port: int, secret: str, conf: Mapping[str, str]) -> Any:
         classic, name = classic.classic, "org.apache.spark.sql.classic.SparkSession"
     getattr(jvm, f"{name}").clearDefaultSession()
     getattr(jvm, f"{name}").clearActiveSession()
-    # One that is made of a context has a catalog of its own.
+    # A session that is created from a context has its own catalog.
     made = (
         classic.SparkSession(java.sc())
         if name.count(".") == 4

@@ -15,7 +15,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING
 from openlineage_pyspark.workbench.dryrun.notebooks import cell_and_line
 from openlineage_pyspark.workbench.dryrun.places import datasets_of, key_of_dataset
-from openlineage_pyspark.workbench.dryrun.records import ProblemTold, Spot
+from openlineage_pyspark.workbench.dryrun.records import ProblemRecord, Spot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,8 +30,8 @@ _INFERRED_TYPES = {"INT": "BIGINT", "SMALLINT": "BIGINT", "TINYINT": "BIGINT", "
 _LOCAL = "file/"
 _LONGEST_TEXT = 2000
 DECISION = "DECISION"
-"""The code of the problem that names a decision on data."""
-_MOST_TOLD = 20_000
+"""The code of a problem that reports a decision on data."""
+_MOST_RECORDS = 20_000
 
 
 class Stage:
@@ -49,50 +49,52 @@ class Stage:
         self._lock = threading.RLock()
         self._columns = dict(request.columns)
         self._own: dict[str, str] = {}
-        self._told: set[tuple[object, ...]] = set()
+        self._recorded: set[tuple[object, ...]] = set()
         self._begins = os.path.realpath(request.begins) + os.sep
         self._count = 0
         self._instead: Spot | None = None
 
-    def tell(self, kind: str, **values: Any) -> None:
-        """Report a record, as a line of its own, at once."""
+    def record(self, kind: str, **values: Any) -> None:
+        """Write a record at once, as a line of its own."""
         with self._lock:
             self._count += 1
-            if self._count > _MOST_TOLD:
+            if self._count > _MOST_RECORDS:
                 return
-            if self._count == _MOST_TOLD:
-                message = f"the script has done more than {_MOST_TOLD:,} diagnostics: the others are left out"
-                kind, values = "problem", attrs.asdict(ProblemTold(self.spot(), "CUT", message))
+            if self._count == _MOST_RECORDS:
+                message = f"the script has more than {_MOST_RECORDS:,} writes and diagnostics: the others are left out"
+                kind, values = "problem", attrs.asdict(ProblemRecord(self.spot(), "CUT", message))
             line = json.dumps({"k": kind, **values}, default=str).encode() + b"\n"
             while line:
                 line = line[os.write(self._out, line) :]
 
     def problem(self, code: str, message: str, spot: Spot | None = None) -> None:
-        """Report once what could not be done, or was done differently than in a run."""
+        """Report, once, what could not be done, or was done differently than in a real run."""
         at = self.spot() if spot is None else spot
-        self._tell_once((at.file, at.line, code, message), "problem", **attrs.asdict(ProblemTold(at, code, message)))
+        self._record_once(
+            (at.file, at.line, code, message), "problem", **attrs.asdict(ProblemRecord(at, code, message))
+        )
 
     def opens(self, path: str) -> None:
         """
-        Report once that the script reads a file, if it is in the folder in which the script runs.
+        Report, once, that the script reads a file, if the file is in the folder in which the script runs.
 
         Args:
             path: the file, without links.
         """
         name = path.removeprefix(self._begins)
         if name != path and not name.endswith(".pyc"):
-            self._tell_once(("file", name), "file", spot=attrs.asdict(self.spot()), path=name)
+            self._record_once(("file", name), "file", spot=attrs.asdict(self.spot()), path=name)
 
     def gives(self, what: str) -> Callable[[], bool]:
-        """Report once a line that gets a number of rows; return a function to call if the script decides by it."""
+        """Report, once, a line that gets a number of rows; return a function to call if the script decides on it."""
         at = self.spot()
-        self._tell_once(("rows", at), "rows", spot=attrs.asdict(at))
+        self._record_once(("rows", at), "rows", spot=attrs.asdict(at))
         return lambda: self.decides(what)
 
-    def _tell_once(self, key: tuple[object, ...], kind: str, **values: Any) -> None:
-        if key not in self._told:
-            self._told.add(key)
-            self.tell(kind, **values)
+    def _record_once(self, key: tuple[object, ...], kind: str, **values: Any) -> None:
+        if key not in self._recorded:
+            self._recorded.add(key)
+            self.record(kind, **values)
 
     def decides(self, what: str, taken: str = "1") -> bool:
         """Report a decision that depends on data; return whether to decide the other way this time."""
@@ -102,11 +104,11 @@ class Stage:
         return decision_of(at.file, at.line) in self.request.flipped
 
     def is_empty(self, what: str) -> bool:
-        """Return whether there are no rows, and record that the script decides something by it."""
+        """Return whether there are no rows, and record that the script decides on this."""
         return self.decides(what, taken="false")
 
     def spot(self) -> Spot:
-        """Return the line of the user's code that is at work: the innermost one that is in no library."""
+        """Return the current line of the user's code: the innermost line that is not in a library."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             if self.is_users(frame.f_code.co_filename):
@@ -115,7 +117,7 @@ class Stage:
         return self._instead or Spot(self.request.name, 1)
 
     def spot_of_error(self, problem: BaseException) -> Spot:
-        """Return the innermost line of the user's code that an error has passed."""
+        """Return the innermost line of the user's code in the traceback of an error."""
         found = Spot(self.request.name, 1)
         trace = problem.__traceback__
         while trace is not None:
@@ -130,7 +132,7 @@ class Stage:
 
     @contextlib.contextmanager
     def at(self, spot: Spot) -> Iterator[None]:
-        """Have a line be the one at work while none of the user's code is."""
+        """Use a line as the current one while none of the user's code runs."""
         before, self._instead = self._instead, spot
         try:
             yield
@@ -138,7 +140,7 @@ class Stage:
             self._instead = before
 
     def is_users(self, file: str) -> bool:
-        """Return whether a file is one of the user's, and in no library."""
+        """Return whether a file is the user's, and not in a library."""
         if file == self.request.path:
             return True
         if file.startswith("<") or not os.path.isabs(file):  # noqa: PTH117 (a text)
@@ -160,11 +162,11 @@ class Stage:
 
     def columns_of(self, place: DataPlace, *, header: bool, inferred: bool) -> Columns | None:
         """
-        Return the columns at a place; None if they are not known.
+        Return the columns at a place; None if they are unknown.
 
         Args:
             place: the place.
-            header: whether a file of CSV begins with the names of its columns.
+            header: whether a CSV file begins with the names of its columns.
             inferred: whether its types are inferred.
         """
         for dataset in datasets_of(place):
@@ -184,11 +186,11 @@ class Stage:
             key = key_of_dataset(dataset.identifier)
             self._columns[key] = ordered
             self._own[key] = place.short
-            self.tell("columns", key=key, columns=ordered)
+            self.record("columns", key=key, columns=ordered)
 
 
 def decision_of(file: str, line: int) -> str:
-    """Return what names the decisions of a line."""
+    """Return the name of the decisions of a line."""
     return f"{file}:{line}"
 
 
@@ -205,6 +207,6 @@ def _read_again(columns: Columns, format_: str, *, header: bool, inferred: bool)
 
 
 def shortened(text: str) -> str:
-    """Return a text on one line, of a length that people read."""
+    """Return a text on one line, of readable length."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_TEXT else f"{line[:_LONGEST_TEXT]}..."

@@ -1,7 +1,7 @@
 """
-Typed stand-ins for values that depend on data: one row, whose values name what they represent.
+Typed stand-ins for values that depend on data: one row, whose texts name the columns that they represent.
 
-A number that represents a count records when the script decides something by it, since a run may decide otherwise.
+A number that represents a count records each decision of the script on it, because a real run may decide otherwise.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _WHOLE = frozenset({"byte", "short", "integer", "long"})
 
 class Count(int):
     """
-    A number that only data know.
+    A number that depends on data.
 
-    Make it by `count_of`.
+    Make it with `count_of`.
     """
 
     decides: Callable[[], object]
@@ -70,10 +70,10 @@ def _counted(value: Any, decides: Callable[[], object]) -> Any:
 
 def count_of(decides: Callable[[], object], value: int = 1) -> Count:
     """
-    Return a number that only data know.
+    Return a number that depends on data.
 
     Args:
-        decides: called at each decision by the value; returns true for the other decision.
+        decides: called at each decision on the value; returns true for the other decision.
         value: the assumed value.
     """
     found = Count(value)
@@ -82,20 +82,20 @@ def count_of(decides: Callable[[], object], value: int = 1) -> Count:
 
 
 class RandomId(uuid.UUID):
-    """An id that is another one in each run: the same here, so that names made of it are the same each time."""
+    """An id that differs in each real run; here it is always the same, and so are the names that are made from it."""
 
     def __str__(self) -> str:
         return "{uuid}"
 
     @property
     def hex(self) -> str:
-        """Return it without hyphens."""
+        """Return the id without hyphens."""
         return str(self)
 
 
 def install_random_ids(is_users: Callable[[str], bool]) -> None:
     """
-    Have Python give such ids to the user's code, for the rest of the process.
+    Make Python return such ids to the user's code, for the rest of the process.
 
     Args:
         is_users: returns whether a file is one of the user's.
@@ -126,12 +126,12 @@ def plain_row(row: Any) -> Any:
 
 def value_of(data_type: Any, name: str, make_row: Callable[..., Any]) -> Any:
     """
-    Return a value of a type of Spark.
+    Return a value of a Spark type.
 
     Args:
         data_type: the type.
-        name: the column, which a text names.
-        make_row: makes a row of named values.
+        name: the column; a text contains its name.
+        make_row: makes a row from named values.
     """
     kind = str(data_type.typeName())
     if kind == "struct":
@@ -152,6 +152,6 @@ def value_of(data_type: Any, name: str, make_row: Callable[..., Any]) -> Any:
 
 
 def row_of(schema: Any, make_row: Callable[..., Any]) -> Any:
-    """Return a row of a schema: its texts are the names of their columns."""
+    """Return a row of a schema; its texts are the names of their columns."""
     values = [value_of(field.dataType, field.name, make_row) for field in schema.fields]
     return make_row(*[field.name for field in schema.fields])(*values)

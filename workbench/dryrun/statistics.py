@@ -1,4 +1,4 @@
-"""Statistics of DataFrames and observed metrics: numbers that only data know."""
+"""Statistics of DataFrames and observed metrics: numbers that depend on data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class StandInMetrics(dict[str, Any]):
     The result of an observation: each metric that the script reads is a number that depends on data.
 
     Args:
-        stage: records each decision by one.
+        stage: records each decision on one of them.
     """
 
     def __init__(self, stage: Stage) -> None:
@@ -37,23 +37,23 @@ def install_statistics(frame: Any, stage: Stage, without_columns: Callable[[Any]
 
     Args:
         frame: PySpark's class of DataFrames.
-        stage: records each.
-        without_columns: makes a DataFrame without known columns of another one.
+        stage: records each use.
+        without_columns: makes a DataFrame without known columns from another one.
     """
 
-    def told(name: str) -> None:
+    def report(name: str) -> None:
         stage.problem(
             "STAND_IN", f"{name}() returns {_SOME_NUMBER} in a dry run: what is made from its values is unknown"
         )
 
     def quantiles(_: Any, column: Any, probabilities: Any, *__: Any) -> Any:
-        told("approxQuantile")
+        report("approxQuantile")
         found = [_SOME_NUMBER for _ in probabilities]
         return found if isinstance(column, str) else [list(found) for _ in column]
 
     def number(name: str) -> Any:
         def statistic(*_: Any, **__: Any) -> float:
-            told(name)
+            report(name)
             return _SOME_NUMBER
 
         return statistic
@@ -64,7 +64,7 @@ def install_statistics(frame: Any, stage: Stage, without_columns: Callable[[Any]
         return self.sparkSession.createDataFrame([], f"`{one}_{other}` STRING, `{{{other}}}` BIGINT")
 
     def transposed(self: Any, *_: Any) -> Any:
-        stage.problem("PATTERN", "the columns of transpose() are values of the data: which ones is unknown")
+        stage.problem("PATTERN", "the columns of transpose() come from values in the data: they are unknown")
         return without_columns(self)
 
     def files(_: Any) -> list[str]:

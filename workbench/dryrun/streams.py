@@ -1,4 +1,4 @@
-"""The queries of streams: each has had its one batch when it is started."""
+"""Streaming queries: each is finished when it has started, after one batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FinishedQuery:
         return True
 
     def exception(self) -> None:
-        """Return that it has not failed."""
+        """Return None: the query has not failed."""
         return
 
     def __getattr__(self, name: str) -> Any:
@@ -32,7 +32,7 @@ class FinishedQuery:
 
 
 class NoQueries:
-    """The manager of the queries of a session: none is active."""
+    """The query manager of a session, in which no query is active."""
 
     active: tuple[Any, ...] = ()
 

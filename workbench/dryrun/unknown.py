@@ -1,8 +1,8 @@
 """
 DataFrames with unknown columns, because no schema of their source is given.
 
-They take every method of a DataFrame, and what is made of them is not known either: what is left is which datasets
-they read. So a script goes on, and its other statements have their whole lineage.
+They accept every method of a DataFrame, and what is made from them has unknown columns too: only the datasets that they
+read are known. So a script continues, and its other statements have their whole lineage.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Unknown:
     The known facts about a DataFrame without columns.
 
     Args:
-        plans: encoded plans of known DataFrames that it was made of.
-        places: the places that it reads, as `DataPlace.to_text` has them.
+        plans: encoded plans of known DataFrames from which it was made.
+        places: the places that it reads, as `DataPlace.to_text` writes them.
         tables: the names of the tables that it reads.
     """
 
@@ -45,7 +45,7 @@ class Unknown:
         return found if isinstance(found, Unknown) else None
 
     def joined(self, other: Unknown) -> Unknown:
-        """Return the known facts about a DataFrame that was made of both."""
+        """Return the known facts about a DataFrame that was made from both."""
 
         def both(mine: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
             return tuple(dict.fromkeys((*mine, *others)))
@@ -69,7 +69,7 @@ class UnknownNames:
         return self._views.pop(name.lower(), None) is not None
 
     def put_table(self, parts: tuple[str, ...]) -> None:
-        """Add a table, by its whole name, of which only the name is known."""
+        """Add a table of which only the full name is known."""
         self._tables[name_key(parts)] = Unknown(tables=(".".join(map(in_backticks, parts)),))
 
     def drop_table(self, parts: tuple[str, ...]) -> None:
@@ -78,18 +78,18 @@ class UnknownNames:
 
     def of(self, names: tuple[str, ...], whole: tuple[str, ...]) -> Unknown | None:
         """
-        Return the known facts about a view or a table; None if it is none of these.
+        Return the known facts about a view or a table; None if it is not one of these.
 
         Args:
-            names: its name as it is spelled.
-            whole: its name with its catalog and its database.
+            names: its name as the script writes it.
+            whole: its full name, with its catalog and its database.
         """
         view = self._views.get(names[-1].lower()) if len(names) == 1 or names[0].lower() == _GLOBAL else None
         return view or self._tables.get(name_key(whole))
 
 
 class UnknownRow:
-    """A row of unknown columns: each value is a text that names it as unknown."""
+    """A row of unknown columns: each value is a text that marks it as unknown."""
 
     def __getattr__(self, name: str) -> str:
         if name.startswith("__"):
@@ -109,7 +109,7 @@ class UnknownRow:
 
 class UnknownRows:
     """
-    The RDD of a DataFrame with unknown columns: an RDD made of it reads the same datasets.
+    The RDD of a DataFrame with unknown columns: an RDD made from it reads the same datasets.
 
     Args:
         frame: the DataFrame.
@@ -123,11 +123,11 @@ class UnknownRows:
         return vars(self)["_frame"]
 
     def count(self) -> Any:
-        """Return how many rows there are, which only data know."""
+        """Return a stand-in for the number of rows, which only the data show."""
         return vars(self)["_frame"].count()
 
     def isEmpty(self) -> Any:  # noqa: N802
-        """Return whether there are no rows, which only data know."""
+        """Return the assumed answer whether there are no rows, which only the data show."""
         return vars(self)["_frame"].isEmpty()
 
     def collect(self, *_: object) -> list[Any]:
@@ -137,11 +137,11 @@ class UnknownRows:
     take = top = takeOrdered = takeSample = collect  # noqa: N815
 
     def getNumPartitions(self) -> int:  # noqa: N802
-        """Return the number that every RDD has here."""
+        """Return the number of partitions that every RDD has here."""
         return 1
 
     def saveAsTextFile(self, path: str, *_: object) -> None:  # noqa: N802
-        """Report that it would be written."""
+        """Record that it would be written."""
         vars(self)["_frame"].write.text(path)
 
     def foreach(self, *_: object) -> None:
@@ -157,7 +157,7 @@ class UnknownRows:
 
 class UnknownParts:
     """
-    What `na` gives of a DataFrame without known columns: each of its methods gives one again.
+    The result of `na` of a DataFrame without known columns: each method returns such a DataFrame again.
 
     Args:
         frame: the DataFrame.
@@ -179,13 +179,13 @@ def class_of_unknown(
     plan_of: Callable[[Any], str],
 ) -> Callable[[Any, Unknown], Any]:
     """
-    Return what makes such DataFrames.
+    Return a function that makes such DataFrames.
 
     Args:
         frame_class: PySpark's class of DataFrames.
-        special: the methods that do something, by their names.
-        column: makes a column of a name.
-        plan_of: gives the encoded plan of a known DataFrame.
+        special: the methods that have an effect, by their names.
+        column: makes a column from a name.
+        plan_of: returns the encoded plan of a known DataFrame.
     """
 
     def taken(frame: Any, arguments: Iterable[Any]) -> Any:
@@ -205,7 +205,7 @@ def class_of_unknown(
         return method
 
     def grouped(frame: Any, *arguments: Any, **_: Any) -> Any:
-        # A group may be cogrouped with another one, of other datasets.
+        # A group may be cogrouped with another group, which reads other datasets.
         whole = taken(frame, arguments)
         found = groups_class()
         vars(found).update(vars(whole))

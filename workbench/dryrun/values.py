@@ -1,4 +1,4 @@
-"""The values that a script gives to the parameters of a statement of SQL, written into its text."""
+"""Write the values of parameters into the text of an SQL statement."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def with_values(text: str, given: Any) -> str:
 
     Args:
         text: the statement, with parameters such as `:day` or `?`.
-        given: a dict of values by the names of the parameters, or a list of them; None for no values.
+        given: the values, as a dict by the names of the parameters or as a list; None for no values.
     """
     if not given:
         return text
@@ -45,7 +45,7 @@ def with_values(text: str, given: Any) -> str:
 
 def with_parameters(text: str, values: Mapping[str, str]) -> tuple[dict[str, str], str]:
     """
-    Return which parameters a statement of a notebook takes by `:name`, and the statement with the others' values.
+    Return the parameters that a notebook's statement names by `:name`, and the statement with the values of the others.
 
     Args:
         text: the statement; the value of a parameter may be in it as `${name}`.
@@ -59,9 +59,9 @@ def with_parameters(text: str, values: Mapping[str, str]) -> tuple[dict[str, str
 
 def with_quoted_operators(text: str) -> str:
     """
-    Return the SQL of a column with its operators as Spark's parser takes them.
+    Return the SQL of a column with its operators in a form that Spark's parser accepts.
 
-    Spark 4 writes an operator as a function, such as `<(price, 0)`: in backticks, its name is that of a function.
+    Spark 4 writes an operator as a function, such as `<(price, 0)`; in backquotes, the operator is a function's name.
     """
     parts: list[str] = []
     every = [token.text for token in tokens(text)]
@@ -84,13 +84,13 @@ def with_quoted_operators(text: str) -> str:
 
 
 def texts_in(given: Any) -> list[str]:
-    """Return the values of parameters that are texts."""
+    """Return those values of parameters that are texts."""
     values = given.values() if isinstance(given, dict) else given or ()
     return [each for each in values if isinstance(each, str)]
 
 
 def literal_of(value: Any) -> str:
-    """Return a value as SQL writes it."""
+    """Return a value as an SQL literal."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):

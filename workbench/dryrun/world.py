@@ -1,4 +1,4 @@
-"""One session of Spark for a script: a read has columns and no rows, and a write is reported."""
+"""One Spark session of a script: what is read has columns but no rows, and writes are only recorded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openlineage_pyspark.listener.analyze import encoded_query
 from openlineage_pyspark.listener.probe.client import analysis_errors, refusal_of
 from openlineage_pyspark.workbench.dryrun.boundary import PARSED, Reader, TableWriter, Writer
 from openlineage_pyspark.workbench.dryrun.places import datasets_of, place_of, qualified, with_whole_paths
-from openlineage_pyspark.workbench.dryrun.records import WriteTold
+from openlineage_pyspark.workbench.dryrun.records import WriteRecord
 from openlineage_pyspark.workbench.dryrun.request import document_of_table
 from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownNames
 from openlineage_pyspark.workbench.predict.cache import document_of_answer
@@ -77,7 +77,7 @@ class World:
         self.session = session
         self.stage = stage
         self._unknown = UnknownNames()
-        # Makes a table or a view that another part of a pipeline reads, and gives its name there.
+        # Makes a table or a view that another part of a pipeline reads, and returns the name of it there.
         self.maker: Callable[[str], bool] = lambda _: False
         self.plain_name: Callable[[str], str] = str
         self._jvm = spark._jvm
@@ -93,11 +93,11 @@ class World:
         return str(self.spark.conf.get("spark.sql.sources.default", "parquet"))
 
     def reader(self, *, streamed: bool) -> Reader:
-        """Return what replaces a reader of the JVM."""
+        """Return the replacement of a reader in the JVM."""
         return Reader(self._format, self.stage.request.folder, self.load_place, self.load_table, streamed=streamed)
 
     def writer(self, frame: Any) -> Writer:
-        """Return what replaces a writer of the JVM."""
+        """Return the replacement of a writer in the JVM."""
 
         def to_place(place: DataPlace, writer: Writer) -> None:
             self.write_place(frame, place, writer.partitions)
@@ -114,7 +114,7 @@ class World:
         return Writer(self._format, self.stage.request.folder, to_place, to_table)
 
     def table_writer(self, frame: Any, name: str) -> TableWriter:
-        """Return what replaces a writer of the second version."""
+        """Return the replacement of a `DataFrameWriterV2`."""
 
         def to_table(name: str, mode: str) -> None:
             self.write_table(frame, name, mode, ())
@@ -146,7 +146,7 @@ class World:
         return found
 
     def _schema(self, place: DataPlace, given: Any, reader: Reader) -> Any:
-        """Return the schema of a place in the JVM; None if it is not known."""
+        """Return the schema of a place in the JVM; None if it is unknown."""
         if given is not None:
             return self._parsed(given) if isinstance(given, str) else given
         known: Columns | None = _FIXED.get(place.short)
@@ -163,7 +163,7 @@ class World:
         return self.spark._jsparkSession.sessionState().sqlParser().parseTableSchema(ddl)
 
     def _missing(self, place: DataPlace) -> Unknown:
-        """Report that the columns at a place are unknown, and how to give them."""
+        """Report that the columns at a place are unknown, and how to supply them."""
         folder = self.stage.request.folder
         paths = (os.path.relpath(each, folder) if each.startswith(f"{folder}/") else each for each in place.paths)
         where = ", ".join(paths) or next((_name(each.identifier) for each in datasets_of(place)), place.format)
@@ -175,7 +175,7 @@ class World:
         return Unknown(places=(place.to_text(),))
 
     def load_table(self, name: str) -> Any:
-        """Return a table as a DataFrame of the JVM; `Unknown` if it is not known."""
+        """Return a table as a DataFrame of the JVM; `Unknown` if the table is unknown."""
         if _is_of_data(name):
             return self._missing_table(name)
         self.maker(name)
@@ -196,7 +196,7 @@ class World:
         return self._unknown.of(names, self.session.whole(names)) if names else None
 
     def put_view(self, name: str, known: Unknown) -> None:
-        """Have a temporary view of a DataFrame without known columns: one that had this name is gone."""
+        """Create a temporary view of a DataFrame without known columns; it replaces a view of the same name."""
         self.spark._jsparkSession.catalog().dropTempView(name)
         self._unknown.put_view(name, known)
 
@@ -217,11 +217,11 @@ class World:
         return Unknown(tables=(name,))
 
     def write_place(self, frame: Any, place: DataPlace, partitions: Sequence[str] = ()) -> None:
-        """Report a write to a place, and remember the columns that would be there."""
+        """Record a write to a place, and remember the columns that would be there."""
         if place.keeps_nothing:
             return
-        record = self._told(frame)
-        self.stage.tell("write", **attrs.asdict(attrs.evolve(record, target=place.to_text())))
+        record = self._record_of(frame)
+        self.stage.record("write", **attrs.asdict(attrs.evolve(record, target=place.to_text())))
         if record.schema:
             columns = self._columns(frame)
             self.stage.learn(place, columns, partitions)
@@ -232,18 +232,18 @@ class World:
         self, frame: Any, name: str, mode: str, partitions: Sequence[str], place: DataPlace | None = None
     ) -> None:
         """
-        Report a write to a table, and make known the table that it would make.
+        Record a write to a table, and declare the table that it would create.
 
         Args:
             frame: the rows of the write.
-            name: the table, as it is spelled.
-            mode: `create`, `append`, or `insert` for one by the places of the columns.
-            partitions: the columns of partitions.
+            name: the table's name, as the script writes it.
+            mode: `create`, `append`, or `insert` for an insert by the positions of columns.
+            partitions: the partition columns.
             place: the place of the table; None if its catalog decides that.
         """
         parts = self.whole(name)
         known = self.session.known(parts)
-        record = attrs.evolve(self._told(frame), table=parts)
+        record = attrs.evolve(self._record_of(frame), table=parts)
         if known is None and mode == "insert":
             self._missing_table(name)
         if record.schema:
@@ -257,10 +257,10 @@ class World:
                 self._declare(parts, self._columns(frame), partitions, place)
         elif mode == "create" or (known is None and mode == "append"):
             self._without_columns(parts)
-        self.stage.tell("write", **attrs.asdict(record))
+        self.stage.record("write", **attrs.asdict(record))
 
     def whole(self, name: str) -> tuple[str, ...]:
-        """Return the parts of a table's name as it is spelled, with its catalog and its database."""
+        """Return the parts of a table's full name, with its catalog and its database."""
         return self.session.whole(tuple(name.split(".")) if _is_of_data(name) else names_in(name))
 
     def _declare(
@@ -271,22 +271,22 @@ class World:
         names = tuple(name for name, _ in ordered if name.lower() in last)
         self._unknown.drop_table(parts)
         self.session.declare(DeclaredTable(parts, ordered, names, _identifier(place)))
-        self._tell_tables()
+        self._record_tables()
 
     def _columns(self, frame: Any) -> Columns:
         fields = frame._jdf.schema().fields()
         return tuple((str(each.name()), str(each.dataType().sql())) for each in fields)
 
-    def _told(self, frame: Any) -> WriteTold:
-        """Return the fields of a write's record that describe its rows."""
+    def _record_of(self, frame: Any) -> WriteRecord:
+        """Return the part of a write's record that describes its rows."""
         unknown = Unknown.of(frame)
         if unknown is not None:
-            return self._told_unknown(unknown)
-        return WriteTold(self.stage.spot(), (self.plan(frame),), schema=str(frame._jdf.schema().json()))
+            return self._record_of_unknown(unknown)
+        return WriteRecord(self.stage.spot(), (self.plan(frame),), schema=str(frame._jdf.schema().json()))
 
-    def _told_unknown(self, unknown: Unknown) -> WriteTold:
+    def _record_of_unknown(self, unknown: Unknown) -> WriteRecord:
         tables = tuple(f"table:{'.'.join(self.whole(each))}" for each in unknown.tables)
-        return WriteTold(self.stage.spot(), unknown.plans, places=(*unknown.places, *tables))
+        return WriteRecord(self.stage.spot(), unknown.plans, places=(*unknown.places, *tables))
 
     def plan(self, frame: Any) -> str:
         """Return the encoded plan of a DataFrame; empty if it can't be read."""
@@ -297,7 +297,7 @@ class World:
             return ""
 
     def is_query(self, text: str) -> bool:
-        """Return whether a text of SQL is a query, which does nothing by itself; False if it can't be parsed."""
+        """Return whether an SQL text is a query, which has no effect by itself; False if it can't be parsed."""
         try:
             parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         except analysis_errors():
@@ -313,7 +313,7 @@ class World:
         return not (is_multi or name in _STATEMENTS or any(each.isInstance(parsed) for each in classes))
 
     def _read_by(self, text: str) -> tuple[str, Unknown]:
-        """Return the target and the sources of a statement, as far as its text names them."""
+        """Return the target and the sources of a statement that its text names."""
         target, read = "", Unknown()
         for lineage in read_text(text):
             target = lineage.target or target
@@ -332,7 +332,7 @@ class World:
             ask: runs the query in Spark.
 
         Returns:
-            `Unknown` if the columns of a table in it are not known.
+            `Unknown` if the columns of a table in it are unknown.
         """
         while True:
             try:
@@ -354,7 +354,7 @@ class World:
                 return self._missing(place)
 
     def qualified(self, path: str) -> str:
-        """Return a path as an absolute one."""
+        """Return the absolute form of a path."""
         return qualified(path, self.stage.request.folder)
 
     def whole_paths(self, text: str) -> str:
@@ -362,7 +362,7 @@ class World:
         return with_whole_paths(text, self.stage.request.folder)
 
     def is_of_data(self, text: str) -> bool:
-        """Report that parts of a statement are values of data, and return whether it therefore can't be read."""
+        """Report that parts of a statement come from data; return whether it can't be read for this reason."""
         if not _is_of_data(text):
             return False
         try:
@@ -375,11 +375,11 @@ class World:
 
     def statement(self, text: str, written: str = "", hidden: Sequence[str] = ()) -> Any:
         """
-        Report a statement that is no query, and return a DataFrame of the JVM with its answer.
+        Record a statement that is not a query, and return a DataFrame of the JVM with its answer.
 
         Args:
             text: the statement.
-            written: the statement as the script has it, with its parameters; by default the same.
+            written: the statement as the script writes it, with its parameters; by default the same.
             hidden: the values of its parameters, which are not shown, as in a real run.
         """
         spot = self.stage.spot()
@@ -388,7 +388,7 @@ class World:
         if self._viewed(text):
             return self.spark._jsparkSession.emptyDataFrame()
         found = self._analyzed(statement)
-        self._tell_tables()
+        self._record_tables()
         if found.kind in _PLACED:
             self._place_table(text)
         if found.refusal is not None and found.refusal.code == _UNKNOWN_TABLE and self._of_unknown(text, found):
@@ -397,7 +397,7 @@ class World:
             self.drop_view(names_after(text, "VIEW")[-1])
         answer = StatementAnswer(attrs.evolve(statement, text=written or text), found)
         if found.query is not None or found.refusal is not None or found.missed is not None:
-            self.stage.tell("sql", answer=document_of_answer(answer), hidden=list(hidden))
+            self.stage.record("sql", answer=document_of_answer(answer), hidden=list(hidden))
         return self._answer_of(text, found)
 
     def _analyzed(self, statement: ScriptStatement) -> Analyzed:
@@ -414,7 +414,7 @@ class World:
                 return found
 
     def _of_unknown(self, text: str, found: Analyzed) -> bool:
-        """Report a statement that reads unknown columns, and return whether that is why Spark refuses it."""
+        """Record a statement that reads unknown columns, and return whether Spark refuses it for this reason."""
         names = names_in(found.refusal.parameters.get("relationName", "")) if found.refusal is not None else ()
         if not names or self._unknown.of(names, self.session.whole(names)) is None:
             return False
@@ -428,7 +428,7 @@ class World:
         parts = self.session.whole(names_in(target))
         if self.session.known(parts) is None or found.kind in _PLACED:
             self._without_columns(parts)
-        self.stage.tell("write", **attrs.asdict(attrs.evolve(self._told_unknown(read), table=parts)))
+        self.stage.record("write", **attrs.asdict(attrs.evolve(self._record_of_unknown(read), table=parts)))
         return True
 
     def _without_columns(self, parts: tuple[str, ...]) -> None:
@@ -437,7 +437,7 @@ class World:
         self._unknown.put_table(parts)
 
     def _place_table(self, text: str) -> None:
-        """Record the location that a statement gives a table; one that moves a table changes it, and reads nothing."""
+        """Record the location in a statement; one that moves a table changes the table and reads nothing."""
         parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         is_moved = str(parsed.nodeName()) == "SetTableLocation"
         if is_moved and parsed.partitionSpec().isDefined():
@@ -451,13 +451,13 @@ class World:
         place = place_of(provider or self._format, {}, (path,), self.stage.request.folder)
         self.stage.learn(place, table.columns, table.partitions)
         self.session.declare(attrs.evolve(table, identifier=_identifier(place)))
-        self._tell_tables()
+        self._record_tables()
         if is_moved:
-            record = WriteTold(self.stage.spot(), (), table=table.parts, schema=str(self._parsed(table.ddl).json()))
-            self.stage.tell("write", **attrs.asdict(record))
+            record = WriteRecord(self.stage.spot(), (), table=table.parts, schema=str(self._parsed(table.ddl).json()))
+            self.stage.record("write", **attrs.asdict(record))
 
     def _viewed(self, text: str) -> bool:
-        """Make a temporary view of a place, if the statement does that without naming columns."""
+        """Create a temporary view of a place, if the statement does so without naming columns."""
         try:
             parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         except analysis_errors():
@@ -479,13 +479,13 @@ class World:
             found.createOrReplaceTempView(name)
         return True
 
-    def _tell_tables(self) -> None:
-        """Report the tables that a statement has made, changed or dropped."""
+    def _record_tables(self) -> None:
+        """Record the tables that a statement has created, changed or dropped."""
         for table in self.session.made():
-            self.stage.tell("table", **document_of_table(table))
+            self.stage.record("table", **document_of_table(table))
 
     def _answer_of(self, text: str, found: Analyzed) -> Any:
-        """Return the columns that a statement answers with."""
+        """Return the columns of a statement's answer."""
         if found.kind.startswith(_READS_NOTHING):
             try:
                 return self.session.with_known(lambda: self.spark._jsparkSession.sql(text))
@@ -494,7 +494,7 @@ class World:
         return self.spark._jsparkSession.emptyDataFrame()
 
     def know_path(self, place: DataPlace) -> bool:
-        """Make a path known to statements of SQL, if its columns are known, and return whether it was not before."""
+        """Declare a path to SQL statements, if its columns are known, and return whether it was undeclared before."""
         columns = _FIXED.get(place.short) or self.stage.columns_of(place, header=False, inferred=False)
         parts = (SPARK_CATALOG, place.short, place.paths[0])
         if columns is None or self.session.known(parts) is not None:
@@ -503,27 +503,27 @@ class World:
         return True
 
     def declared(self, name: str) -> DeclaredTable | None:
-        """Return a table that is known by its name as it is spelled."""
+        """Return the known table of a name; None if there is none."""
         return self.session.known(self.whole(name))
 
 
 def _identifier(place: DataPlace | None) -> Identifier | None:
-    """Return what names the dataset at a place."""
+    """Return the identifier of the dataset at a place."""
     return None if place is None else next((each.identifier for each in datasets_of(place)), None)
 
 
 def _text_of(option: Any) -> str:
-    """Return a text of Scala that may be there; empty if it is not."""
+    """Return the text in an option of Scala; empty if it has none."""
     return str(option.get()) if option.isDefined() else ""
 
 
 def _location_of(parsed: Any) -> str:
-    """Return the location that a statement gives its table; empty if it gives none."""
+    """Return the location in a statement that creates a table; empty if it has none."""
     return _text_of(parsed.tableSpec().location())
 
 
 def _is_of_data(text: str) -> bool:
-    """Return whether a text holds the stand-in for an unknown value, such as `{country}`."""
+    """Return whether a text contains a stand-in for an unknown value, such as `{country}`."""
     return _STAND_IN.search(text) is not None
 
 

@@ -1,1 +1,1 @@
-"""The lineage of queries and of files of SQL, which are not run."""
+"""The lineage of queries and SQL files, which are not run."""

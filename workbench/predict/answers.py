@@ -1,9 +1,10 @@
 """
 Get Spark's results for the statements of scripts: those of earlier runs from a cache, and the rest from Spark.
 
-A statement with a cached answer is not analyzed. Its changes for later statements are repeated if one of them that is
-analyzed can see them: tables are kept with the answer, and a change in Spark alone, such as a view, is made by running
-the statement once more.
+A statement with a cached answer is not analyzed. Its changes are repeated if a later statement that is analyzed can see
+them: tables are cached with the answer; a change that only Spark holds, such as a view, is made by analyzing the
+    statement
+again.
 """
 
 from __future__ import annotations
@@ -52,17 +53,17 @@ def answers_of(
     session: _Sessions = session_of,
 ) -> tuple[StatementAnswer, ...]:
     """
-    Return what Spark reports of the statements of scripts.
+    Return Spark's results for the statements of scripts.
 
     Args:
         scripts: the scripts in the order in which they run.
         given: the knowledge before the first statement.
-        progress: is called before Spark analyzes a statement, with how many it has analyzed and how many there are.
-        folder: where answers are kept; None to keep none.
+        progress: is called before Spark analyzes a statement, with the number analyzed so far and the total.
+        folder: the folder of the cache; None to cache nothing.
         session: returns a session with the given knowledge.
 
     Raises:
-        LineageError: no Spark starts.
+        LineageError: Spark does not start.
         OSError: the folder can't be written.
     """
     of_ddl = statements_in(scripts)
@@ -92,7 +93,7 @@ class _Asked:
 def _answered(
     statements: Sequence[ScriptStatement], asked: _Asked, store: KeptAnswers
 ) -> tuple[Sequence[KeptAnswer], dict[str, str]]:
-    """Return the answers to statements, as they are kept, and the meanings of the marks in them."""
+    """Return the answers to statements in their cached form, and the meanings of the marks in them."""
     dependences = _dependences(statements, asked.given, store.opaque())
     known = store.read({each.key for each in dependences})
     found = _Asking(statements, dependences, asked).answers(known)
@@ -111,14 +112,14 @@ def _answered(
 
 
 def _with_lineages(kept: Iterable[KeptAnswer], known: DeclaredTables) -> list[KeptAnswer]:
-    """Return answers with the lineages of their plans, which need not be made again then."""
+    """Return answers together with the lineages of their plans, so that these need not be computed again."""
     guard = guard_of_statements()
     found = []
     with without_cycle_collection():
         for each in kept:
             query = each.analyzed.query
             if each.lineage is None and query is not None:
-                # A fault of this program is reported with the statement.
+                # A fault of this program will be reported with the statement.
                 made = guard.run("the lineage of a statement", lineage_of_analyzed, query, known)
                 found.append(attrs.evolve(each, lineage=made))
             else:
@@ -141,7 +142,7 @@ class _Found:
     Args:
         dependences: the dependences of the statements.
         kept: the answers.
-        opaque: the digests of statements that have seen or changed more than their text reports.
+        opaque: the digests of statements that have seen or changed more than their text shows.
     """
 
     dependences: Sequence[Dependence]
@@ -166,7 +167,7 @@ class _Asking:
         self._opaque: set[str] = set()
 
     def answers(self, known: Mapping[str, KeptAnswer]) -> _Found:
-        """Return the answers; `known` has those that are kept, by the keys of their statements."""
+        """Return the answers; `known` has the cached ones, by the keys of their statements."""
         kept: list[KeptAnswer]
         if all(each.key in known for each in self._dependences):
             kept = [known[each.key] for each in self._dependences]
@@ -202,7 +203,7 @@ class _Asking:
 
 
 def _tasks(dependences: Sequence[Dependence], known: Mapping[str, KeptAnswer]) -> list[int]:
-    """Return how to treat each statement, so that an analyzed one sees all earlier ones that it can see."""
+    """Return how to treat each statement, so that analyzed ones see the changes of all earlier ones."""
     tasks = []
     needed: set[str] | None = set()
     is_asked = False
@@ -226,7 +227,7 @@ def _task(answer: KeptAnswer, needed: Collection[str] | None, *, is_asked: bool)
 
 
 def _mark(key: str) -> str:
-    """Return the mark for the place of the statement with a key: the place may differ in each run."""
+    """Return the mark that replaces the place of the statement with a key, because the place may differ in each run."""
     return f"\x02{key}\x03"
 
 
@@ -239,7 +240,7 @@ def _places(statements: Iterable[ScriptStatement], dependences: Iterable[Depende
 
 
 def _with_places(analyzed: Analyzed, places: Mapping[str, str]) -> Analyzed:
-    """Return what Spark reported with places instead of marks."""
+    """Return Spark's result with places instead of marks."""
     messages = "".join(each.message for each in (analyzed.refusal, analyzed.missed) if each is not None)
     if not analyzed.from_text and "\x02" not in messages:
         return analyzed

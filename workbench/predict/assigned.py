@@ -29,7 +29,7 @@ def assigned(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _after_words(text: str) -> str:
-    """Return what follows SET VAR."""
+    """Return the text after SET VAR."""
     at = 0
     for token in tokens(text):
         if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT) and token.text.upper() not in _BEFORE_NAMES:

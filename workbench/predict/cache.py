@@ -1,8 +1,8 @@
 """
-Keep Spark's results for statements, each under a key that represents all that the answer depends on.
+Cache Spark's results for statements, each under a key that represents everything on which the result depends.
 
-The answers are in one file of SQLite, so that one is read without the others. It holds values alone, no code; what
-can't be read counts as not there.
+The results are in one SQLite file, so that each can be read without the others. The file holds only values and no code;
+what can't be read counts as absent.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _FORMAT = 7
 _FILE = "answers.sqlite"
 _PACKAGES = ("openlineage-pyspark", "pyspark", "sqlglot")
-# Where what makes the answers is; a version may stay the same while these are developed.
+# The sources that make the answers: during development, they change while the version stays the same.
 _SOURCES = tuple("facets listener workbench/predict".split())
 _ENDINGS = frozenset({".java", ".py"})
 _SCHEMA = """
@@ -58,7 +58,7 @@ class KeptAnswer:
     Spark's result for a statement, and the statement's changes for later ones.
 
     Args:
-        analyzed: what Spark reported.
+        analyzed: Spark's result.
         effects: the changes.
         lineage: the lineage of its analyzed plan; None if it has none.
     """
@@ -69,7 +69,7 @@ class KeptAnswer:
 
 
 def base_of(given: Given) -> str:
-    """Return a hash of what all answers depend on: properties, the dialect, the packages, and this program itself."""
+    """Return a hash of everything on which all answers depend: properties, dialect, packages, and this program."""
     versions = [_version(name) for name in _PACKAGES]
     parts = [_FORMAT, versions, _program(), dict(given.conf), given.dialect, time.tzname, given.shapes]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
@@ -94,10 +94,10 @@ def _program() -> str:
 
 class KeptAnswers:
     """
-    The answers in a folder. Use it in a `with` statement.
+    The cached answers in a folder. Use it in a `with` statement.
 
     Args:
-        folder: the folder, which is made if it is not there.
+        folder: the folder, which is created if it does not exist.
 
     Raises:
         OSError: the folder can't be written.
@@ -117,7 +117,7 @@ class KeptAnswers:
         self._connection.close()
 
     def read(self, keys: Collection[str]) -> dict[str, KeptAnswer]:
-        """Return the answers that are kept under some keys."""
+        """Return the answers that are cached under some keys."""
         found, ordered = {}, sorted(keys)
         for at in range(0, len(ordered), _AT_ONCE):
             some = ordered[at : at + _AT_ONCE]
@@ -131,11 +131,11 @@ class KeptAnswers:
 
     def keep(self, answers: Mapping[str, KeptAnswer], known: Collection[str]) -> None:
         """
-        Keep answers, and drop those that were not used for the longest time if there are too many.
+        Cache answers, and drop the least recently used ones if there are too many.
 
         Args:
             answers: all answers of a run, by their keys.
-            known: the keys of those that are kept already.
+            known: the keys of those that are already cached.
 
         Raises:
             OSError: the file can't be written.
@@ -149,7 +149,7 @@ class KeptAnswers:
             _forget(connection, now)
 
     def opaque(self) -> frozenset[str]:
-        """Return the digests of statements that have seen or changed more than their texts report."""
+        """Return the digests of statements that have seen or changed more than their texts show."""
         return frozenset(str(digest) for (digest,) in self._connection.execute("SELECT digest FROM opaque"))
 
     def add_opaque(self, digests: Iterable[str]) -> None:
@@ -163,7 +163,7 @@ class KeptAnswers:
             connection.executemany("INSERT OR IGNORE INTO opaque VALUES (?)", ((each,) for each in digests))
 
     def _opened(self) -> sqlite3.Connection:
-        """Return the connection to the file; another file there is replaced."""
+        """Return the connection to the file; a file of another kind is replaced."""
         with _as_os_error(self._path):
             try:
                 return _connection(self._path)
@@ -193,7 +193,7 @@ def _as_os_error(path: Path) -> Iterator[None]:
 
 
 def _forget(connection: sqlite3.Connection, now: float) -> None:
-    """Drop the answers that were not used for the longest time, if all together are too large."""
+    """Drop the least recently used answers, if all together are too large."""
     whole = 0
     for used, size in connection.execute(
         "SELECT used, sum(length(document)) FROM answers GROUP BY used ORDER BY used DESC"
@@ -215,7 +215,7 @@ def _document(answer: KeptAnswer) -> bytes:
 
 
 def _answer_in(document: bytes) -> KeptAnswer | None:
-    """Return a kept answer; None if it can't be read."""
+    """Return a cached answer; None if it can't be read."""
     try:
         values = json.loads(zlib.decompress(document))
         analyzed = analyzed_of_document(values["analyzed"])
@@ -226,7 +226,7 @@ def _answer_in(document: bytes) -> KeptAnswer | None:
 
 
 def _walked(analyzed: Analyzed) -> WalkedPlan | None:
-    """Return the plan of a kept answer with its lineage, which few callers need."""
+    """Return the plan of a cached answer with its lineage, which few callers need."""
     query = analyzed.query
     return None if query is None else WalkedPlan(lambda: walked_query(query))
 
@@ -251,7 +251,7 @@ def document_of_answer(answer: StatementAnswer) -> dict[str, Any]:
 
 
 def document_of_analyzed(analyzed: Analyzed) -> dict[str, Any]:
-    """Return what Spark reported of a statement as plain values."""
+    """Return Spark's result for a statement as plain values."""
     return {
         "kind": analyzed.kind,
         "plan": None if analyzed.query is None else analyzed.query.plan,
@@ -276,14 +276,14 @@ def _refusal(document: Mapping[str, Any] | None) -> Refusal | None:
 
 
 def answer_of_document(document: Mapping[str, Any]) -> StatementAnswer:
-    """Return the answer that `document_of_answer` has made plain."""
+    """Return the answer that `document_of_answer` has written."""
     loops = tuple(Loop(**each) for each in document["statement"]["loops"])
     statement = ScriptStatement(**{**document["statement"], "loops": loops})
     return StatementAnswer(statement, analyzed_of_document(document["analyzed"]), document["isDdl"])
 
 
 def analyzed_of_document(document: Mapping[str, Any]) -> Analyzed:
-    """Return what `document_of_analyzed` has made plain."""
+    """Return the result that `document_of_analyzed` has written."""
     plan = document["plan"]
     return Analyzed(
         document["kind"],

@@ -1,8 +1,8 @@
 """
-Keeps the classes that Spark's JVM loads in an archive (AppCDS), from which the next JVM starts in about half the time.
+Keep the classes that Spark's JVM loads in an archive (AppCDS), with which the next JVM starts in about half the time.
 
-The JVM checks an archive against its own version and its jars, and starts without it if they differ. The archive holds
-code, so it is used only if no other user can write it.
+The JVM checks an archive against its own version and its jars, and starts without it if they differ. The archive
+contains code, so it is used only if no other user can write it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from openlineage_pyspark.listener.settings.ownership import why_not_own
 _BEGIN, _ENDING, _PART = "spark-classes-", ".jsa", ".part"
 # Older versions can't write such an archive.
 _FIRST_VERSION = 13
-# Each is about 140 MB: one for files of SQL, one for scripts, and those of another Java or Spark.
+# Each has about 140 MB: one for SQL files, one for scripts, and those of another Java or Spark.
 _MOST_FILES = 4
 _SECONDS_TO_WRITE = 120
 # The JVM prints its warnings on the standard output of the command.
@@ -33,11 +33,11 @@ _SILENT = "-Xlog:all=off:stdout"
 @attrs.frozen
 class ClassArchive:
     """
-    The archive that a JVM uses, or the one that it makes.
+    The archive that a JVM uses or writes.
 
     Args:
         path: the archive.
-        is_made: whether the JVM makes it; else it uses it.
+        is_made: whether the JVM writes it; otherwise the JVM uses it.
     """
 
     path: Path
@@ -56,7 +56,7 @@ class ClassArchive:
 
     def write(self, jvm: subprocess.Popen[Any]) -> None:
         """
-        End a JVM and have it write the archive, and remove archives that were not used for the longest time.
+        End a JVM so that it writes the archive, and remove the least recently used archives.
 
         If it can't be written, the next JVM starts without it.
 
@@ -74,7 +74,7 @@ class ClassArchive:
             self.give_up(jvm)
 
     def give_up(self, jvm: subprocess.Popen[Any]) -> None:
-        """End a JVM that is not to write the archive."""
+        """End a JVM that must not write the archive."""
         jvm.kill()
         if jvm.stdin is not None:
             jvm.stdin.close()
@@ -84,10 +84,10 @@ class ClassArchive:
 
 def class_archive(folder: Path, jars: Path, purpose: str) -> ClassArchive | None:
     """
-    Return the archive in a folder that fits a JVM; None if this Java has none, or another user can write the folder.
+    Return the archive in a folder that fits a JVM; None if Java supports none, or another user can write the folder.
 
     Args:
-        folder: where archives are kept.
+        folder: the folder of the archives.
         jars: the folder of Spark's jars.
         purpose: the JVM's task, which decides which classes it loads.
 
@@ -96,7 +96,7 @@ def class_archive(folder: Path, jars: Path, purpose: str) -> ClassArchive | None
     """
     java = _java()
     release = "" if java is None else _release(java)
-    # The JVM's options are divided at spaces.
+    # The JVM's options are split at spaces.
     if _major(release) < _FIRST_VERSION or not hasattr(os, "geteuid") or re.search(r"\s", str(folder.absolute())):
         return None
     digest = hashlib.sha256(f"{java}\0{release}\0{purpose}".encode())
@@ -115,14 +115,14 @@ def class_archive(folder: Path, jars: Path, purpose: str) -> ClassArchive | None
 
 
 def _java() -> Path | None:
-    """Return the Java that Spark takes."""
+    """Return the Java that Spark uses."""
     home = os.environ.get("JAVA_HOME")
     found = str(Path(home, "bin", "java")) if home else shutil.which("java")
     return Path(found).resolve() if found else None
 
 
 def _release(java: Path) -> str:
-    """Return the description that an installation of Java has of itself; empty if it has none."""
+    """Return the `release` file of a Java installation; empty if it has none."""
     try:
         return (java.parent.parent / "release").read_text(encoding="utf-8")
     except OSError:
@@ -130,7 +130,7 @@ def _release(java: Path) -> str:
 
 
 def _major(release: str) -> int:
-    """Return the version of Java; 0 if it is not known, or older than 9."""
+    """Return the version of Java; 0 if it is unknown, or older than 9."""
     for line in release.splitlines():
         name, _, value = line.partition("=")
         first = value.strip().strip('"').split(".", 1)[0]
@@ -141,7 +141,7 @@ def _major(release: str) -> int:
 
 def _remove_oldest(folder: Path) -> None:
     kept = sorted(folder.glob(f"{_BEGIN}*{_ENDING}"), key=lambda each: each.stat().st_mtime_ns, reverse=True)
-    # A process that was killed has left its part.
+    # A killed process has left its partial file behind.
     left = [each for each in folder.glob(f"{_BEGIN}*{_PART}") if time.time() - each.stat().st_mtime > _SECONDS_TO_WRITE]
     for old in (*kept[_MOST_FILES:], *left):
         old.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.from_plan import edges_of_output
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
@@ -24,7 +25,7 @@ from openlineage_pyspark.workbench.report import table_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
+    from openlineage_pyspark.facets.model.dataset import Dataset, Field
     from openlineage_pyspark.workbench.predict.scripts import StatementLineage
     from openlineage_pyspark.workbench.store_api import Store
 
@@ -82,14 +83,14 @@ def compared(before: PlacedGraph, after: PlacedGraph, store: Store | None) -> tu
     Args:
         before: the earlier state.
         after: the later one.
-        store: what else runs; None without one.
+        store: the lineage of other jobs; None to search only the scripts.
 
     Returns:
         The difference, and what could not be looked up in the store.
     """
     found = differences(before, after, str)
     starts = {*found.columns, *((table, "") for table in found.datasets)}
-    depths = _reached(starts, (before, after))
+    depths = _downstream_of(starts, (before, after))
     doubts: tuple[str, ...] = ()
     if store is not None:
         further, doubts = downstream_of(store.tables, {place: depths.get(place, 0) for place in (*starts, *depths)})
@@ -101,7 +102,7 @@ def compared(before: PlacedGraph, after: PlacedGraph, store: Store | None) -> tu
 
 def readers_of(state: PlacedGraph, column: str) -> set[str]:
     """
-    Return the columns that one statement makes of a column in a state.
+    Return the columns that a single statement makes from a column in a state.
 
     Args:
         state: the state.
@@ -117,13 +118,13 @@ def readers_of(state: PlacedGraph, column: str) -> set[str]:
 
 
 def name_of(dataset: Dataset) -> str:
-    """Return the name of a dataset for people: the table's, if it is one."""
-    return table_of(dataset) or f"{dataset.identifier.namespace}/{dataset.identifier.name}"
+    """Return the name of a dataset for people: for a table, the table's name."""
+    return table_of(dataset) or dataset.identifier.text
 
 
 def _source(namespace: str, name: str, names: Mapping[Identifier, str]) -> str:
-    known = (label for each, label in names.items() if (each.namespace, each.name) == (namespace, name))
-    return next(known, f"{namespace}/{name}")
+    source = Identifier(namespace, name)
+    return names.get(source, source.text)
 
 
 def _types(fields: Iterable[Field], above: str = "") -> Iterable[tuple[str, str]]:
@@ -134,8 +135,8 @@ def _types(fields: Iterable[Field], above: str = "") -> Iterable[tuple[str, str]
             yield from _types(field.fields, f"{above}{field.name}.")
 
 
-def _reached(starts: Iterable[ColumnName], states: Iterable[PlacedGraph]) -> dict[ColumnName, int]:
-    """Return the columns downstream of some columns -> how many statements are between. All rows mean each column."""
+def _downstream_of(starts: Iterable[ColumnName], states: Iterable[PlacedGraph]) -> dict[ColumnName, int]:
+    """Return the columns downstream of some columns -> the number of statements between them."""
     below: dict[ColumnName, set[ColumnName]] = {}
     columns: dict[str, set[ColumnName]] = {}
     for state in states:
@@ -149,7 +150,7 @@ def _reached(starts: Iterable[ColumnName], states: Iterable[PlacedGraph]) -> dic
     pending = deque((place, 0) for place in sorted(started))
     while pending:
         place, depth = pending.popleft()
-        # Whatever decides about all rows of a table is in each of its columns.
+        # What decides about all rows of a table is a source of each of its columns.
         reads = {place, *(columns.get(place[0], ()) if not place[1] else ())}
         for target in sorted({each for read in reads for each in below.get(read, ())}):
             if target not in started and target not in depths:

@@ -16,12 +16,12 @@ class Consequence:
     A change that a statement makes for later ones.
 
     Args:
-        kind: `table` if a table is made known, `forgotten` if one is forgotten, `unsure` if the types of one may be
-            others, `catalog` if a name is taken for that of a catalog; `object` if a view, a function or a variable is
-            made or dropped, and `setting` if a value of the session is set: these two are in Spark alone.
+        kind: `table` if a table is declared, `forgotten` if one is removed, `unsure` if the types of one are uncertain,
+            `catalog` if a name is treated as that of a catalog; `object` if a view, a function or a variable is created
+            or dropped, and `setting` if a setting of the session is changed: only Spark holds these two.
         name: the last part of the changed name, in lower case.
-        parts: the whole name of a table.
-        table: the table that is made known.
+        parts: the full name of a table.
+        table: the declared table.
         from_text: as for `Knowledge.declare`.
     """
 
@@ -33,22 +33,22 @@ class Consequence:
 
     @property
     def is_in_spark(self) -> bool:
-        """Return whether only the statement itself can make it again."""
+        """Return whether only the statement itself can repeat the change."""
         return self.kind in ("object", "setting")
 
 
 class Consequences:
-    """Collects what statements change."""
+    """Collects the changes of statements."""
 
     def __init__(self) -> None:
         self._found: list[Consequence] = []
 
     def add(self, kind: str, name: str = "", parts: Parts = ()) -> None:
-        """Add a change; the arguments are those of a consequence."""
+        """Add a change; the arguments are the same as for a consequence."""
         self._found.append(Consequence(kind, name.lower(), parts))
 
     def add_table(self, table: DeclaredTable, from_text: str) -> None:
-        """Add that a table is made known."""
+        """Add the declaration of a table."""
         self._found.append(Consequence("table", table.key[-1], table.parts, table, from_text))
 
     def take(self) -> tuple[Consequence, ...]:

@@ -1,8 +1,7 @@
 """
-Statements of Databricks that Spark's own grammar lacks, as statements that it has.
+Rewrite Databricks statements that Spark's grammar lacks into statements that it has.
 
-Blanks replace what is left out wherever that is possible, so that a position in the statement stays what
-it was.
+Where possible, blanks replace what is left out, so that positions in the statement stay the same.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _NAMED_FORMAT = re.compile(r"\bformat\s*=>\s*['\"](\w+)['\"]", re.IGNORECASE)
 _LIVE = re.compile(r"(?<![\w.`])LIVE\s*\.\s*(?=[\w`])", re.IGNORECASE)
 _STREAM_OF = re.compile(r"\bSTREAM\s*\(\s*([\w.`]+)\s*\)", re.IGNORECASE)
 _STREAM = re.compile(r"(?:(?<=FROM\s)|(?<=JOIN\s)|(?<=,\s))\s*STREAM\s+(?=[\w`])", re.IGNORECASE)
-# Words after the name and the type of a column, and words that begin another item of the list than a column.
+# Words after the name and the type of a column, and words that begin an item of the list that is not a column.
 _AFTER_TYPE = frozenset({"MASK", "CONSTRAINT", "FOREIGN", "PRIMARY", "REFERENCES", "GENERATED"})
 _NO_COLUMN = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN"})
 
@@ -63,7 +62,7 @@ _BEFORE_MANAGED = frozenset("EXTERNAL IF NOT EXISTS OR REPLACE SERVICE STORAGE U
 
 
 def has_no_lineage(text: str) -> bool:
-    """Return whether a statement that Spark can't parse manages something, or only looks: there is nothing to trace."""
+    """Return whether a statement that Spark can't parse only manages or inspects, so that there is nothing to trace."""
     words = _words(text)
     first = next(words, "")
     if first in _VERBS:
@@ -73,23 +72,23 @@ def has_no_lineage(text: str) -> bool:
     second = next((word for word in words if word not in _BEFORE_MANAGED), "")
     if second in _MANAGED:
         return True
-    # ALTER of a table or a view, and DROP; but a view may get another query.
+    # ALTER of a table or a view, and DROP; but ALTER VIEW may set a new query.
     return first == "DROP" or (first == "ALTER" and "SELECT" not in words)
 
 
 def makes_function(text: str) -> bool:
-    """Return whether a statement makes a function, in whatever language."""
+    """Return whether a statement creates a function, in any language."""
     return _FUNCTION.match(text) is not None
 
 
 def reads_files(text: str) -> bool:
-    """Return whether a statement may read files, or the changes of a table, by a function of Databricks."""
+    """Return whether a statement may read files, or the changes of a table, with a function of Databricks."""
     return _FILES.search(text) is not None or _CHANGED.search(text) is not None
 
 
 def as_spark(text: str) -> str:
     """
-    Return a statement of Databricks as one that Spark's grammar has; any other text as it is.
+    Return a Databricks statement in a form that Spark's grammar has; return any other text unchanged.
 
     Args:
         text: a statement.
@@ -109,7 +108,7 @@ def as_spark(text: str) -> str:
 
 
 def _as_table(text: str, head: re.Match[str]) -> str:
-    """Return what makes a table of a pipeline as what makes a table; a temporary one is a view."""
+    """Return a statement that creates a pipeline's table as a CREATE TABLE, or as a temporary view."""
     is_view = head["temporary"] is not None or (head["kind"] or "").upper() == "VIEW"
     made = "CREATE TEMP VIEW" if is_view else "CREATE TABLE"
     begin, name = head.end(), dotted(text, head.end())
@@ -124,7 +123,7 @@ def _as_table(text: str, head: re.Match[str]) -> str:
 
 
 def _query_at(text: str, begin: int) -> int | None:
-    """Return where the AS before the query of a CREATE is; None without one."""
+    """Return the position of the AS before the query of a CREATE; None if there is none."""
     at, depth = begin, 0
     for token in tokens(text[begin:]):
         if token.kind is TokenKind.WORD and not depth and token.text.upper() == "AS":
@@ -135,7 +134,7 @@ def _query_at(text: str, begin: int) -> int | None:
 
 
 def _end_of_name(text: str, begin: int) -> int:
-    """Return where a dotted name ends."""
+    """Return the position at which a dotted name ends."""
     at = begin
     for token in tokens(text[begin:]):
         if token.kind not in (TokenKind.WORD, TokenKind.NAME) and token.text != ".":
@@ -196,7 +195,7 @@ def _files_as_paths(text: str) -> str:
 
 
 def _closing(text: str, begin: int) -> int:
-    """Return where the parenthesis is closed that is opened at a place; the end of the text if it is not."""
+    """Return the position of the parenthesis that closes the one at a position; the text's end if there is none."""
     at, depth = begin, 0
     for token in tokens(text[begin:]):
         depth += (token.text == "(") - (token.text == ")")
@@ -207,7 +206,7 @@ def _closing(text: str, begin: int) -> int:
 
 
 def _with_plain_columns(text: str) -> str:
-    """Return a CREATE TABLE whose columns have names and types alone: no masks, no expectations, no keys."""
+    """Return a CREATE TABLE whose columns only have names and types: no masks, expectations or keys."""
     head = re.match(
         r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:EXTERNAL\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?", text, re.IGNORECASE
     )
@@ -225,7 +224,7 @@ def _with_plain_columns(text: str) -> str:
 
 
 def _plain_column(part: str) -> str:
-    """Return a column without the part after its type, except a comment; empty for an item that is no column."""
+    """Return a column without the part after its type, except a comment; empty for an item that is not a column."""
     at = depth = 0
     is_first = True
     for token in tokens(part):
@@ -242,7 +241,7 @@ def _plain_column(part: str) -> str:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield what commas outside of brackets separate."""
+    """Yield the parts between commas outside of brackets."""
     at = begin = depth = 0
     for token in tokens(text):
         if token.text == "," and not depth:
@@ -254,12 +253,12 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
-    """Return a text with blanks instead of what matches, outside of strings and comments."""
+    """Return a text with blanks for each match outside of strings and comments."""
     return _replaced(pattern, text, lambda found: _blank(found[0]))
 
 
 def _replaced(pattern: re.Pattern[str], text: str, by: Callable[[re.Match[str]], str]) -> str:
-    """Return a text with what takes the place of each match that begins outside of strings and comments."""
+    """Return a text with a replacement for each match that begins outside of strings and comments."""
     if pattern.search(text) is None:
         return text
     spans, at = [], 0
@@ -276,7 +275,7 @@ def _replaced(pattern: re.Pattern[str], text: str, by: Callable[[re.Match[str]],
 
 
 def _only_name(found: re.Match[str]) -> str:
-    """Return the name in `STREAM(name)` at its place."""
+    """Return the name in `STREAM(name)` at its position, with blanks around it."""
     before = found.start(1) - found.start()
     return f"{' ' * before}{found[1]}{' ' * (len(found[0]) - before - len(found[1]))}"
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SNAPSHOT = "snapshot"
 _MODELS = frozenset({"model", _SNAPSHOT})
 _VIEWS = frozenset({"view", "materialized_view"})
-# dbt puts the query of such a model into those that read it.
+# dbt puts the query of such a model into the models that read it.
 _WITHOUT_TABLE = frozenset({"ephemeral", "test"})
 _CATALOG = "catalog.json"
 _PROJECT = "dbt_project.yml"
@@ -32,7 +32,7 @@ _NO_MODELS = frozenset({"analyses", "dbt_modules", "dbt_packages", "macros", "se
 _TEXTS = re.compile(r"['\"]([^'\"]*)['\"]")
 _CALL = re.compile(r"\{\{-?\s*(?P<call>ref|source|var|config|this)\s*(?:\((?P<given>[^{}]*)\))?\s*-?\}\}", re.DOTALL)
 _COMMENTED = re.compile(r"\{#.*?#\}", re.DOTALL)
-# Only later runs of an incremental model have this part.
+# Only later runs of an incremental model contain this part.
 _INCREMENTAL = re.compile(
     r"\{%-?\s*if\s+is_incremental\(\)\s*-?%\}(?:(?!\{%-?\s*(?:if|else|elif)).)*?\{%-?\s*endif\s*-?%\}", re.DOTALL
 )
@@ -49,7 +49,7 @@ class Model:
         path: the path of its compiled file within `target/compiled`.
         is_view: whether it is a view.
         reads: the ids of its inputs, also through ephemeral models.
-        compiled: its query as dbt has compiled it; empty if it is not known.
+        compiled: its query as dbt has compiled it; empty if it is unknown.
         is_snapshot: whether it is a snapshot.
     """
 
@@ -63,19 +63,19 @@ class Model:
 
     @property
     def head(self) -> str:
-        """Return the statement before its query that makes its table."""
+        """Return the text before its query that creates its table."""
         return f"CREATE {'VIEW' if self.is_view else 'TABLE'} {'.'.join(map(in_backticks, self.parts))} AS "
 
 
 @attrs.frozen
 class Exposure:
     """
-    What uses the tables of a project, such as a dashboard.
+    A user of the tables of a project, such as a dashboard.
 
     Args:
         name: its name.
         type: the type, such as `dashboard`.
-        owner: who has it: a name, an address, or both.
+        owner: its owner: a name, an address, or both.
         file: the file that describes it.
         reads: the names of the tables that it reads.
     """
@@ -95,12 +95,12 @@ class Exposure:
 @attrs.frozen
 class Project:
     """
-    A project of dbt.
+    A dbt project.
 
     Args:
-        models: its models, those first that others read.
+        models: its models, each after those that it reads.
         tables: the sources, seeds and other tables whose columns are known.
-        exposures: what uses its tables.
+        exposures: the users of its tables.
     """
 
     models: tuple[Model, ...]
@@ -110,10 +110,10 @@ class Project:
 
 def read_project(manifest: Path) -> Project:
     """
-    Return the project of a manifest, with the columns of the catalog beside it if there is one.
+    Return the project of a manifest, with the columns of the catalog beside it, if there is one.
 
     Raises:
-        TextError: it can't be read, or is no manifest of dbt.
+        TextError: it can't be read, or is not a dbt manifest.
     """
     document = _document(manifest)
     nodes = document.get("nodes")
@@ -134,10 +134,10 @@ def read_project(manifest: Path) -> Project:
 
 def scripts_of_models(scripts: Iterable[Script], project: Project) -> list[Script]:
     """
-    Return scripts, with those of compiled models making their tables, in the order in which dbt runs them.
+    Return the scripts of compiled models, which create their tables, in the order in which dbt runs them.
 
-    Other scripts come unchanged after them; tests of dbt and ephemeral models, which make no table, are left out. dbt
-    writes no compiled file for a snapshot: its query is that of the manifest.
+    Other scripts follow unchanged; dbt's tests and ephemeral models, which make no table, are left out. dbt writes no
+    compiled file for a snapshot: its query comes from the manifest.
     """
     found: dict[str, Script] = {}
     others = []
@@ -158,10 +158,10 @@ def scripts_of_models(scripts: Iterable[Script], project: Project) -> list[Scrip
 
 def scripts_of_raw_models(scripts: Iterable[Script]) -> list[Script]:
     """
-    Return scripts, with models of dbt as people write them making tables of the names of their files.
+    Return scripts, in which uncompiled dbt models create tables named after their files.
 
-    Only expressions that need no code are resolved: `ref`, `source`, `var` with a default, `this` and `config`; of an
-    incremental model, its first run. Macros and tests of a project are left out.
+    Only expressions that need no code are resolved: `ref`, `source`, `var` with a default, `this` and `config`; an
+    incremental model is read as in its first run. Macros and tests of a project are left out.
     """
     found: dict[str, Script] = {}
     models, others = [], []
@@ -254,7 +254,7 @@ def _model(node: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> M
 
 
 def _reads(node: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], seen: set[str]) -> Iterator[str]:
-    """Yield the ids of a node's inputs; the query of an ephemeral model is in those of its readers."""
+    """Yield the ids of a node's inputs; the query of an ephemeral model is part of its readers' queries."""
     for each in dict(node.get("depends_on") or {}).get("nodes") or ():
         inner = nodes.get(each)
         if inner is None or inner.get("resource_type") not in _MODELS or _is_model(inner):
@@ -279,13 +279,13 @@ def _exposure(node: Mapping[str, Any], named: Mapping[str, tuple[str, ...]]) -> 
 
 
 def _parts(node: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the whole name of a node's table."""
+    """Return the full name of a node's table."""
     name = node.get("alias") or node.get("identifier") or node["name"]
     return (node.get("database") or SPARK_CATALOG, node["schema"], name)
 
 
 def _tables(nodes: Iterable[Mapping[str, Any]], catalog: Mapping[str, Any]) -> Iterator[DeclaredTable]:
-    """Yield the tables whose columns are all known: the manifest alone may name only some of them."""
+    """Yield the tables whose columns are all known: the manifest itself may name only some columns."""
     described = {**dict(catalog.get("nodes", {})), **dict(catalog.get("sources", {}))}
     for node in nodes:
         columns = dict(dict(described.get(node["unique_id"], {})).get("columns", {})).values()
@@ -296,7 +296,7 @@ def _tables(nodes: Iterable[Mapping[str, Any]], catalog: Mapping[str, Any]) -> I
 
 
 def _ordered(models: Sequence[Model]) -> Iterator[Model]:
-    """Yield models so that each comes after those that it reads."""
+    """Yield models, each after those that it reads."""
     by_id = {each.id: each for each in models}
     done: set[str] = set()
     for first in models:

@@ -1,4 +1,4 @@
-"""The tables that a script can read and write: declared by DDL, made by earlier statements, or known from a store."""
+"""The tables that scripts can read and write: declared by DDL, created by earlier statements, or from a store."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class DeclaredTable:
 
     Args:
         parts: its catalog, the parts of its database, and its name.
-        columns: its columns in order: each name with its type, as DDL has it.
+        columns: its columns in order: each name with its type in DDL.
         partitions: the columns by which it is partitioned.
-        identifier: its identity in the store that knows it; None without one.
+        identifier: its identity in the store from which it is known; None without a store.
     """
 
     parts: Parts
@@ -37,12 +37,12 @@ class DeclaredTable:
 
     @property
     def ddl(self) -> str:
-        """Return the columns as DDL has them between its parentheses."""
+        """Return the columns in the form of DDL, without the parentheses."""
         return ", ".join(f"{in_backticks(name)} {type_}" for name, type_ in self.columns)
 
     @property
     def key(self) -> Parts:
-        """Return its name in lower case: Spark distinguishes no tables by case."""
+        """Return its name in lower case, because Spark does not distinguish tables by case."""
         return name_key(self.parts)
 
     def with_column(self, added: tuple[str, str], behind: str | None = None) -> DeclaredTable:
@@ -63,17 +63,17 @@ class DeclaredTable:
         return attrs.evolve(self, columns=tuple(each for each in self.columns if each[0].lower() not in gone))
 
     def with_renamed_column(self, old: str, new: str) -> DeclaredTable:
-        """Return the table with another name for one column."""
+        """Return the table with a renamed column."""
         columns = tuple((new if name.lower() == old.lower() else name, type_) for name, type_ in self.columns)
         return attrs.evolve(self, columns=columns)
 
 
 class DeclaredTables:
     """
-    Tables by their names. A name that is in a store may lack its catalog or its database.
+    Tables by their names. A name from a store may lack its catalog or its database.
 
     Args:
-        tables: those that are known before any statement.
+        tables: the tables that are known before the first statement.
     """
 
     def __init__(self, tables: Iterable[DeclaredTable] = ()) -> None:
@@ -87,7 +87,7 @@ class DeclaredTables:
         return iter(self._tables.values())
 
     def put(self, table: DeclaredTable) -> None:
-        """Make a table known, in place of an earlier one of this name."""
+        """Declare a table; it replaces an earlier one of this name."""
         if table.key not in self._tables:
             self._ends.setdefault(table.key[-1], []).append(table.key)
         self._tables[table.key] = table
@@ -99,9 +99,9 @@ class DeclaredTables:
 
     def get(self, parts: Parts) -> DeclaredTable | None:
         """
-        Return the table that a whole name means; None if there is none.
+        Return the table of a full name; None if there is none.
 
-        The name in a store may have fewer parts: one such table is meant if no other has this end.
+        The name in a store may have fewer parts: it matches if it is the end of the full name, and no other does.
         """
         key = name_key(parts)
         if key in self._tables:
@@ -118,5 +118,5 @@ def name_key(parts: Parts) -> Parts:
 
 
 def in_backticks(name: str) -> str:
-    """Return a name in backticks."""
+    """Return a name in backquotes."""
     return f"`{name.replace('`', '``')}`"

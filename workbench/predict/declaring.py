@@ -1,4 +1,4 @@
-"""A Spark whose catalogs hold the declared tables: names and schemas alone (`DeclaredTables.java`)."""
+"""A Spark whose catalogs contain the declared tables: only names and schemas (`DeclaredTables.java`)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _CHARACTERS = {r"\b": "\\", r"\0": "\0"}
 
 class DeclaringSpark:
     """
-    A Spark to which tables, catalogs and functions are declared, and that analyzes statements on them.
+    A Spark to which tables, catalogs and functions are declared, and which analyzes statements on them.
 
     Args:
-        spark: a session of its own, which `throw_away_session` makes.
-        consequences: collects the catalogs that are made known.
+        spark: a separate session, which `throw_away_session` creates.
+        consequences: collects the catalogs that are declared.
         is_first: whether no other session of the same Spark shares the tables.
     """
 
@@ -77,18 +77,18 @@ class DeclaringSpark:
         return names
 
     def name_of(self, parsed: Any) -> Parts:
-        """Return the whole name that a parsed plan holds: an unresolved identifier, table or view."""
+        """Return the full name in a parsed plan: an unresolved identifier, table or view."""
         return self.whole(written_name(parsed))
 
     def ensure(self, parts: Parts) -> None:
-        """Have the catalog and the database of a table: scripts seldom make them."""
+        """Create the catalog and the database of a table if they are missing: scripts seldom create them."""
         if parts[0].lower() != SPARK_CATALOG:
             self.register_catalog(parts[:1])
         else:
             self.make_database(parts[1:2])
 
     def register_catalog(self, catalog: Parts) -> bool:
-        """Have a catalog, and return whether it is a new one."""
+        """Create a catalog if it is missing, and return whether it was."""
         if not catalog or not catalog[0] or catalog[0].lower() in self._catalogs:
             return False
         self._catalogs.add(catalog[0].lower())
@@ -97,14 +97,14 @@ class DeclaringSpark:
         return True
 
     def make_database(self, name: Parts) -> bool:
-        """Have a database in Spark's own catalog, and return whether it is a new one."""
+        """Create a database in Spark's own catalog if it is missing, and return whether it was."""
         if not name or not name[0] or name[0].lower() in self._databases:
             return False
         self._databases.add(name[0].lower())
         try:
             self.session.sql(f"CREATE DATABASE IF NOT EXISTS {SPARK_CATALOG}.{in_backticks(name[0])}")
         except analysis_errors():
-            # Spark does not accept its name, such as that of a parameter; its tables are found all the same.
+            # Spark does not accept the name, such as that of a parameter; its tables are found nevertheless.
             return False
         return True
 
@@ -133,14 +133,14 @@ class DeclaringSpark:
         def attempt(*asked: Any) -> Any:
             return self.call("attempt", *asked)
 
-        return self.told(attempted_plan(self.session, text, attempt))
+        return self._accepted(attempted_plan(self.session, text, attempt))
 
     def parsed(self, text: str) -> Any:
         """Return the parsed plan of a statement."""
-        return self.told(self.call("parsed", self.parser, text))
+        return self._accepted(self.call("parsed", self.parser, text))
 
-    def told(self, found: Any) -> Any:
-        """Return a plan; raise Spark's refusal if there is none."""
+    def _accepted(self, found: Any) -> Any:
+        """Return the plan in an answer of the JVM; raise Spark's refusal if there is none."""
         if isinstance(found, str):
             raise StatementRefusedError(refusal_in(parts_in(found)[1:]))
         return found
@@ -151,22 +151,22 @@ class DeclaringSpark:
         return tuple(zip(parts[::2], parts[1::2], strict=True))
 
     def shape_of(self, plan: Any) -> str:
-        """Return all parts of a plan that decide what it computes."""
+        """Return the shape of a plan: all parts that decide what it computes."""
         source = resources.files(__package__).joinpath(_SHAPE_JAVA).read_text(encoding="utf-8")
         class_ = compiled_classes(self._gateway, _SHAPE_CLASS, source)
         method = next(each for each in class_.getMethods() if each.getName() == "of")
         return str(method.invoke(None, self.objects([plan])))
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the class of the catalogs."""
+        """Call a static method of the Java class `DeclaredTables`."""
         return self._methods[method].invoke(None, self.objects(arguments))
 
     def array(self, texts: Iterable[str]) -> Any:
-        """Return an array of Java's texts."""
+        """Return a Java array of strings."""
         return self._filled(self._jvm.java.lang.String, list(texts))
 
     def objects(self, values: Iterable[Any]) -> Any:
-        """Return an array of Java's objects."""
+        """Return a Java array of objects."""
         return self._filled(self._jvm.java.lang.Object, list(values))
 
     def _filled(self, type_: Any, values: list[Any]) -> Any:
@@ -176,7 +176,7 @@ class DeclaringSpark:
         return found
 
     def drop_table(self, parts: Parts) -> None:
-        """Have Spark know a table no more."""
+        """Remove a table from Spark."""
         self.call("drop", parts[0], self.array(parts[1:-1]), parts[-1])
 
 
@@ -184,14 +184,14 @@ _LOADERS: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictio
 
 
 def _loader(gateway: Any) -> Any:
-    """Return what loads the catalogs."""
+    """Return the class that loads the catalogs."""
     text = resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8")
     return compiled_classes(gateway, _CLASS, text).getClassLoader()
 
 
 def compiled_classes(gateway: Any, name: str, text: str) -> Any:
     """
-    Return a class of Java, compiled once per JVM by the Janino that Spark brings.
+    Return a Java class, compiled once per JVM by the Janino in Spark.
 
     Args:
         gateway: py4j's gateway.
@@ -211,5 +211,5 @@ def compiled_classes(gateway: Any, name: str, text: str) -> Any:
 
 
 def parts_in(text: str) -> list[str]:
-    """Return the parts of a text that the JVM gives."""
+    """Return the parts of a text from the JVM."""
     return [_ESCAPED.sub(lambda found: _CHARACTERS[found[0]], each) for each in text.split("\0")[:-1]]

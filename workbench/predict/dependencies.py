@@ -1,12 +1,14 @@
 """
-Find out what each statement of a script depends on, and what it changes for later ones: by the texts, without Spark.
+Find what each statement of a script depends on, and what it changes for later ones, from the texts and without Spark.
 
 A statement sees a table, a view, a function or a variable only by a name in its text, in the text of a view or a
 function that it names, or in the value of a variable. So each name has a fingerprint of the texts of all statements
-that changed something of this name, and of all that these could see. The key of a statement is made of its text and of
-the fingerprints of all names that it can see; an answer that is kept under this key is right wherever the same key is
-found. A key may contain more than the statement sees, never less: an unrecognized statement is assumed to see and to
-change everything, and the session that analyzes a statement reports its effects (`is_covered`).
+that changed something of this name, and of everything that these could see. The key of a statement is made from its
+text
+and the fingerprints of all names that it can see, so a cached answer is right for every statement with the same key.
+A key
+may depend on more than the statement sees, but never on less: an unrecognized statement is assumed to see and to change
+everything, and the session that analyzes a statement reports its effects (`is_covered`).
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ _CHANGES_NOTHING = frozenset(
     "( ANALYZE COMMENT COPY DELETE DESC DESCRIBE EXPLAIN EXPORT FROM GRANT INSERT LOAD MERGE MSCK OPTIMIZE REFRESH "
     "REVOKE SELECT SHOW TABLE TRUNCATE UNCACHE UPDATE VACUUM VALUES WITH".split()
 )
-# The words between the first one and the kind of the object that is made, dropped or changed.
+# The words between the first one and the kind of the object that is created, dropped or changed.
 _BEFORE_OBJECT = frozenset(
     "CREATE REPLACE DROP ALTER CACHE LAZY OR REFRESH GLOBAL TEMP TEMPORARY EXTERNAL STREAMING LIVE MATERIALIZED "
     "PRIVATE INCREMENTAL".split()
@@ -48,7 +50,7 @@ _NAMESPACES = frozenset({"DATABASE", "SCHEMA", "NAMESPACE"})
 _BEFORE_NAME = frozenset({"IF", "NOT", "EXISTS"})
 _CHANGING = frozenset({"ALTER", "CACHE", "CREATE", "DROP", "REPLACE"})
 _OF_VARIABLES = frozenset({"DECLARE", "DEFAULT", "OR", "REPLACE", "SET", "VAR", "VARIABLE"})
-# The texts of these are read whenever something uses them.
+# The texts of these objects are read whenever a statement uses them.
 _READ_LATER = frozenset({"VIEW", "FUNCTION", "VARIABLE"})
 
 
@@ -58,12 +60,12 @@ class Dependence:
     The names that a statement can see and change.
 
     Args:
-        key: a hash of its text and of all that it can see; statements with the same key have the same answer.
+        key: a hash of its text and of everything that it can see; statements with the same key have the same answer.
         reads: the names that it can see, in lower case; None for all.
         writes: the names that it can change; None for all.
-        catalogs: the names that it may have taken for catalogs.
-        sets: whether it may change the values of the session.
-        replaces_setting: whether it is assumed to replace one of these, so that the earlier values no longer matter.
+        catalogs: the names that it may treat as catalogs.
+        sets: whether it may change settings of the session.
+        replaces_setting: whether it is assumed to replace a setting, whose earlier values then no longer matter.
         words: all names in its text.
     """
 
@@ -80,11 +82,11 @@ class Dependence:
         Return whether a statement has seen and changed only the names that it is assumed to see and to change.
 
         Args:
-            text: what Spark has read instead of the statement.
+            text: the text that Spark has read instead of the statement.
             effects: the statement's changes in the session.
             is_refused: whether Spark refused it.
         """
-        # A function of a database is called by one name if it is not known otherwise.
+        # A function in a database is called by its last name if it is not known otherwise.
         seen = {part for each in _names_in(tokens(text)) for part in _parts_of(each)}
         if not seen <= self.words or (self.replaces_setting and is_refused):
             return False
@@ -111,14 +113,14 @@ class _Change:
 
 class Dependencies:
     """
-    Goes through the statements of scripts in their order.
+    Finds the dependences of the statements of scripts, in their order.
 
     Args:
-        base: a text with all that each answer depends on, such as versions and properties.
-        tables: the tables that are known before any statement.
-        functions: the names of functions that are known before.
+        base: a text with everything on which each answer depends, such as versions and properties.
+        tables: the tables that are known before the first statement.
+        functions: the names of functions that are known before it.
         values: the values of variables.
-        opaque: the digests of statements that have seen or changed more than their texts reported.
+        opaque: the digests of statements that have seen or changed more than their texts show.
     """
 
     def __init__(
@@ -183,7 +185,7 @@ class Dependencies:
         return list(dict.fromkeys(texts))
 
     def _closure(self, names: frozenset[str]) -> frozenset[str]:
-        """Return some names with those in the texts of views, functions and variables that are called so."""
+        """Return names, together with the names in the texts of views, functions and variables of these names."""
         found, pending = set(names), [each for each in names if each in self._bodies]
         while pending:
             new = self._bodies[pending.pop()] - found
@@ -204,7 +206,7 @@ class Dependencies:
             self._set = _hash(sorted(self._settings.items()))
 
     def _give(self, name: str, by: str) -> None:
-        """Have something known before any statement: what sees everything sees it too."""
+        """Note what is known before the first statement: a statement that sees everything sees it too."""
         self._change(name, by)
         self._history = _hash(self._history, name, by)
 
@@ -231,9 +233,9 @@ def _name(token: Token) -> str:
 
 
 def _names_in(found: Iterable[Token]) -> frozenset[str]:
-    """Return all that may be a name, or a part of one, in lower case."""
+    """Return everything that may be a name, or a part of one, in lower case."""
     names = {_name(each) for each in found if each.kind in _NAMING}
-    # A text may be a name with parts.
+    # A string may be a name with several parts.
     return frozenset(names.union(*map(_parts_of, names)))
 
 
@@ -263,13 +265,13 @@ def _first_parts(read: list[Token]) -> set[str]:
 
 
 def _change_of(texts: list[str], read: list[list[Token]], catalogs: Collection[str]) -> _Change:
-    """Return the names that a statement can change, by the texts that Spark may read in its place."""
+    """Return the names that a statement can change, from the texts that Spark may read instead of it."""
     found = [_change_by(text, each, catalogs) for text, each in zip(texts, read, strict=True)]
     names: frozenset[str] | None = frozenset()
     for each in found:
         names = None if names is None or each.names is None else names | each.names
     if len(texts) > 1 and any(each.setting for each in found):
-        # A value that is itself one of a variable is unknown here.
+        # A value that comes from a variable is unknown here.
         return _Change(names, rolls_setting=True)
     merged = _Change(names, any(each.read_later for each in found), found[0].catalogs, found[0].setting)
     merged.catalogs = frozenset().union(*(each.catalogs for each in found))
@@ -306,7 +308,7 @@ def _of_setting(text: str, words: list[str]) -> _Change:
 
 
 def _of_use(found: list[Token], words: list[str], catalogs: Collection[str]) -> _Change:
-    """Return the change that USE makes: a name alone is a database."""
+    """Return the change that USE makes: a single name is a database."""
     named = found[2:] if words[1:2] and words[1] in _NAMESPACES else found[1:]
     first = frozenset(_name(each) for each in named[:1])
     is_plain = len(named) == 1 and named[0].kind in (TokenKind.WORD, TokenKind.NAME) and first.isdisjoint(catalogs)
@@ -316,12 +318,12 @@ def _of_use(found: list[Token], words: list[str], catalogs: Collection[str]) -> 
 
 
 def _of_object(found: list[Token], words: list[str]) -> _Change:
-    """Return what CREATE, REPLACE, ALTER, DROP and CACHE change."""
+    """Return the change that CREATE, REPLACE, ALTER, DROP and CACHE make."""
     at = next((at for at, word in enumerate(words) if word not in _BEFORE_OBJECT), len(words))
     object_ = words[at] if at < len(words) else ""
     if object_ in _NAMESPACES:
         return _Change(catalogs=_names_in(found[at + 1 :]))
-    # A view of files is also a table of the name of its path.
+    # A view of files is also a table named after its path.
     of_files = "USING" in words and not {"TEMP", "TEMPORARY"}.isdisjoint(words[:at])
     if object_ not in _OBJECTS or of_files:
         return _Change(None)
@@ -335,7 +337,7 @@ def _of_object(found: list[Token], words: list[str]) -> _Change:
 
 
 def _last_part(found: list[Token], begin: int) -> str:
-    """Return the last part of the dotted name that begins at a token; empty if none does."""
+    """Return the last part of the dotted name that begins at a token; empty if there is none."""
     last, at = "", begin
     while at < len(found) and found[at].kind in (TokenKind.WORD, TokenKind.NAME, TokenKind.NUMBER):
         last = _name(found[at])

@@ -1,4 +1,4 @@
-"""The exposures of a dbt project as what reads its tables: a change of a table reaches them."""
+"""The exposures of a dbt project as readers of its tables: they are downstream of a changed table."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def lineage_of_exposures(
     exposures: Sequence[Exposure], found: Iterable[StatementLineage]
 ) -> tuple[StatementLineage, ...]:
     """
-    Return the lineage of exposures: each reads all columns of its tables, since its own columns are unknown.
+    Return the lineage of exposures: each reads all columns of its tables, because its own columns are unknown.
 
     Args:
         exposures: the exposures.
-        found: the lineage of the models, which gives the columns of the tables.
+        found: the lineage of the models, which contains the columns of the tables.
     """
     columns = _columns(found) if exposures else {}
     return tuple(_lineage(each, columns) for each in exposures)
@@ -59,8 +59,8 @@ def _columns(found: Iterable[StatementLineage]) -> _Columns:
     return columns
 
 
-def _add(told: _Columns, dataset: Dataset, names: Iterable[str]) -> None:
-    _, known = told.setdefault(_key(dataset.identifier.namespace, dataset.identifier.name), (dataset, {}))
+def _add(added: _Columns, dataset: Dataset, names: Iterable[str]) -> None:
+    _, known = added.setdefault(_key(dataset.identifier.namespace, dataset.identifier.name), (dataset, {}))
     known.update(dict.fromkeys(names))
 
 

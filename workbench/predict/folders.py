@@ -1,4 +1,4 @@
-"""Find the files of a folder to read: those of SQL, unless git ignores them or a hidden folder holds them."""
+"""Find the files to read in a folder: SQL files, except those that git ignores and those in hidden folders."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 SQL_ENDINGS = (".sql", ".hql", ".ddl")
-"""How the names of files of SQL end, in any case."""
+"""The endings of the names of SQL files, in any case."""
 _FIRST_LINE = 80
 
 
 def files_in(folder: Path, globs: Sequence[str] = ()) -> list[Path]:
     """
-    Return the files of SQL below a folder, in the order of their names, folder by folder.
+    Return the SQL files below a folder, in the order of their names, folder by folder.
 
     Args:
-        folder: the folder. It may be a hidden or an ignored one itself.
-        globs: patterns such as `*.q` or `models/*.sql`, of which a name, or a path within the folder, must match one;
-            without one, the usual names of SQL files, and notebooks of Databricks.
+        folder: the folder. It may itself be hidden or ignored.
+        globs: patterns such as `*.q` or `models/*.sql`: a file's name, or its path within the folder, must match one of
+            them. Without patterns, the usual names of SQL files, and Databricks notebooks.
     """
     found = []
     for place, folders, names in os.walk(folder):
@@ -42,7 +42,7 @@ def is_chosen(path: PurePath, globs: Sequence[str]) -> bool:
     Return whether a file is one of those to read, by its path within a folder.
 
     Args:
-        path: the path. If it ends like a file of a notebook's language, the content decides later.
+        path: the path. If the file may be a notebook, by its ending, its content decides later.
         globs: as for `files_in`.
     """
     if any(part.startswith(".") for part in path.parts):
@@ -62,7 +62,7 @@ def _is_notebook(file: Path) -> bool:
 
 
 def _ignored(folder: Path, files: Iterable[Path]) -> frozenset[Path]:
-    """Return the files that git ignores; none without git, or if it ignores the folder itself."""
+    """Return the files that git ignores; none if git is missing, or ignores the folder itself."""
     asked = {str(each.relative_to(folder)): each for each in files}
     if not asked or _ignored_by_git(folder, [str(folder.resolve())]):
         return frozenset()

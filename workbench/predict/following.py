@@ -1,4 +1,4 @@
-"""Makes known what statements would make, so that later ones are analyzed as if they had run."""
+"""Declare what statements would create, so that later ones are analyzed as if the statements had run."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 # Providers whose tables keep the order of their columns.
 _OWN_ORDER = frozenset({"iceberg", "delta", "hudi", "paimon"})
-# Settings that would load classes, or open files; Spark takes those of Hadoop from a session, too.
+# Settings that would load classes or open files; Spark also reads Hadoop's settings from a session.
 _KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.sql.variable.", "spark.openlineage.",
                   "spark.hadoop.", "spark.hive.",
                   "hadoop.", "fs.", "dfs.", "ipc.", "javax.", "hive.")  # fmt: skip
 
-# The kinds of statements that make a table or a view, by the names of Spark's parsed plans.
+# The kinds of statements that create a table or a view, by the names of Spark's parsed plans.
 _CREATES = frozenset({"CreateTable", "ReplaceTable"})
 FILLS = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect"})
 VIEWS = frozenset({"CreateView", "CreateViewCommand"})
@@ -48,7 +48,7 @@ CACHES = "CacheTableAsSelect"
 _PROVIDED_VIEW = "CreateTempViewUsing"
 _LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
 PIPELINE_TABLES = frozenset({"CreateMaterializedViewAsSelect", "CreateStreamingTableAsSelect"})
-"""The statements that make the tables of declarative pipelines; a flow is an INSERT into one."""
+"""The statements that create the tables of declarative pipelines; a flow is an INSERT into such a table."""
 _FLOW = "CreateFlowCommand"
 _RENAMED = "RenameTable"
 _SET_VARIABLE = "SetVariable"
@@ -58,7 +58,7 @@ _DROPS = frozenset({"DropTable", "DropView"})
 _ALTERS = frozenset(
     {_RENAMED, "AddColumns", "ReplaceColumns", "DropColumns", "RenameColumn", "AlterColumn", "AlterColumns"}
 )
-# They are carried out in the session: they hold no rows, and reach for nothing outside.
+# These are carried out in the session: they need no rows, and access nothing outside.
 _CARRIED_OUT = frozenset(
     {
         *("SetCatalogAndNamespace", "SetCatalogCommand", "SetNamespaceCommand", "ResetCommand"),
@@ -86,12 +86,12 @@ class Following:
         self.variables: set[str] = set()
         """The variables that statements have declared, in lower case."""
         self.unopened: dict[str, str] = {}
-        """The views whose columns are not known, in lower case -> their providers."""
+        """The views with unknown columns, in lower case -> their providers."""
         # The sources of variables that were set to the result of a query.
         self._values: dict[str, Any] = {}
 
     def follow(self, text: str, kind: str, parsed: Any, plan: Any) -> None:
-        """Make known the tables and views that a statement would make."""
+        """Declare the tables and views that a statement would create."""
         if kind in _CREATES:
             self._create(
                 parsed,
@@ -127,8 +127,8 @@ class Following:
         objects = self._spark.objects(self._values.values())
         return self._spark.call("withValues", plan, self._spark.array(self._values), objects) if self._values else plan
 
-    def standing_for(self, text: str, kind: str, parsed: Any) -> str | None:
-        """Return the statement that is analyzed instead of another one; None if that is analyzed as it is."""
+    def replacement_of(self, text: str, kind: str, parsed: Any) -> str | None:
+        """Return the statement that is analyzed instead of another one; None if that is analyzed unchanged."""
         if kind == CACHES:
             return str(parsed.originalText())
         if self._is_foreign_view(kind, parsed):
@@ -141,11 +141,11 @@ class Following:
         return insert_of_flow(text) if kind == _FLOW else None
 
     def _is_foreign_view(self, kind: str, parsed: Any) -> bool:
-        """Return whether a statement makes a view in a catalog that is not Spark's: it becomes a table here."""
+        """Return whether a statement creates a view in a catalog that is not Spark's, which becomes a table here."""
         return kind in ("CreateView", ALTERED_VIEW) and self._spark.name_of(parsed.child())[0].lower() != SPARK_CATALOG
 
     def _view_as_table(self, parsed: Any) -> str:
-        """Return the statement that makes a table instead of a view."""
+        """Return the statement that creates a table instead of a view."""
         is_new = str(parsed.nodeName()) == "CreateView"
         names = (
             ", ".join(in_backticks(str(each._1())) for each in items_of(parsed.userSpecifiedColumns()))
@@ -157,12 +157,12 @@ class Following:
         return self._filled_table(self._spark.name_of(parsed.child()), filled)
 
     def _filled_table(self, parts: Parts, query: str) -> str:
-        """Return the statement that makes a table of a query."""
+        """Return the statement that creates a table from a query."""
         self._spark.ensure(parts)
         return f"CREATE TABLE {'.'.join(map(in_backticks, parts))} AS {query}"
 
     def _carry_out(self, text: str, kind: str, parsed: Any) -> None:
-        """Do in the session what later statements of the script depend on."""
+        """Carry out in the session what later statements of the script depend on."""
         if kind == _SET_VARIABLE:
             self._set_variables(text)
         elif kind == "CreateNamespace":
@@ -187,7 +187,7 @@ class Following:
                 self._spark.put_in_front()
 
     def _set_variables(self, text: str) -> None:
-        """Note the sources of variables that are set to the result of a query: each use of the variable has them."""
+        """Note the sources of variables that are set to the result of a query: each use of a variable has them."""
         for name, value in assigned(text):
             self._consequences.add("object", name)
             self._values.pop(name, None)
@@ -198,7 +198,7 @@ class Following:
                 self._values[name] = made
 
     def _plan_of_value(self, value: str) -> Any:
-        """Return the analyzed plan of a query of an expression."""
+        """Return the analyzed plan of a query that selects an expression."""
         return self._knowledge.retried(lambda: self._spark.plan(f"SELECT {value} AS `value`"))
 
     def _note_carried_out(self, text: str, kind: str) -> None:
@@ -210,7 +210,7 @@ class Following:
             self._consequences.add("setting")
 
     def _create_function(self, text: str) -> None:
-        """Make a function of SQL known; one whose query Spark refuses can be called, and nothing is known of it."""
+        """Declare an SQL function; if Spark refuses its query, it can be called, but nothing is known of it."""
         names = names_after(text, "EXISTS") or names_after(text, "FUNCTION")
         try:
             self._knowledge.retried(lambda: self._spark.session.sql(text))
@@ -219,7 +219,7 @@ class Following:
             self._knowledge.know_function(".".join(names))
 
     def _without_value(self, text: str, parsed: Any) -> str:
-        """Return a DECLARE that gives the variable its type alone, unless its value is a literal."""
+        """Return a DECLARE that only gives the variable its type, unless its value is a literal."""
         if is_literal(parsed.defaultExpr().child()):
             return text
         declared = before_default(text)
@@ -254,7 +254,7 @@ class Following:
         self._spark.session.sql(text)
 
     def _create_provided_view(self, parsed: Any) -> None:
-        """Make known a temporary view of files or of a connector by the columns that it names: neither is opened."""
+        """Declare a temporary view of files or of a connector by the columns that it names: neither is opened."""
         name = str(parsed.tableIdent().table())
         is_global = bool(getattr(parsed, "global")())
         whole = f"global_temp.{in_backticks(name)}" if is_global else in_backticks(name)
@@ -274,7 +274,7 @@ class Following:
         )
 
     def _create(self, parsed: Any, typed: tuple[tuple[str, str], ...]) -> None:
-        """Declare a table that a statement creates. Without columns, they are in files that nobody reads here."""
+        """Declare a table that a statement creates. If it names no columns, they are in files, which are not read."""
         if not typed:
             return
         parts = self._spark.name_of(parsed.name())
@@ -289,7 +289,7 @@ class Following:
         by = [each.removeprefix("identity(").removesuffix(")").strip("`").lower() for each in transforms]
         partitions = tuple(names[each] for each in by if each in names)
         if parts[0] == SPARK_CATALOG and str(parsed.tableSpec().provider().toString()).lower()[5:-1] not in _OWN_ORDER:
-            # Spark's own tables have the columns by which they are partitioned at their end.
+            # Spark's own tables have their partition columns last.
             typed = (*(c for c in typed if c[0] not in partitions), *(c for c in typed if c[0] in partitions))
         self._knowledge.declare(DeclaredTable(parts, typed, partitions))
 
@@ -303,7 +303,7 @@ class Following:
             self._spark.session.sql(f"DROP VIEW IF EXISTS {'.'.join(map(in_backticks, written_name(name)))}")
 
     def _renamed(self, parsed: Any) -> tuple[Parts, Parts]:
-        """Return the whole names of a table before and after it is renamed; the new one may be its last part alone."""
+        """Return the full names of a table before and after a rename, which may name only the new last part."""
         old, new = self._spark.name_of(parsed.child()), text_items(parsed.newName())
         return old, (*old[:-1], *new) if len(new) == 1 else self._spark.whole(new)
 
@@ -351,5 +351,5 @@ def _is_kept(parsed: Any) -> bool:
 
 
 def is_kept_setting(key: str) -> bool:
-    """Return whether a setting is one that the session must keep as it is."""
+    """Return whether a setting must not be changed in the session."""
     return key.lower().startswith(_KEPT_SETTINGS)

@@ -1,4 +1,4 @@
-"""Remove all of a CREATE TABLE ... AS but the name: lineage does not need it and the analyzer may not support it."""
+"""Reduce the head of a CREATE TABLE ... AS to the name: lineage needs no more, and Spark may not support the rest."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def plainly_created(text: str) -> str:
     """
     Return a statement that creates a table without replacing one, and without the table's storage.
 
-    Spark's own catalog can't replace a table, and a provider may need a connector that is not there, or Hive. Blanks
-    replace the removed parts, so that every position in the statement stays the same.
+    Spark's own catalog can't replace a table, and a provider may need Hive or a missing connector. Blanks replace the
+    removed parts, so that every position in the statement stays the same.
 
     Args:
         text: a CREATE TABLE ... AS, or a REPLACE TABLE ... AS. Any other text is returned as it is.
@@ -28,7 +28,7 @@ def plainly_created(text: str) -> str:
 
 
 def _created(head: str) -> str:
-    """Return the head of a statement with CREATE in place of REPLACE, and of CREATE OR REPLACE."""
+    """Return the head of a statement with CREATE instead of REPLACE or CREATE OR REPLACE."""
     parts: list[str] = []
     is_first = True
     is_named = False
@@ -44,7 +44,7 @@ def _created(head: str) -> str:
 
 
 def _end_of_name(text: str) -> int | None:
-    """Return the place after the table's name; None if there is none."""
+    """Return the position after the table's name; None if there is none."""
     at, begun, named, dot = 0, False, None, False
     for token in tokens(text):
         kind, end = token.kind, at + len(token.text)
@@ -72,7 +72,7 @@ def _end_of_name(text: str) -> int | None:
 
 
 def _start_of_query(text: str, begin: int) -> int | None:
-    """Return the place at which the query or its AS begins; None if there is none."""
+    """Return the position at which the query or its AS begins; None if there is none."""
     at, depth, last, pending = begin, 0, "", None
     for token in tokens(text[begin:]):
         start = at

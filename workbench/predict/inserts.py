@@ -1,4 +1,4 @@
-"""Hive's insert of one relation into several tables (`FROM t INSERT INTO a SELECT ... INSERT INTO b ...`), apart."""
+"""Split Hive's insert of one relation into several tables (`FROM t INSERT INTO a SELECT ... INSERT INTO b ...`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _JOINED = frozenset({"SELECT", "REDUCE", "MAP"})
 
 def single_inserts(statement: str) -> tuple[str, ...]:
     """
-    Return an insert into several tables as one insert for each of them; any other statement as it is.
+    Return an insert into several tables as one insert for each table; return any other statement unchanged.
 
     Args:
         statement: the text.
@@ -37,7 +37,7 @@ def single_inserts(statement: str) -> tuple[str, ...]:
 
 
 def _from_first(words: list[tuple[int, str]]) -> tuple[int, list[int]] | None:
-    """Return where FROM begins and where each INSERT does; None if the statement is no such insert."""
+    """Return the positions of FROM and of each INSERT; None if the statement is not such an insert."""
     at = next((at for at, (_, word) in enumerate(words) if word in ("FROM", "SELECT", "INSERT")), None)
     first = words[0][1] if words else ""
     if at is None or words[at][1] != "FROM" or first not in ("FROM", "WITH"):
@@ -47,7 +47,7 @@ def _from_first(words: list[tuple[int, str]]) -> tuple[int, list[int]] | None:
 
 
 def _with_relation(insert: str, relation: str) -> str:
-    """Return an insert with its relation where a SELECT has it."""
+    """Return an insert with its relation at the usual position in a SELECT."""
     seen = False
     for place, word in _words(insert):
         seen = seen or word in _JOINED
@@ -57,7 +57,7 @@ def _with_relation(insert: str, relation: str) -> str:
 
 
 def _words(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the words of a text outside of all parentheses, in capitals, each with its place."""
+    """Yield the words of a text outside of all parentheses, in capitals, each with its position."""
     at = depth = 0
     for token in tokens(text):
         if token.kind is TokenKind.WORD and not depth:

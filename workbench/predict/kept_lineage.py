@@ -1,7 +1,7 @@
 """
-The lineage of a statement as plain values for the cache: no reader needs a plan.
+The lineage of a statement as plain values for the cache, whose readers need no plan.
 
-Values that many edges share, such as the steps on their paths, are written once, and referred to by position.
+Values that many edges share, such as the steps on their paths, are written once, and referred to by their index.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def document_of_lineage(lineage: Lineage) -> _Document:
 
 def lineage_of_document(document: Mapping[str, Any], walked: WalkedPlan | None = None) -> Lineage:
     """
-    Return the lineage that `document_of_lineage` has made plain.
+    Return the lineage that `document_of_lineage` has written.
 
     Args:
         document: the values.
         walked: its plan.
 
     Raises:
-        ValueError, KeyError, TypeError, IndexError: these are no such values.
+        ValueError, KeyError, TypeError, IndexError: the values do not have this form.
     """
     reader = _Reader(document)
     outputs = tuple(
@@ -85,7 +85,7 @@ class _Writer:
         self._kept: list[Any] = []
 
     def edges(self, edges: Iterable[InputField]) -> list[list[Any]]:
-        """Return edges as lists: the places of their datasets, their columns, the places of their transformations."""
+        """Return edges as lists: the indices of their datasets, their columns, the indices of their transformations."""
         return [
             [
                 self.identifiers.setdefault(each.dataset, len(self.identifiers)),
@@ -103,14 +103,14 @@ class _Writer:
         return len(self.transformations) - 1
 
     def _step(self, last: Step) -> int:
-        """Return the place of a step; those before it are written first, since there may be thousands."""
+        """Return the index of a step; those before it are written first, because there may be thousands."""
         before = None
         for step in reversed(tuple(last)):
             if id(step) not in self._places:
                 own = [step.operator, step.expression, int(step.certainty), before, step.jumps, step.call_site]
                 self._places[id(step)] = len(self.steps)
                 self.steps.append(own)
-                # Its id is its own as long as it is there.
+                # An `id()` is unique only while the object exists.
                 self._kept.append(step)
             before = self._places[id(step)]
         return self._places[id(last)]

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 # A field of VOID would have no source, although VOID becomes any other type.
 TEXT_TYPE = "STRING"
-"""The type of a column of which no type is known."""
+"""The type of a column whose type is unknown."""
 UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _OTHER_TYPE = "INCOMPATIBLE_DATA_FOR_TABLE"
 _UNFIT_TYPE = "DATATYPE_MISMATCH"
 _NO_CONDITION = "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"
 _UNFIT_BASE = "INVALID_EXTRACT_BASE_FIELD_TYPE"
 _UNFIT_TYPES = (_OTHER_TYPE, _UNFIT_TYPE, "INVALID_EXTRACT")
-# A kind of types that Spark misses -> a type of that kind.
+# A class of types that Spark requires -> a type of that class.
 _FITTING = {"NUMERIC": "DOUBLE", "INTEGRAL": "BIGINT", "ARRAY": "ARRAY<STRING>", "MAP": "MAP<STRING, STRING>"} | {
     each: each for each in ("BIGINT", "BINARY", "BOOLEAN", "DATE", "DOUBLE", "INT", "TIMESTAMP")
 }
@@ -46,13 +46,13 @@ _QUOTED = re.compile(r'"(\w+)"')
 
 class Knowledge:
     """
-    What statements may use: it is declared to Spark when an analysis misses it.
+    The definitions that statements may use; each is declared to Spark when an analysis misses it.
 
-    If only the name or a text of something is known, Spark gets a fitting guess for one statement.
+    If only the name or the text of a definition is known, Spark gets a fitting guess, for one statement.
 
     Args:
-        spark: the Spark to which it is declared.
-        tables: the tables that are known. Those that statements make are added.
+        spark: the Spark to which definitions are declared.
+        tables: the known tables. Those that statements create are added.
         consequences: collects the changes.
     """
 
@@ -62,11 +62,11 @@ class Knowledge:
         self._consequences = consequences
         self._put: set[Parts] = set()
         self._declared_since: list[DeclaredTable] = []
-        # The tables of statements that Spark refuses -> the places of these; and those that are made of such ones.
+        # The tables of refused statements -> the places of these; and the tables that are made from such tables.
         self._from_text: dict[Parts, str] = {}
         self._made: set[Parts] = set()
         self._declared: set[str] = set()
-        # Supplied for one statement.
+        # The definitions that were supplied for one statement.
         self.text = ""
         self._reach: Collection[str] | None = None
         self._loosened = False
@@ -81,30 +81,30 @@ class Knowledge:
 
     def see(self, reach: Collection[str] | None) -> Mapping[Parts, str]:
         """
-        Limit what the next statement can see, and return its tables that are known from a text, with the place of each.
+        Limit what the next statement can see; return its tables that are known only from a text, each with its place.
 
         Args:
-            reach: the last parts of all names that it can see, in lower case; None if these are not known.
+            reach: the last parts of all names that it can see, in lower case; None if these are unknown.
         """
         self._reach = reach
         return {parts: place for parts, place in self._from_text.items() if self._is_near(parts)}
 
     def is_unsure(self, parts: Parts) -> bool:
-        """Return whether the types of the columns of a table may be others."""
+        """Return whether the column types of a table are uncertain."""
         return name_key(parts) in self._made | self._from_text.keys()
 
     def note_unsure(self, parts: Parts) -> None:
-        """Note that the types of the columns of a table may be others."""
+        """Note that the column types of a table are uncertain."""
         self._made.add(name_key(parts))
         self._consequences.add("unsure", parts[-1], parts)
 
     def declare(self, table: DeclaredTable, from_text: str = "") -> None:
         """
-        Make a table known to statements.
+        Declare a table to statements.
 
         Args:
             table: the table.
-            from_text: the place of the statement that makes it, if Spark refuses that, so that its types are not known.
+            from_text: the place of the statement that creates it, if Spark refuses that, so that its types are unknown.
         """
         self._tables.put(table)
         self._declared_since.append(table)
@@ -116,7 +116,7 @@ class Knowledge:
         self._know(table.parts)
 
     def forget(self, parts: Parts) -> None:
-        """Have a table be known no more."""
+        """Remove a table."""
         known = self._tables.get(parts)
         if known is not None:
             self._tables.drop(known.parts)
@@ -126,7 +126,7 @@ class Knowledge:
         self._spark.drop_table(parts)
 
     def restore(self, effects: Iterable[Consequence]) -> None:
-        """Repeat the changes that a statement has made in another session, except those in Spark alone."""
+        """Repeat the changes that a statement has made in another session, except those that only Spark holds."""
         for each in effects:
             if each.table is not None:
                 self.declare(each.table, each.from_text)
@@ -139,12 +139,12 @@ class Knowledge:
         self._consequences.take()
 
     def made(self) -> tuple[DeclaredTable, ...]:
-        """Return the tables that were made known since the last call."""
+        """Return the tables that were declared since the last call."""
         found, self._declared_since = tuple(self._declared_since), []
         return found
 
     def known(self, parts: Parts) -> DeclaredTable | None:
-        """Return a declared table by its whole name; None if there is none."""
+        """Return a declared table by its full name; None if there is none."""
         return self._tables.get(parts)
 
     def know_function(self, name: str) -> None:
@@ -159,12 +159,12 @@ class Knowledge:
         self._consequences.add("object", "".join(names_in(name)[-1:]))
 
     def note_types(self, parts: Parts) -> None:
-        """Note that the types of a table may be others if those of a table may be that its statement can see."""
+        """Note that the types of a table are uncertain if those of a table that its statement can see are."""
         if any(map(self._is_near, (*self._from_text, *self._made))):
             self.note_unsure(parts)
 
     def retried(self, action: Callable[[], Any]) -> Any:
-        """Do an action; each time that Spark misses a known definition, supply it and repeat the action."""
+        """Run an action; whenever Spark misses a known definition, supply it and repeat the action."""
         while True:
             try:
                 return action()
@@ -185,12 +185,12 @@ class Knowledge:
             self._spark.session.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {in_backticks(self._stubs.pop())}")
 
     def explained(self, refusal: Refusal) -> Refusal:
-        """Return a refusal that names the types that are not known, if it is about such ones."""
+        """Return a refusal that names the unknown types, if it is about such types."""
         why = ", and ".join(self._unknown_types(refusal)) if refusal.code.startswith(_UNFIT_TYPES) else ""
-        return attrs.evolve(refusal, message=f"{why}; so Spark says: {refusal.message}") if why else refusal
+        return attrs.evolve(refusal, message=f"{why}; so Spark reports: {refusal.message}") if why else refusal
 
     def _unknown_types(self, refusal: Refusal) -> Iterator[str]:
-        """Yield which types that a refusal is about are not known here, but taken to be some."""
+        """Yield a sentence about each type in a refusal that is unknown here, and was guessed."""
         quoted = " ".join(re.findall(r'"([^"]*)"', refusal.message))
         named = {word.lower() for word in re.findall(r"\w+", quoted)}
         tables = {key: self._tables.get(key) for key in self._from_text if self._is_near(key)}
@@ -205,7 +205,7 @@ class Knowledge:
         yield from (f"the type of the function {name} is unknown" for name in sorted(self._declared & named))
 
     def _is_near(self, parts: Parts) -> bool:
-        """Return whether the statement that is analyzed can see a table."""
+        """Return whether the current statement can see a table."""
         return self._reach is None or parts[-1].lower() in self._reach
 
     def _supply(self, refusal: Refusal) -> bool:
@@ -227,12 +227,12 @@ class Knowledge:
         if refusal.code == _UNKNOWN_DATABASE:
             names = names_in(missed.get("schemaName", ""))
             names = names[1:] if names[:1] == (SPARK_CATALOG,) else names
-            # Spark may take an unknown catalog for a database.
+            # Spark may treat the name of an unknown catalog as that of a database.
             return self._spark.register_catalog(names[:1]) if len(names) > 1 else self._spark.make_database(names)
         return False
 
     def _stand_in(self, names: Parts, refusal: Refusal) -> bool:
-        """Have a function that can't be read instead of one that is not known."""
+        """Declare an opaque function instead of an unknown one."""
         names = without_catalog(names)
         if len(names) != 1 or names[0] in self._stubs:
             return False
@@ -242,7 +242,7 @@ class Knowledge:
         return True
 
     def _know(self, parts: Parts) -> bool:
-        """Declare a table to Spark, if it is known here and not yet there."""
+        """Declare a table to Spark, if it is known here and not yet declared."""
         table = self._tables.get(parts)
         if table is None or name_key(parts) in self._put:
             return False
@@ -252,7 +252,7 @@ class Knowledge:
         return True
 
     def _put_from_text(self, *, of_any_type: bool, besides: Parts = ()) -> None:
-        """Declare the tables whose types are not known to Spark once more, to fit everywhere or as reported."""
+        """Declare tables with unknown types to Spark again, with types that fit everywhere or those of the text."""
         for key in self._of_unknown_types() - {besides}:
             table = self._tables.get(key)
             if table is not None:
@@ -262,11 +262,11 @@ class Knowledge:
                 self._spark.put_table(table.parts, _of_any_type(table) if is_loose else table)
 
     def _of_unknown_types(self) -> set[Parts]:
-        """Return the tables whose columns may have other types: those known from a text, and those made of them."""
+        """Return the tables with uncertain types: those known from a text, and those made from them."""
         return {each for each in self._put & (self._from_text.keys() | self._made) if self._is_near(each)}
 
     def _guess(self, refusal: Refusal) -> bool:
-        """Give columns whose types are not known the type that Spark misses, and return whether there are any."""
+        """Give columns of unknown types the type that Spark requires, and return whether there are any."""
         missed = refusal.parameters
         wanted = _QUOTED.findall(missed.get("requiredType") or missed.get("inputType", ""))
         type_ = next((_FITTING[each] for each in wanted if each in _FITTING), None)
@@ -288,7 +288,7 @@ class Knowledge:
         return bool(found)
 
     def _guess_function(self, named: set[str], type_: str) -> bool:
-        """Give a function of which only the name is known the type that Spark needs, for one statement."""
+        """Give a function of which only the name is known the type that Spark requires, for one statement."""
         every = {each.lower(): each for each in (*self._declared, *self._stubs)}
         names = [every[each] for each in sorted(named & every.keys()) if each not in self._of_type]
         for name in names[:1]:
@@ -298,12 +298,12 @@ class Knowledge:
 
 
 def _of_any_type(table: DeclaredTable) -> DeclaredTable:
-    """Return a table that fits wherever it is written: its columns whose types are not known are of VOID."""
+    """Return a table that can be written anywhere: its columns of unknown types are VOID."""
     return attrs.evolve(table, columns=tuple((n, "VOID" if t == TEXT_TYPE else t) for n, t in table.columns))
 
 
 def without_catalog(names: Parts) -> Parts:
-    """Return the name of a function as a statement has it: Spark completes one that it does not find."""
+    """Return the name of a function as a statement writes it: Spark completes a name that it does not find."""
     return (
         names[2:] if names[:2] == (SPARK_CATALOG, "default") else names[1:] if names[:1] == (SPARK_CATALOG,) else names
     )

@@ -1,4 +1,4 @@
-"""DataFrames that a test names, as sources: rows that it has made itself come from no dataset otherwise."""
+"""Treat DataFrames that a test names as sources: otherwise rows that the test itself creates come from no dataset."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ NAMESPACE = "dataframe"
 @attrs.frozen
 class NamedSources:
     """
-    A plan in which DataFrames with a name are leaves.
+    A plan in which named DataFrames are leaves.
 
     Args:
         plan: the plan.
-        memory: which columns of which source the output of such a leaf is.
+        memory: the columns of sources that the output of each such leaf consists of.
     """
 
     plan: Plan
@@ -42,8 +42,8 @@ def with_sources(plan: Plan, sources: Mapping[str, Plan]) -> NamedSources:
     """
     Return a plan in which every occurrence of a source is a leaf.
 
-    In a join of a source with itself, Spark gives the second occurrence new exprIds. So an occurrence is found by the
-    same operators with the same exprIds, else by the same operators whatever their exprIds.
+    In a join of a source with itself, Spark gives the second occurrence new exprIds. So an occurrence is recognized by
+    the same operators with the same exprIds, or else by the same operators with any exprIds.
 
     Args:
         plan: the analyzed plan of a query.
@@ -64,7 +64,7 @@ def with_sources(plan: Plan, sources: Mapping[str, Plan]) -> NamedSources:
     texts: dict[int, str] = {}
     for index, name in found.items():
         operator, source = operators[index], sources[name]
-        # Its rows are like an RDD that an earlier query has computed.
+        # Its rows are treated like an RDD that an earlier query has computed.
         operators[index] = Operator("LogicalRDD", LOGICAL_RDD, {}, operator.output)
         dataset = _dataset(name, source)
         for here, there in zip(operator.output, source.top.output, strict=True):
@@ -92,7 +92,7 @@ def _occurrences(plan: Plan, sources: Mapping[str, Plan]) -> dict[int, str]:
                 both = " and ".join(names)
                 if ids:
                     raise ValueError(f"sources: {both} are the same DataFrame")
-                # Literal rows differ in their values alone, and those are not read.
+                # Literal rows differ only in their values, which are not read.
                 why = "they have the same columns, and one of them is joined with itself"
                 raise ValueError(f"sources: {both} can't be distinguished: {why}. Rename their columns")
             found[index] = names[0]
@@ -102,18 +102,18 @@ def _occurrences(plan: Plan, sources: Mapping[str, Plan]) -> dict[int, str]:
 def _dataset(name: str, source: Plan) -> Dataset:
     known = source.attributes
     fields = tuple(field(each.name, known[each.id].type) for each in source.top.output if each.id in known)
-    # By its symlink it is shown by its name alone.
+    # With this symlink it is shown only by its name.
     return Dataset(Identifier(NAMESPACE, name), fields, (Symlink(NAMESPACE, name),))
 
 
 class _Shapes:
     """
-    The shapes of the parts of a plan, as numbers: parts of several plans have the same one if they are alike.
+    The shapes of the parts of a plan, as numbers: equal parts of different plans have the same number.
 
     Args:
         plan: the plan.
-        numbers: the shapes that are known, with their numbers; it is extended.
-        ids: whether the exprIds have to be the same too.
+        numbers: the known shapes with their numbers, which is extended.
+        ids: whether the exprIds must be the same too.
     """
 
     def __init__(self, plan: Plan, numbers: dict[Hashable, int], *, ids: bool) -> None:
@@ -122,14 +122,14 @@ class _Shapes:
         self._ids = ids
         self._operators: dict[int, int] = {}
         self._expressions: dict[int, int] = {}
-        # Most children come after their parents, so few are needed before they are known.
+        # Most children come after their parents: in reverse order, most are known before they are needed.
         for index in reversed(range(len(plan.expressions))):
             self._expression(index)
         for index in reversed(range(len(plan.operators))):
             self.of(index)
 
     def of(self, index: int) -> int:
-        """Return the shape of an operator with all that is below it."""
+        """Return the shape of an operator, with everything below it."""
         if index not in self._operators:
             operator = self._plan.operators[index]
             output = tuple((each.name, self._id(each.id)) for each in operator.output)

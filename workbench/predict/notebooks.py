@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NOTEBOOK = "Databricks notebook source"
-"""What the first line of such a notebook says."""
+"""The text in the first line of such a notebook."""
 NOTEBOOK_ENDINGS = (".py", ".r", ".scala")
-"""How the names of files end that may be such notebooks, beside those of SQL."""
+"""The endings of the names of files that may be such notebooks, besides SQL files."""
 
 _HEADER = re.compile(rf"(--|#|//) {NOTEBOOK}\s*$")
 _SQL = "--"
@@ -32,13 +32,13 @@ def is_notebook(text: str) -> bool:
 
 def sql_of(text: str) -> str:
     """
-    Return the SQL of a text: of a notebook's cells, or all of another text.
+    Return the SQL in a text: the SQL cells of a notebook, or the whole of any other text.
 
     Args:
         text: the content of a file.
 
     Returns:
-        A text in which each character of SQL has its line and column; a `;` ends each cell.
+        A text in which each character of SQL keeps its line and column; a `;` ends each cell.
     """
     header = _HEADER.match(text.split("\n", 1)[0])
     return text if header is None else "\n".join(_lines(text.split("\n"), header[1]))
@@ -62,5 +62,5 @@ def _lines(lines: list[str], comment: str) -> Iterator[str]:
             in_sql, code = True, f"{' ' * begin.end()}{code[begin.end() :]}"
         elif code.lstrip().startswith("%"):
             in_sql = False
-        # In a notebook of SQL, what follows MAGIC without %sql is of another language.
+        # In an SQL notebook, what follows MAGIC without %sql is in another language.
         yield f"{' ' * len(magic)}{code}" if in_sql and (comment != _SQL or begin is not None) else ""

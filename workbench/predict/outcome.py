@@ -1,4 +1,4 @@
-"""How the statements of files came out: exactly, from the text, or not at all, and for which reasons."""
+"""Summarize how the statements of files were read: exactly, from the text, or not at all, and for which reasons."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 
 HowFar: TypeAlias = Literal["exact", "text", "nothing"]
-"""How much is known of a statement: what Spark's analyzer reports, what its text reports, or nothing."""
+"""How much is known of a statement: the result of Spark's analyzer, what its text shows, or nothing."""
 Reason: TypeAlias = Literal[
     "unknown-table", "unknown-column", "unknown-function", "no-value", "syntax", "unsupported", "error", "dry-run"
 ]
 """
-Why a statement is short: what nothing declares, a variable without a value, what is wrong with it, or what the dry run
-of a script assumes or leaves out.
+Why the lineage of a statement is not exact: something is undeclared, a variable has no value, the statement has an
+error, or the dry run of a script assumes or leaves out something.
 """
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
 REASONS: tuple[Reason, ...] = get_args(Reason)
 GATES = ("short", "text-only", "nothing", "any", "never", *REASONS)
-"""What an exit code can be asked to say: `short` is of statements with less than the exact lineage."""
+"""The gates that can decide about the exit code; `short` applies to statements whose lineage is not exact."""
 _FOUND_BY_FLIPPING = "BRANCH"
 NOTES = frozenset({_FOUND_BY_FLIPPING, "STAND_IN", "DECISION", "PATTERN", "NOT_DONE", "HANDLED"})
-"""The codes of problems of scripts that leave the lineage as it is: they name what a real run may do differently."""
+"""The codes of problems of scripts that do not affect the lineage: they name what a real run may do differently."""
 _WRONG = frozenset({"syntax", "unsupported", "error"})
 _OF_CODES: dict[str, Reason] = {
     "TABLE_OR_VIEW_NOT_FOUND": "unknown-table",
@@ -50,7 +50,7 @@ _SAMPLES = 5
 
 
 def reason_for(problem: Problem) -> Reason:
-    """Return the reason that a problem names."""
+    """Return the reason for which a statement has a problem."""
     if problem.code in NOTES:
         return "dry-run"
     return next((reason for code, reason in _OF_CODES.items() if problem.code.startswith(code)), "error")
@@ -64,7 +64,7 @@ def certainty_of_statement(found: StatementLineage) -> HowFar:
 
 
 def severity_of(found: StatementLineage) -> Severity:
-    """Return how bad the problem of a statement is: nothing is known, its lineage is short, or a part is opaque."""
+    """Return the severity of a statement's problem: nothing is known, its lineage is not exact, or a part is opaque."""
     if found.problem is None or certainty_of_statement(found) == "exact":
         return "note"
     is_wrong = certainty_of_statement(found) == "nothing" or reason_for(found.problem) in _WRONG
@@ -72,13 +72,13 @@ def severity_of(found: StatementLineage) -> Severity:
 
 
 def fails(found: StatementLineage, gates: Collection[str]) -> bool:
-    """Return whether one of some gates is about a statement."""
+    """Return whether one of the gates applies to a statement."""
     if found.problem is None:
         return False
     certainty, names = certainty_of_statement(found), {"any", reason_for(found.problem)}
     if certainty != "exact":
         names |= {"short", "text-only" if certainty == "text" else "nothing"}
-    # Errors are problems of the statement itself, and statements of which nothing is known.
+    # Errors are problems in the statement itself, and statements of which nothing is known.
     names = names | {"error"} if severity_of(found) == "error" else names - {"error"}
     return not names.isdisjoint(gates)
 
@@ -91,9 +91,9 @@ class Cause:
     Args:
         reason: the reason.
         message: the finding in words.
-        code: the class of the error, as Spark calls it; empty if it has none.
-        places: the problems that have it, in the order of the statements.
-        severity: the worst of them.
+        code: Spark's name for the class of the error; empty if it has none.
+        places: the problems with this cause, in the order of the statements.
+        severity: the highest severity of these.
     """
 
     reason: Reason
@@ -103,7 +103,7 @@ class Cause:
     severity: Severity
 
     def __str__(self) -> str:
-        """Return it as compilers write it, with the further places at its end."""
+        """Return the cause in the format of compilers, with the further places at the end."""
         first, *others = self.places
         if not others:
             return str(first)
@@ -116,13 +116,13 @@ class Cause:
 @attrs.frozen
 class Summary:
     """
-    How the statements of files came out.
+    A summary of the statements of files that have a lineage or a problem.
 
     Args:
-        files: how many files have such statements.
-        counts: how many statements are known how far; of those that have a lineage or a problem.
+        files: the number of files with such statements.
+        counts: how much is known -> the number of statements.
         causes: their problems, each once, in the order of the statements.
-        gaps: what the plans of statements have that no rule covers, each once, with its first place.
+        gaps: the parts of their plans without a rule, each once, with its first place.
     """
 
     files: int
@@ -132,11 +132,11 @@ class Summary:
 
     @property
     def statements(self) -> int:
-        """How many statements there are."""
+        """The number of statements."""
         return sum(count for _, count in self.counts)
 
     def lines(self) -> list[str]:
-        """Return it for people: how many statements are known how far, then how many lack what."""
+        """Return lines for people: how many statements are known exactly or not, then the reasons with numbers."""
         statements = "statement" if self.statements == 1 else "statements"
         files = f"{self.files:,} file" if self.files == 1 else f"{self.files:,} files"
         parts = [f"{count:,} {_WORDS[far]}" for far, count in self.counts if count]
@@ -155,14 +155,14 @@ class Summary:
         ]
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Return what the lineage of the statements may lack, each cause once, at its first place."""
+        """Return a diagnostic for each cause and gap, at its first place."""
         return (
             *filter(None, map(_diagnostic_of_cause, self.causes)),
             *(_diagnostic_of_gap(*each) for each in self.gaps),
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the summary as plain values."""
         causes = [
             {
                 "reason": each.reason,
@@ -177,7 +177,7 @@ class Summary:
 
 
 def _reason(reason: Reason, kinds: int) -> str:
-    """Return a reason in words, with the number of different ones."""
+    """Return a reason in words, with the number of different causes."""
     texts = {
         "unknown-table": ("an undeclared table", "undeclared tables"),
         "unknown-column": ("an unknown column", "unknown columns"),
@@ -192,13 +192,13 @@ def _reason(reason: Reason, kinds: int) -> str:
 
 
 def summary_of(found: Iterable[StatementLineage]) -> Summary:
-    """Return how some statements came out."""
+    """Return the summary of some statements."""
     counts: dict[HowFar, int] = dict.fromkeys(get_args(HowFar), 0)
     files: set[str] = set()
     problems: dict[str, list[StatementLineage]] = {}
     gaps: dict[Gap, str] = {}
     for each in found:
-        # A note of a script is no statement.
+        # A note of a script is not a statement.
         if each.lineage is not None or each.problem is None or each.problem.code not in NOTES:
             counts[certainty_of_statement(each)] += 1
         files.add(each.statement.file)

@@ -1,4 +1,4 @@
-"""Reads what Spark's parsed plans hold, through py4j."""
+"""Read the content of Spark's parsed plans through py4j."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def written_name(parsed: Any) -> Parts:
-    """Return the name that a parsed plan holds as it is written: an unresolved identifier, table, view or namespace."""
+    """Return the name in a parsed plan, as it is written: of an unresolved identifier, table, view or namespace."""
     is_new = str(parsed.nodeName()) == "UnresolvedIdentifier"
     return text_items(parsed.nameParts() if is_new else parsed.multipartIdentifier())
 
@@ -33,7 +33,7 @@ def typed_columns(columns: Iterable[Any]) -> tuple[tuple[str, str], ...]:
 
 
 def with_changes(table: DeclaredTable, parsed: Any) -> DeclaredTable:
-    """Return a table with the types and the places that ALTER COLUMN gives its columns."""
+    """Return a table with the types and the positions that ALTER COLUMN gives its columns."""
     is_one = str(parsed.nodeName()) == "AlterColumn"
     for each in [parsed] if is_one else items_of(parsed.specs()):
         names = text_items(each.column().name())
@@ -52,7 +52,7 @@ def with_changes(table: DeclaredTable, parsed: Any) -> DeclaredTable:
 
 
 def column_before(position: Any) -> str | None:
-    """Return the column after which one is placed: empty for the first place, None if none is named."""
+    """Return the column after which another is placed; empty for the first position, None if no position is named."""
     if not position.isDefined():
         return None
     place = position.get().position()

@@ -1,4 +1,4 @@
-"""Lineage of a query without running it: the session's own parser and analyzer make the plan, else its text is read."""
+"""Lineage of a query without running it, from the plan of the session's parser and analyzer, or else from its text."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def lineage_of_query(
     query: EncodedQuery, sources: Mapping[str, EncodedQuery] | None = None, *, fields: bool = False
 ) -> Lineage:
     """
-    Return the lineage of an analyzed query. Nothing of Spark is needed for this.
+    Return the lineage of an analyzed query. This does not use Spark.
 
     Args:
         query: the query.
-        sources: name -> a query whose rows are a source of that name, wherever they are in the query.
-        fields: whether fields of stored structs are sources of their own, as `address.city`.
+        sources: name -> a query whose rows count as a source of that name, wherever they occur in the query.
+        fields: whether fields of stored structs are separate sources, such as `address.city`.
 
     Raises:
         ValueError: the query does not read one of the sources, or two of them can't be distinguished.
@@ -49,7 +49,7 @@ def lineage_of_query(
 def walked_query(
     query: EncodedQuery, sources: Mapping[str, EncodedQuery] | None = None, *, fields: bool = False
 ) -> tuple[Plan, PlanLineage]:
-    """Return the plan of an analyzed query with its lineage; the arguments are those of `lineage_of_query`."""
+    """Return the plan of an analyzed query with its lineage; the arguments are the same as for `lineage_of_query`."""
     with without_cycle_collection():
         plan = decode_plan(query.plan)
         session = session_settings_of(plan, query.metastore, query.trimming, views=query.views)
@@ -75,11 +75,11 @@ def lineage(
     `Lineage.gaps` and a Python warning give the reason, and all other columns are left out.
 
     Args:
-        spark: the session whose tables and views the query names; not a Spark Connect session.
+        spark: the session with the tables and views of the query; not a Spark Connect session.
         query: a DataFrame, or the text of one statement: SELECT, INSERT, CREATE TABLE AS SELECT, MERGE and so on.
         from_text: False to raise Spark's exception instead of reading the text.
-        sources: DataFrames that count as sources of these names. Rows of `createDataFrame` come from no dataset
-            otherwise.
+        sources: DataFrames that count as sources, by their names. Otherwise rows of `createDataFrame` come from no
+            dataset.
 
     Returns:
         The lineage edges; `print`, a shell and a notebook show them as a table.
@@ -105,7 +105,7 @@ def lineage(
         except ProbeError:
             raise
         except analysis_errors() as problem:
-            found = _told_by_text(spark, query, refusal_of(problem))
+            found = _lineage_from_text(spark, query, refusal_of(problem))
             if found is None:
                 raise
     warnings.warn(found.gaps[0].message, stacklevel=2)
@@ -118,8 +118,8 @@ def _lineage(spark: SparkSession, query: DataFrame | str, sources: Mapping[str, 
     return lineage_of_query(encoded, named, fields=True)
 
 
-def _told_by_text(spark: SparkSession, statement: str, refusal: Refusal) -> Lineage | None:
-    """Return the lineage in the text of a statement that Spark can't analyze; None if it has none."""
+def _lineage_from_text(spark: SparkSession, statement: str, refusal: Refusal) -> Lineage | None:
+    """Return the lineage from the text of a statement that Spark can't analyze; None if it has none."""
 
     def known(name: str) -> Lineage | None:
         try:

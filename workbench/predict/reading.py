@@ -1,8 +1,8 @@
 """
 Read the text of one statement: its target, and the sources of the target's columns.
 
-sqlglot parses the text; the names in it are resolved without Spark. The columns of the tables that are known decide
-which of them a name without a table means.
+sqlglot parses the text; the names in it are resolved without Spark. The columns of known tables decide to which table a
+column name without a table belongs.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.foreign_sql.rows import SourceKinds
 
 SPARK = "spark"
-"""The dialect of the files, unless another one is named."""
+"""The dialect of the files, unless another is named."""
 DIALECTS = ("databricks", "duckdb", "snowflake", "bigquery", "postgres", "redshift", "trino", "clickhouse", "tsql",
             "oracle", "mysql", "teradata")  # fmt: skip
-"""What is tried, in this order, for a statement that Spark's own grammar does not have."""
-# Each statement that Spark refuses is read several times.
+"""The dialects that are tried, in this order, for a statement that Spark's grammar does not have."""
+# The results are cached, because each refused statement is read several times.
 _MOST_TREES = 1024
 _NO_QUOTES = re.compile(r"\w+")
 # Before the word TABLE: words before a query, and words before the table that is filled.
 _BEFORE_QUERY = frozenset({"", "(", ")", "AS", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS"})
 _BEFORE_TARGET = frozenset({"INTO", "OVERWRITE", ",", "("})
-# How a statement that writes begins -> the words after which its target is named.
+# The first words of a statement that writes -> the words before the name of its target.
 _WRITING = {
     "CREATE": frozenset({"TABLE", "VIEW"}),
     "REPLACE": frozenset({"TABLE"}),
@@ -60,15 +60,15 @@ class TextLineage:
     The content of a text.
 
     Args:
-        target: the name of the table that is written, as it is spelled; empty for a query.
-        tables: the names of the tables that are read, as they are spelled, each once.
-        columns: each column of the result with its source columns; None where the text does not report them.
+        target: the name of the written table, as the text writes it; empty for a query.
+        tables: the names of the tables that are read, as the text writes them, each once.
+        columns: each column of the result with its source columns; None if the text does not show them.
         whole: whether these are all of the columns, in their order.
-        by_position: whether they become the target's columns by position, whatever their names are.
+        by_position: whether they fill the target's columns by position, whatever their names are.
         given: the columns of the target that get constants from a PARTITION clause, in lower case.
         rows: the source columns that decide about all rows, and how.
-        rows_known: whether these are all.
-        proven: the columns that tables which are not known must have, as the statement is to be valid.
+        rows_known: whether these are all of them.
+        proven: the columns that unknown tables must have for the statement to be valid.
     """
 
     target: str
@@ -85,7 +85,7 @@ class TextLineage:
 @attrs.frozen
 class Known:
     """
-    The known columns of the tables in a text, by the names as they are spelled there.
+    The known columns of the tables in a text, by the names that the text uses.
 
     Args:
         columns: tables and views -> all their columns.
@@ -98,17 +98,16 @@ class Known:
 
 def read_statement(statement: str, known: Known | None = None, dialect: str = "") -> tuple[TextLineage, ...] | None:
     """
-    Return the reads and writes of a statement, by its text: one value for each table that it writes.
+    Return the reads and writes of a statement, from its text: one value for each table that it writes.
 
     Args:
         statement: the text.
         known: the known columns of its tables.
-        dialect: the SQL in which it is written, as sqlglot calls it; empty for that of Spark, or of any database whose
-            grammar has the statement.
+        dialect: its SQL dialect, by sqlglot's name; empty for Spark's, or else any dialect that can parse it.
 
     Returns:
-        For other kinds than queries and the commands that write one, and for a text that is too long to be parsed, the
-            tables alone; None if sqlglot can't parse it.
+        The reads and writes; only the tables, if the statement is neither a query nor a command that writes one, or if
+        its text is too long to be parsed. None if sqlglot can't parse it.
 
     Raises:
         ImportError: sqlglot is not installed.
@@ -136,7 +135,7 @@ def _read_one(text: str, known: Known, dialect: str) -> TextLineage | None:
 
 @lru_cache(maxsize=_MOST_TREES)
 def _tree(text: str, dialect: str) -> tuple[Any, str]:
-    """Return the tree of one statement, with the dialect in which it can be parsed; None if it can't be."""
+    """Return the tree of one statement, with the dialect that can parse it; None if no dialect can."""
     from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
     from sqlglot import exp
 
@@ -158,10 +157,10 @@ def tables_in(statement: str, dialect: str = "") -> TextLineage:
 
 def _for_sqlglot(statement: str) -> str:
     """
-    Return a statement as sqlglot knows it.
+    Return a statement in a form that sqlglot can parse.
 
-    A query `TABLE t` becomes `SELECT * FROM t`, ALTER VIEW with a query CREATE VIEW, and a flow of a pipeline the
-    INSERT that it is; the word STREAM before a table of a pipeline is left out.
+    A query `TABLE t` becomes `SELECT * FROM t`, ALTER VIEW with a query becomes CREATE VIEW, and a flow of a pipeline
+    becomes an INSERT; the word STREAM before a table of a pipeline is left out.
     """
     statement = as_spark(statement) if statement[:1].isalpha() else statement
     statement = _EVOLUTION.sub(r"\1 ", statement)
@@ -185,7 +184,7 @@ def _for_sqlglot(statement: str) -> str:
 
 
 def target_in(statement: str) -> str:
-    """Return the name of the table or the view that a statement writes, as it is spelled; empty if it names none."""
+    """Return the name of the table or view that a statement writes, as the text writes it; empty if it names none."""
     at, first, is_named_next = 0, "", False
     for token in tokens(statement):
         begin, at = at, at + len(token.text)
@@ -227,7 +226,7 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
         found, spelled = _resolved(query, known, dialect)
     except UnreadableError:
         return TextLineage(written, tuple(dict.fromkeys(_tables(query)))) if target is not None else None
-    # An expression without a name has the one that older versions of Spark gave it.
+    # An expression without a name gets the name that older versions of Spark gave it.
     items = [(at, item) for at, item in enumerate(found.items) if item.name is not None]
     plain = [(item.name or f"_c{at}", _spelled(item.kinds, spelled)) for at, item in items]
     whole = found.whole and len(plain) == len(found.items)
@@ -241,7 +240,7 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
 
 
 def _resolved(query: Any, known: Known, dialect: str) -> tuple[Query, dict[str, str]]:
-    """Return the sources of a query, and the names of its tables as they are read -> as they are spelled."""
+    """Return the sources of a query, and the names of its tables as they are read -> as the text writes them."""
     from openlineage_pyspark.facets.foreign_sql.reader import read_parsed
 
     spelled = _spellings(query)
@@ -256,10 +255,10 @@ class _Assigned:
     The assignments of a MERGE or an UPDATE.
 
     Args:
-        paths: the names of columns, each with the names of fields in it; None if the columns have the names that the
-            query gives them.
+        paths: the names of columns, each with the names of fields in it; None if they are the names of the query's
+            columns.
         query: a query of their values; None for values that the text does not show.
-        decides: a query of the condition under which they are set; None without one.
+        decides: a query of the condition under which they are set; None if there is no condition.
     """
 
     paths: list[list[str]] | None
@@ -299,7 +298,7 @@ class _Changes:
         self._dialect = dialect
 
     def take(self, assigned: _Assigned) -> None:
-        """Add what some assignments set."""
+        """Add the columns that some assignments set."""
         read = self._read(assigned.query)
         if read is None:
             self.whole = False
@@ -322,16 +321,16 @@ class _Changes:
             name, *fields = path
             made = _spelled(item.kinds, spelled)
             if made is not None and fields:
-                # The other fields stay.
+                # The other fields keep their values.
                 made = all_of(_composed(made, Kind.TRANSFORMATION), {(self.target, name): _MADE})
             if made == {(self.target, name): SAME}:
-                # It keeps its value.
+                # The column keeps its value.
                 continue
             _, before = self.columns.get(name.lower(), (name, {}))
             self.columns[name.lower()] = (name, all_of(before, made, decides))
 
     def decide(self, query: Any, kind: Kind) -> None:
-        """Add a condition on all rows, and what decides about the rows that it is about."""
+        """Add a condition on all rows, and what decides about the rows that the condition reads."""
         found, read = self._used(query, kind), self._read(query)
         if found is None or read is None or not read[0].rows_known:
             self.rows_known = False
@@ -339,13 +338,13 @@ class _Changes:
         self.rows.update(all_of(self.rows, found or {}, rows) or {})
 
     def keep(self) -> None:
-        """Let each column that is set keep its value in some rows."""
-        for key, (name, told) in self.columns.items():
+        """Add each column that is set to its own sources, because it keeps its value in some rows."""
+        for key, (name, sources) in self.columns.items():
             own = {(self.target, name): SAME}
-            self.columns[key] = (name, all_of(own, told))
+            self.columns[key] = (name, all_of(own, sources))
 
     def _used(self, query: Any, kind: Kind) -> SourceKinds | None:
-        """Return the sources of a condition, as they decide; None if they are not known."""
+        """Return the sources of a condition, with the kind by which they decide; None if they are unknown."""
         if query is None:
             return {}
         read = self._read(query)
@@ -368,12 +367,12 @@ class _Changes:
 
 
 def _composed(sources: SourceKinds, kind: Kind) -> SourceKinds:
-    """Return sources as they arrive through what uses them in this way."""
+    """Return sources with the kinds that they have after a further step of a kind."""
     return {source: frozenset(compose(kind, each) for each in kinds) for source, kinds in sources.items()}
 
 
 def _leaves_rows(tree: Any) -> bool:
-    """Return whether rows may stay as they are whose columns are set: an UPDATE of some, a MERGE but for inserts."""
+    """Return whether some rows may keep their values: an UPDATE of some rows, or a MERGE that does not only insert."""
     from sqlglot import exp
 
     if isinstance(tree, exp.Update):
@@ -384,7 +383,7 @@ def _leaves_rows(tree: Any) -> bool:
 
 
 def _row_conditions(tree: Any) -> Iterator[tuple[Any, Kind]]:
-    """Yield the conditions on all rows of a MERGE, an UPDATE or a DELETE, each as a query, and how they decide."""
+    """Yield the conditions on all rows of a MERGE, an UPDATE or a DELETE, each as a query with its kind."""
     from sqlglot import exp
 
     target = tree.this
@@ -402,7 +401,7 @@ def _row_conditions(tree: Any) -> Iterator[tuple[Any, Kind]]:
 
 
 def _further(tree: Any) -> list[Any]:
-    """Return what other databases let an UPDATE or a DELETE read beside its target: FROM, USING."""
+    """Return what an UPDATE or a DELETE of other databases reads beside its target: FROM, USING."""
     start = tree.args.get("from") or tree.args.get("from_")
     using = tree.args.get("using") or []
     found = [start.this] if start is not None else list(using) if isinstance(using, list) else [using]
@@ -410,7 +409,7 @@ def _further(tree: Any) -> list[Any]:
 
 
 def _whens(merge: Any) -> list[Any]:
-    """Return the actions of a MERGE; older versions of sqlglot have them in another place."""
+    """Return the actions of a MERGE; older versions of sqlglot keep them elsewhere."""
     whens = merge.args.get("whens")
     found: list[Any] = merge.expressions if whens is None else whens.expressions
     return found
@@ -427,7 +426,7 @@ def _assignments(tree: Any) -> Iterator[_Assigned]:
         then, condition = when.args["then"], when.args.get("condition")
         decides = None if condition is None else _selected([condition], (target, source), tree)
         if isinstance(then, exp.Update):
-            # A row of the target without a match has none of the source.
+            # A row of the target without a match has no row of the source.
             rows = (target,) if when.args.get("source") else (target, source)
             yield from _set_to(then.expressions, rows, tree, decides)
         elif isinstance(then, exp.Insert) and not isinstance(then.this, exp.Star):
@@ -438,12 +437,12 @@ def _assignments(tree: Any) -> Iterator[_Assigned]:
             else:
                 yield _Assigned(None, None)
         elif isinstance(then, exp.Insert) or then.name.endswith("*"):
-            # Older versions of sqlglot have no tree of UPDATE SET * and INSERT *.
+            # Older versions of sqlglot do not parse UPDATE SET * and INSERT * into a tree.
             yield _Assigned(None, _selected([exp.Star()], (source,), tree), decides)
 
 
 def _set_to(assigned: list[Any], rows: tuple[Any, ...], tree: Any, decides: Any) -> Iterator[_Assigned]:
-    """Yield what some assignments set, from the rows of some tables."""
+    """Yield assignments, with queries of their values from the rows of some tables."""
     from sqlglot import exp
 
     assignments = [each for each in assigned if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column)]
@@ -459,7 +458,7 @@ def _selected(values: list[Any], rows: tuple[Any, ...], tree: Any) -> Any:
     """Return a query of values, from the rows of tables, with the CTEs of the statement."""
     from sqlglot import exp
 
-    # Names that no user chooses: a value may read the other columns under their own names.
+    # Names that no user would choose, because a value may read the other columns under their own names.
     named = [
         value.copy() if isinstance(value, exp.Star) else exp.alias_(value.copy(), f"value number {at}", quoted=True)
         for at, value in enumerate(values)
@@ -472,14 +471,14 @@ def _selected(values: list[Any], rows: tuple[Any, ...], tree: Any) -> Any:
 
 
 def _take_ctes(query: Any, statement: Any) -> None:
-    """Let a query that was cut out of a statement see the CTEs before the statement."""
+    """Give a query that was cut out of a statement the CTEs of the statement."""
     clause = statement.args.get("with") or statement.args.get("with_")
     if clause is not None:
         query.set(clause.arg_key or "with", clause.copy())
 
 
 def _path(column: Any, target: Any) -> list[str]:
-    """Return the name of a column of a table, with the names of the fields in it: without that of the table."""
+    """Return the name of a column, with the names of the fields in it, but without that of its table."""
     parts = [part.name for part in column.parts]
     table = [target.alias] if target.alias else [part.name for part in target.parts]
     for begin in range(len(table)):
@@ -490,19 +489,19 @@ def _path(column: Any, target: Any) -> list[str]:
 
 
 def _spellings(query: Any) -> dict[str, str]:
-    """Return the names of the tables in a query as they are read, and as they are spelled."""
+    """Return the names of the tables in a query, as they are read -> as the text writes them."""
     from sqlglot import exp
 
     return {".".join(part.name for part in table.parts): _name(table) for table in query.find_all(exp.Table)}
 
 
 def _spelled(sources: SourceKinds | None, names: Mapping[str, str]) -> SourceKinds | None:
-    """Return sources with the names of tables as they are spelled."""
+    """Return sources with the names of tables as the text writes them."""
     return sources and {(names.get(table, table), column): kinds for (table, column), kinds in sources.items()}
 
 
 def _given(partition: Any) -> Iterator[str]:
-    """Yield the columns that a PARTITION clause gives constants."""
+    """Yield the columns that a PARTITION clause sets to constants."""
     from sqlglot import exp
 
     for each in getattr(partition, "expressions", ()):
@@ -521,7 +520,7 @@ def _tables(tree: Any) -> Iterator[str]:
 
 
 def _name(table: Any) -> str:
-    """Return the name of a table as it is spelled: a part that needs backticks is in them."""
+    """Return the name of a table as the text writes it: a part that needs backquotes has them."""
     parts = [part.name for part in table.parts] if hasattr(table, "parts") else [str(table.name)]
     return ".".join(map(_quoted, parts))
 

@@ -26,12 +26,12 @@ _DIRECT = "DIRECT"
 
 def behind_views(lineage: Lineage, views: Mapping[Identifier, Lineage]) -> Lineage:
     """
-    Return a lineage with what refused views read instead of their own columns.
+    Return a lineage in which the sources of refused views replace the views' own columns.
 
     Args:
         lineage: the lineage of a statement that may read such views, as if they were tables.
-        views: the dataset of a view -> the lineage of its query, by its text; its output is None if the
-            view is a temporary one, which is no dataset.
+        views: the dataset of a view -> the lineage of its query, from its text; its output is None if the view is
+            temporary, and so not a dataset.
 
     Returns:
         The edges through a view have the certainty `text`. No operators are reported: the plan ends at the view.
@@ -55,7 +55,7 @@ def behind_views(lineage: Lineage, views: Mapping[Identifier, Lineage]) -> Linea
 
 
 def _read(dataset: Dataset, views: Mapping[Identifier, Lineage]) -> tuple[Dataset, ...]:
-    """Return the datasets behind one: for a view its tables, and the view itself unless it is temporary."""
+    """Return the datasets to report for one: for a view its tables, and the view itself unless it is temporary."""
     view = views.get(dataset.identifier)
     if view is None:
         return (dataset,)
@@ -71,7 +71,7 @@ def _behind(edges: Iterable[InputField], views: Mapping[Identifier, Lineage]) ->
             found.setdefault((edge.dataset, edge.field), {}).update(dict.fromkeys(edge.transformations))
             continue
         own = edge.field.casefold()
-        columns = (column for _, told in view.outputs for column in told.columns if column.name.casefold() == own)
+        columns = (column for _, output in view.outputs for column in output.columns if column.name.casefold() == own)
         for inner in (inner for column in columns for inner in column.edges):
             made = {_after(first, then): None for first in inner.transformations for then in edge.transformations}
             found.setdefault((inner.dataset, inner.field), {}).update(made)
@@ -79,7 +79,7 @@ def _behind(edges: Iterable[InputField], views: Mapping[Identifier, Lineage]) ->
 
 
 def _after(first: Transformation, then: Transformation) -> Transformation:
-    """Return how a value that gets into the view in one way gets through a statement that uses it in another one."""
+    """Combine the transformation of a value into a view with that of a statement that reads the view."""
     if then.type == _DIRECT and then.subtype == "IDENTITY":
         return attrs.evolve(first, way=_WAY)
     how = then

@@ -1,4 +1,4 @@
-"""The scripts as they are, and as they were in a revision of git."""
+"""The scripts in their current state, and in a git revision."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[
     Return the scripts at some paths, in their order.
 
     Args:
-        paths: files; or folders, of which all files of SQL are taken, and all notebooks of Databricks, in the order of
-            their names.
+        paths: files; or folders, of which all SQL files and all Databricks notebooks are read, in the order of their
+            names.
         is_ddl: whether they only declare tables.
-        globs: which files of the folders are taken instead, as for `files_in`.
+        globs: which files in folders are read instead, as for `files_in`.
 
     Raises:
-        TextError: one can't be read, or is no SQL; or a folder has no such file.
+        TextError: one can't be read, or is not SQL; or a folder has no such file.
     """
     found = []
     for path in paths:
@@ -80,16 +80,16 @@ def scripts_at(
     revision: str, paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[str] = ()
 ) -> list[Script]:
     """
-    Return the scripts as they were in a revision; those that it did not have are left out.
+    Return the scripts of a revision; those that it does not have are left out.
 
     Args:
-        revision: what git takes for a commit, such as `origin/main`.
+        revision: the revision, in any form that git accepts, such as `origin/main`.
         paths: as in `scripts_now`.
         is_ddl: as in `scripts_now`.
         globs: as in `scripts_now`.
 
     Raises:
-        TextError: git is not installed, a path is in no repository, or the revision is not known.
+        TextError: git is not installed, a path is in no repository, or the revision is unknown.
     """
     found = []
     for path in paths:
@@ -104,13 +104,13 @@ def scripts_at(
 
 def archive_at(revision: str) -> bytes:
     """
-    Return an archive (tar) of all files below the current folder as they were in a revision.
+    Return an archive (tar) of all files of a revision that are below the current folder.
 
     Args:
-        revision: what git takes for a commit.
+        revision: the revision, in any form that git accepts.
 
     Raises:
-        TextError: git is not installed, the folder is in no repository, or the revision is not known.
+        TextError: git is not installed, the folder is in no repository, or the revision is unknown.
     """
     here = Path.cwd()
     return _git_bytes(here, "archive", "--format=tar", f"{_commit(here, revision)}^{{tree}}")
@@ -118,13 +118,13 @@ def archive_at(revision: str) -> bytes:
 
 def is_changed_since(revision: str) -> bool:
     """
-    Return whether any file below the current folder is another one than in a revision; those that git ignores are not.
+    Return whether any file below the current folder differs from a revision; files that git ignores do not count.
 
     Args:
-        revision: what git takes for a commit.
+        revision: the revision, in any form that git accepts.
 
     Raises:
-        TextError: git is not installed, the folder is in no repository, or the revision is not known.
+        TextError: git is not installed, the folder is in no repository, or the revision is unknown.
     """
     here = Path.cwd()
     changed = _git(here, "diff", "--name-only", "--relative", _commit(here, revision), "--", ".")
@@ -136,7 +136,7 @@ def _commit(folder: Path, revision: str) -> str:
 
 
 def _texts_at(folder: Path, commit: str, names: Sequence[str]) -> Iterator[str]:
-    """Yield the texts of files in a commit, which one process of git reads."""
+    """Yield the texts of files in a commit, which a single git process reads."""
     asked = "".join(f"{commit}:./{name}\n" for name in names)
     output = _git_bytes(folder, "cat-file", "--batch", given=asked.encode()) if names else b""
     at = 0
@@ -152,7 +152,7 @@ def _names_at(folder: Path, commit: str, name: str, globs: Sequence[str]) -> Ite
     """Yield the files that a path matched in a commit."""
     listed = _git(folder, "ls-tree", "-r", "-z", "--name-only", commit, "--", name).split("\0")
     notebooks = frozenset[str]() if globs else _notebooks_at(folder, commit, name)
-    # In the order in which `scripts_now` has them: folder by folder.
+    # In the order of `scripts_now`: folder by folder.
     for each in sorted(filter(None, listed), key=PurePosixPath):
         inside = PurePosixPath(each).relative_to(name) if each != name else None
         if inside is None or (
@@ -162,7 +162,7 @@ def _names_at(folder: Path, commit: str, name: str, globs: Sequence[str]) -> Ite
 
 
 def _notebooks_at(folder: Path, commit: str, name: str) -> frozenset[str]:
-    """Return the notebooks in a folder of a commit, except files of SQL."""
+    """Return the notebooks in a folder of a commit, except SQL files."""
     lines = _git(folder, "grep", "-h", "-z", "--name-only", "-e", NOTEBOOK, commit, "--", name, may_find_nothing=True)
     names = (each.removeprefix(f"{commit}:") for each in lines.split("\0"))
     those = [each for each in names if each.lower().endswith(NOTEBOOK_ENDINGS) and each != name]
@@ -170,7 +170,7 @@ def _notebooks_at(folder: Path, commit: str, name: str) -> frozenset[str]:
 
 
 def _folder_of(path: Path) -> Path:
-    """Return the nearest folder above a path that is there: the path itself may be gone."""
+    """Return the nearest existing folder above a path: the path itself may no longer exist."""
     folder = path.parent
     while not folder.is_dir():
         folder = folder.parent

@@ -1,8 +1,8 @@
 """
 The lineage of the statements of scripts, as if they ran one after the other, file after file.
 
-Spark's session (`session.py`) analyzes each statement once. Its results are kept as values that need no Spark
-(`StatementAnswer`), so they can come from a cache as well; the lineage is made of them here.
+Spark's session (`session.py`) analyzes each statement once. Its results are values that need no Spark
+(`StatementAnswer`), so they can also come from a cache; the lineage is made from them here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _MADE_OF_QUERY = PIPELINE_TABLES | {"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"}
 _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
-# One statement's result helps another one, which helps a third one.
+# The result of one statement helps to read a second one, which helps to read a third one.
 _MOST_ROUNDS = 4
 _TEMPORARY = "CreateViewCommand"
 
@@ -64,7 +64,7 @@ class Script:
         name: its name, for people.
         text: its content.
         is_ddl: whether it only declares tables: its lineage is not reported.
-        head: the text before its first statement, a query, that makes a table of it.
+        head: the text put before its first statement, a query, that makes a table from it.
     """
 
     name: str
@@ -76,13 +76,13 @@ class Script:
 @attrs.frozen
 class StatementAnswer:
     """
-    What Spark reported of a statement.
+    Spark's result for a statement.
 
     Args:
         statement: the statement.
-        analyzed: what Spark reported.
+        analyzed: Spark's result.
         is_ddl: whether it is in a file that only declares tables.
-        lineage: the lineage of its analyzed plan, if it was kept, as `lineage_of_analyzed` gives it.
+        lineage: the lineage of its analyzed plan, as `lineage_of_analyzed` returns it, if it was cached.
     """
 
     statement: ScriptStatement
@@ -99,7 +99,7 @@ class Problem:
     Args:
         file: the file.
         line: the line in it, from 1.
-        column: the place on the line, from 1.
+        column: the position on the line, from 1.
         code: the class of the error, such as `TABLE_OR_VIEW_NOT_FOUND`; empty if it has none.
         message: the problem or the gap.
     """
@@ -111,7 +111,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        """Return it as compilers write it."""
+        """Return the problem in the format of compilers."""
         return f"{self.file}:{self.line}:{self.column}: {self.message}"
 
 
@@ -122,13 +122,13 @@ class StatementLineage:
 
     Args:
         statement: the statement.
-        lineage: its lineage; None if it has none, or nothing could be reported.
-        problem: why Spark can't analyze it; None if it can. The lineage is then that of its text, or that with a
-            function that can't be read instead of one that is not known.
-        from_text: whether the lineage comes from the text.
-        script: the name of the script that runs it, also where its line is in another file; empty for a file of SQL.
-        is_of_rows: whether a script gets a value of rows here, such as their number, from which it may make anything.
-        opened: the file that a script reads here, from the folder in which it runs; empty if it reads none.
+        lineage: its lineage; None if it has none, or if nothing is known.
+        problem: why Spark can't analyze it; None if it can. If there is a problem, the lineage is taken from the text,
+            or an opaque function replaces one that is unknown.
+        from_text: whether the lineage was taken from the text.
+        script: the name of the script that runs it, even if its line is in another file; empty for an SQL file.
+        is_of_rows: whether a script gets a value from rows here, such as their number, which may influence anything.
+        opened: the file that a script reads here, relative to the folder in which it runs; empty if it reads none.
     """
 
     statement: ScriptStatement
@@ -149,8 +149,8 @@ class Given:
         tables: the tables.
         functions: the names of functions.
         conf: Spark properties, and the values of variables.
-        dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
-        shapes: whether all that plans compute is wanted, to be compared.
+        dialect: the SQL dialect of statements that Spark can't analyze, as for `read_statement`.
+        shapes: whether the shapes of plans are requested, for a comparison.
     """
 
     tables: tuple[DeclaredTable, ...] = ()
@@ -168,14 +168,14 @@ def statements_in(scripts: Iterable[Script]) -> list[tuple[ScriptStatement, bool
 @contextmanager
 def session_of(given: Given, *, classes: Path | None = None) -> Iterator[ScriptSession]:
     """
-    Give a session with the given knowledge, in a Spark of its own.
+    Yield a session with the given knowledge, in a separate Spark.
 
     Args:
         given: the knowledge before the first statement.
         classes: the folder with the archives of the classes that JVMs load; None to use none.
 
     Raises:
-        LineageError: no such session starts.
+        LineageError: the session does not start.
         OSError: the folder can't be written.
     """
     with throw_away_session(given.conf, classes=classes) as spark:
@@ -187,7 +187,7 @@ def session_in(spark: Any, given: Given) -> ScriptSession:
     Return a session with the given knowledge, and without effects.
 
     Args:
-        spark: a Spark that no other statements have changed.
+        spark: a Spark that no statements have changed before.
         given: the knowledge before the first statement.
     """
     session = ScriptSession(spark, DeclaredTables(given.tables), shapes=given.shapes)
@@ -198,7 +198,7 @@ def session_in(spark: Any, given: Given) -> ScriptSession:
 
 
 def _statements(script: Script) -> Iterator[ScriptStatement]:
-    """Yield the statements of a script; the first one with its head."""
+    """Yield the statements of a script, the first one with the script's head."""
     for at, each in enumerate(statements_of(script.text, script.name)):
         is_headed = script.head and not at
         yield attrs.evolve(each, text=script.head + each.text, head=len(script.head)) if is_headed else each
@@ -210,9 +210,9 @@ class AnalysisOptions:
     How a statement is analyzed.
 
     Args:
-        dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
-        place: what later answers call its place; by default that in its file.
-        reach: the last parts of all names that it can see, in lower case; None if these are not known.
+        dialect: the SQL dialect of statements that Spark can't analyze, as for `read_statement`.
+        place: the name of its place in later answers; by default its place in its file.
+        reach: the last parts of all names that it can see, in lower case; None if these are unknown.
     """
 
     dialect: str = ""
@@ -220,19 +220,19 @@ class AnalysisOptions:
     reach: Collection[str] | None = None
 
 
-AS_IT_IS = AnalysisOptions()
+UNCHANGED = AnalysisOptions()
 
 
 def guarded_analysis(
-    session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = AS_IT_IS
+    session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = UNCHANGED
 ) -> Analyzed:
-    """Analyze a statement, as `analyzed` does. A fault of this program costs that statement alone."""
+    """Analyze a statement, as `analyzed` does. A fault of this program only affects this statement."""
     found = guard_of_statements().attempt("the analysis of a statement", analyzed, session, statement, options)
     return Analyzed("", refusal=_fault(found)) if isinstance(found, CaughtException) else found
 
 
 def guard_of_statements() -> Guard:
-    """Return what catches every exception; it is reported as the problem of a statement, and not logged."""
+    """Return a guard for all exceptions, which are reported as the problem of a statement, and not logged."""
     guard = Guard()
     guard.expected = (Exception,)
     return guard
@@ -249,9 +249,9 @@ def lineage_of_answers(
     Return the lineage of each statement that has one or a problem.
 
     Args:
-        answers: what Spark reported.
+        answers: Spark's results.
         tables: the tables that were known before.
-        dialect: the SQL of what Spark can't analyze, as `read_statement` has it.
+        dialect: the SQL dialect of statements that Spark can't analyze, as for `read_statement`.
     """
     known = DeclaredTables(tables)
     views: dict[Identifier, Lineage] = {}
@@ -267,22 +267,22 @@ def _used_columns(
     answers: Iterable[StatementAnswer], known: DeclaredTables, dialect: str
 ) -> Mapping[Identifier, Collection[str]]:
     """
-    Return which columns the tables must have that nothing declares, as all statements are to be valid.
+    Return the columns that undeclared tables must have for all statements to be valid.
 
-    A table's columns in one statement decide which table a name means in another one; so this repeats until no
-    statement adds any.
+    The columns that a table has in one statement decide which table a name means in another statement; so this repeats
+    until no statement adds a column.
     """
     pending = [_Refused(each, known, dialect) for each in answers if each.analyzed.refusal is not None]
     found: dict[Identifier, set[str]] = {}
     for _ in range(_MOST_ROUNDS):
-        told: dict[Identifier, set[str]] = {}
+        proven: dict[Identifier, set[str]] = {}
         for each in pending:
             for table, column in each.proven(found):
                 if column.lower() not in found.get(table, ()):
-                    told.setdefault(table, set()).add(column.lower())
-        for table, columns in told.items():
+                    proven.setdefault(table, set()).add(column.lower())
+        for table, columns in proven.items():
             found.setdefault(table, set()).update(columns)
-        pending = [each for each in pending if not told.keys().isdisjoint(each.tables.values())]
+        pending = [each for each in pending if not proven.keys().isdisjoint(each.tables.values())]
     return found
 
 
@@ -291,29 +291,29 @@ class _Refused:
     A statement that Spark refuses, with the known columns of its tables.
 
     Args:
-        answer: what Spark reported.
+        answer: Spark's result.
         known: the tables that were known before.
         dialect: as for `read_statement`.
 
     Attributes:
-        tables: the tables in it that are not known, by their names as they are spelled.
+        tables: the unknown tables in it, by their names as the statement writes them.
     """
 
     def __init__(self, answer: StatementAnswer, known: DeclaredTables, dialect: str) -> None:
         self._text = answer.analyzed.text or answer.statement.text
         self._dialect = dialect
-        told, analyzed = read_text(self._text, dialect), answer.analyzed
-        names = dict.fromkeys(name for each in told for name in each.tables if name not in analyzed.tables)
+        read, analyzed = read_text(self._text, dialect), answer.analyzed
+        names = dict.fromkeys(name for each in read for name in each.tables if name not in analyzed.tables)
         self.tables = {name: _unknown(name, analyzed, known).identifier for name in names}
         columns = {name: _columns_of(query) for name, query in analyzed.tables.items()} if names else {}
         self._known = Known(columns)
 
     def proven(self, used: Mapping[Identifier, Collection[str]]) -> Iterator[tuple[Identifier, str]]:
         """
-        Yield tables that are not known with columns that they must have.
+        Yield unknown tables with the columns that they must have.
 
         Args:
-            used: those that are known by now.
+            used: the columns that were found so far.
         """
         if not self.tables:
             return
@@ -327,7 +327,7 @@ class _Refused:
 def _used_by_name(
     tables: Mapping[str, Identifier], used: Mapping[Identifier, Collection[str]]
 ) -> dict[str, Collection[str]]:
-    """Return the columns that tables must have, by the names of the tables as they are spelled."""
+    """Return the columns that tables must have, by the names of the tables as the statement writes them."""
     return {name: used[table] for name, table in tables.items() if table in used}
 
 
@@ -337,13 +337,13 @@ def _columns_of(query: EncodedQuery) -> tuple[str, ...]:
 
 
 def _unknown(name: str, analyzed: Analyzed, known: DeclaredTables) -> Dataset:
-    """Return the dataset for the name of a table that Spark does not know."""
+    """Return the dataset for the name of an unknown table."""
     return _known_as(unknown_table(name, analyzed.catalog, analyzed.database), known)
 
 
-def analyzed(session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = AS_IT_IS) -> Analyzed:
+def analyzed(session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = UNCHANGED) -> Analyzed:
     """
-    Analyze a statement. If Spark refuses it, later ones still find the table that it would make.
+    Analyze a statement. If Spark refuses it, later statements still find the table that it would create.
 
     Args:
         session: the session.
@@ -360,7 +360,7 @@ def analyzed(session: ScriptSession, statement: ScriptStatement, options: Analys
     known = {name: table for name, table in spelled.items() if table is not None}
     makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(text))
     if makes and len(texts) == 1 and texts[0].target:
-        _declare_told(session, read_text(text, options.dialect, Known(_columns(known))), place, known)
+        _declare_from_text(session, read_text(text, options.dialect, Known(_columns(known))), place, known)
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
 
 
@@ -368,10 +368,10 @@ def _columns(known: Mapping[str, FoundTable]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(table.types) for name, table in known.items()}
 
 
-def _declare_told(
+def _declare_from_text(
     session: ScriptSession, found: Sequence[TextLineage], place: str, known: Mapping[str, FoundTable]
 ) -> None:
-    """Make a table known that a statement makes which Spark refuses, if its text reports all of its columns."""
+    """Declare the table that a refused statement creates, if the statement's text names all of its columns."""
     for text_lineage in found:
         if text_lineage.columns and text_lineage.whole:
             columns = tuple((name, _type_of(sources, known)) for name, sources in text_lineage.columns)
@@ -380,12 +380,12 @@ def _declare_told(
 
 def read_text(text: str, dialect: str = "", known: Known | None = None) -> tuple[TextLineage, ...]:
     """
-    Return the reads and writes of a statement's text; nothing if it can't be parsed.
+    Return the reads and writes in a statement's text; nothing if it can't be parsed.
 
     Args:
         text: the statement.
-        dialect: its SQL, as `read_statement` has it.
-        known: the columns of the tables that are known.
+        dialect: its SQL dialect, as for `read_statement`.
+        known: the columns of the known tables.
     """
     try:
         return read_statement(text, known, dialect) or ()
@@ -394,12 +394,12 @@ def read_text(text: str, dialect: str = "", known: Known | None = None) -> tuple
 
 
 def _creates(text: str) -> bool:
-    """Return whether a statement that Spark can't parse makes a table or a view, by its first word."""
+    """Return whether a statement that Spark can't parse creates a table or a view, judging by its first word."""
     return next((token.text.upper() for token in tokens(text)), "") in ("CREATE", "REPLACE")
 
 
 def _type_of(sources: SourceKinds | None, tables: Mapping[str, FoundTable]) -> str:
-    """Return the type of a column according to its statement's text: the type of the one column that it copies."""
+    """Return the type of a column according to the statement's text: that of the single column that it copies."""
     if sources is None or len(sources) != 1:
         return TEXT_TYPE
     (((table, column), kinds),) = sources.items()
@@ -410,12 +410,12 @@ def _type_of(sources: SourceKinds | None, tables: Mapping[str, FoundTable]) -> s
 @attrs.frozen
 class _Reading:
     """
-    The input of the lineage of statements, besides themselves.
+    The knowledge with which statements are read.
 
     Args:
         known: the tables that were known before.
-        views: the views that Spark refuses, which statements before have made.
-        used: the columns that tables must have which nothing declares.
+        views: the views of earlier statements that Spark refused.
+        used: the columns that undeclared tables must have.
         dialect: as for `read_statement`.
     """
 
@@ -426,47 +426,47 @@ class _Reading:
 
 
 def _guarded(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
-    """Return the lineage of a statement. A fault of this program costs that statement alone."""
-    found = guard_of_statements().attempt("the lineage of a statement", _told, answer, reading)
+    """Return the lineage of a statement. A fault of this program only affects this statement."""
+    found = guard_of_statements().attempt("the lineage of a statement", _lineage_of, answer, reading)
     if not isinstance(found, CaughtException):
         return found
     return StatementLineage(answer.statement, problem=_problem(answer.statement, _fault(found)))
 
 
-def _told(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
-    """Return the lineage of a statement; note the view that it makes if Spark refuses that."""
+def _lineage_of(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
+    """Return the lineage of a statement; remember the view that it creates if Spark refuses the statement."""
     known, views = reading.known, reading.views
-    statement, told = answer.statement, answer.analyzed
-    if told.refusal is not None:
-        problem = _problem(statement, told.refusal)
+    statement, reported = answer.statement, answer.analyzed
+    if reported.refusal is not None:
+        problem = _problem(statement, reported.refusal)
 
         def table(name: str) -> Lineage | None:
-            if name not in told.tables:
+            if name not in reported.tables:
                 return None
-            return lineage_of_analyzed(told.tables[name], known)
+            return lineage_of_analyzed(reported.tables[name], known)
 
         def unknown(name: str) -> Dataset:
-            return _unknown(name, told, known)
+            return _unknown(name, reported, known)
 
         found = lineage_of_text(
-            told.text or statement.text,
+            reported.text or statement.text,
             problem.message,
             table,
             unknown,
-            is_sql=bool(told.kind),
+            is_sql=bool(reported.kind),
             dialect=reading.dialect,
             used=lambda name: reading.used.get(unknown(name).identifier, ()),
         )
         if found is not None:
             found = behind_views(found, views)
-            if told.kind in _VIEWS:
-                found = _with_view(found, views, is_temporary=told.kind == _TEMPORARY)
+            if reported.kind in _VIEWS:
+                found = _with_view(found, views, is_temporary=reported.kind == _TEMPORARY)
         return StatementLineage(statement, None if answer.is_ddl else found, problem, from_text=True)
-    missed = None if told.missed is None else _problem(statement, told.missed)
-    if told.query is None or answer.is_ddl:
+    missed = None if reported.missed is None else _problem(statement, reported.missed)
+    if reported.query is None or answer.is_ddl:
         return StatementLineage(statement, problem=missed)
-    lineage = lineage_of_analyzed(told.query, known) if answer.lineage is None else answer.lineage
-    lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *_unsure(lineage, told.from_text, views)))
+    lineage = lineage_of_analyzed(reported.query, known) if answer.lineage is None else answer.lineage
+    lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *_gaps_of_types(lineage, reported.from_text, views)))
     lineage = behind_views(lineage, views)
     for dataset, _ in lineage.outputs:
         if dataset is not None:
@@ -476,7 +476,7 @@ def _told(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
 
 def lineage_of_analyzed(query: EncodedQuery, known: DeclaredTables) -> Lineage:
     """
-    Return the lineage of an analyzed plan, by the names that scripts have for tables.
+    Return the lineage of an analyzed plan, with the names that scripts use for tables.
 
     Args:
         query: the plan.
@@ -486,15 +486,17 @@ def lineage_of_analyzed(query: EncodedQuery, known: DeclaredTables) -> Lineage:
 
 
 def _with_view(found: Lineage, views: dict[Identifier, Lineage], *, is_temporary: bool) -> Lineage | None:
-    """Add a view that Spark refuses to the others; return its own lineage, which a temporary one has not."""
+    """Remember a view that Spark refused; return its own lineage, or None if the view is temporary."""
     ((dataset, columns),) = found.outputs
     if dataset is not None:
         views[dataset.identifier] = attrs.evolve(found, outputs=((None if is_temporary else dataset, columns),))
     return None if is_temporary else found
 
 
-def _unsure(lineage: Lineage, from_text: Mapping[Parts, str], views: Mapping[Identifier, Lineage]) -> Iterator[Gap]:
-    """Yield the uncertainties about the tables that a statement reads: those that were declared from a text."""
+def _gaps_of_types(
+    lineage: Lineage, from_text: Mapping[Parts, str], views: Mapping[Identifier, Lineage]
+) -> Iterator[Gap]:
+    """Yield gaps about the tables that a statement reads and that were declared from a text."""
     read = {(dataset.identifier.namespace, dataset.identifier.name) for dataset in lineage.inputs}
     for parts, place in from_text.items():
         name = ".".join(parts[1:])
@@ -521,7 +523,7 @@ def _problem(statement: ScriptStatement, refusal: Refusal) -> Problem:
 
 
 def _known_as(dataset: Dataset, known: DeclaredTables) -> Dataset:
-    """Return a table under the name that the script knows: the session's own places are no part of it."""
+    """Return a table under the name that the script uses, without the session's own locations."""
     if dataset.catalog is None and not (dataset.symlinks and dataset.type == "TABLE"):
         return dataset
     name = dataset.symlinks[0].name if dataset.symlinks else dataset.identifier.name

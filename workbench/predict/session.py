@@ -1,11 +1,13 @@
 """
 The throw-away Spark session that analyzes the statements of scripts: local, without a network and without rows.
 
-Nothing is run. The tables are declared in catalogs that hold names and schemas alone (`DeclaredTables.java`), so no
-connector, metastore or file is needed; what a statement would make is declared after it. Views, settings, variables and
-SQL functions live in the session itself.
+Nothing is run. The tables are declared in catalogs that only hold names and schemas (`DeclaredTables.java`), so no
+connector, metastore or file is needed; what a statement would create is declared after it. Views, settings, variables
+and
+SQL functions are in the session itself.
 
-The author of the scripts is not trusted: in a pull request they come from anybody, and the result goes into a comment.
+The author of the scripts is not trusted: in a pull request they may come from anybody, and the result goes into a
+comment.
 So no statement computes a value (Spark's `java_method` calls any method of Java), opens a file or a connection, loads a
 class that it names, or starts Python.
 """
@@ -50,9 +52,9 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.statements import Loop
 
 UNOPENED = "unopened"
-"""The parameter of a refusal that has the provider of a view whose columns are not known."""
+"""The parameter of a refusal with the provider of a view with unknown columns."""
 _TEMPORARY_VIEW = "CreateViewCommand"
-# Kinds of statements -> what gives the table that they are about.
+# Kinds of statements -> the function that returns the table that they change.
 _NAMED_BY = {
     **dict.fromkeys(("CreateTable", "ReplaceTable", "CreateTableAsSelect", "ReplaceTableAsSelect"), "name"),
     **dict.fromkeys(("CreateView", "AlterViewAs", "DropTable", "DropView", "RenameTable"), "child"),
@@ -64,7 +66,7 @@ _NAMED_BY = {
         "table",
     ),
 }
-# Kinds that begin with these words have no lineage of columns, except those that take it from a query.
+# Kinds that begin with these words have no column lineage, except those with a query.
 _WITHOUT_LINEAGE = tuple(
     "Add Alter Analyze Cache Clear Comment Create Describe Drop Explain List Noop Recover Refresh Rename Repair "
     "Replace Reset Set Show Truncate Uncache Unset".split()
@@ -78,21 +80,20 @@ class Analyzed:
 
     Args:
         kind: the class of its parsed plan; empty if it can't be parsed.
-        query: its analyzed plan; None if it has no lineage of columns, or if Spark refuses it.
+        query: its analyzed plan; None if it has no column lineage, or if Spark refuses it.
         refusal: why Spark refuses it; None if it does not.
         missed: Spark's refusal, if a part of the statement had to be replaced because it can't be read; else None.
-        catalog: the catalog that was current.
-        database: the database that was current in it.
-        tables: of a statement that Spark refuses, each table and view in its text that Spark knows: its name as it is
-            spelled there -> the analyzed plan of all its columns.
-        from_text: the tables that were declared as the text of a statement reports that Spark refuses: the name of each
-            -> the place of that statement.
-        text: of a statement that Spark refuses, what was read in its place: with the values of variables, and without
-            what only other engines have; empty if that is the statement itself.
-        shape: all of its analyzed plan that decides what it computes, as `PlanShape.java` writes it; empty if it was
-            not asked for.
-        targets: the whole names of the tables that it makes, drops or changes; likewise. The name of a temporary view
-            follows the words `temporary view`.
+        catalog: the current catalog.
+        database: the current database in it.
+        tables: for a refused statement, each table and view in its text that Spark knows: its name as the text writes
+            it -> the analyzed plan of all its columns.
+        from_text: the tables that were declared from the text of a refused statement: the name of each -> the place of
+            that statement.
+        text: for a refused statement, the text that was read instead: with the values of variables, and without
+            features of other engines; empty if that is the statement itself.
+        shape: the shape of its analyzed plan, as `PlanShape.java` writes it; empty if shapes were not requested.
+        targets: the full names of the tables that it creates, drops or changes; empty if shapes were not requested. The
+            name of a temporary view follows the words `temporary view`.
     """
 
     kind: str
@@ -115,7 +116,7 @@ class FoundTable:
 
     Args:
         query: the analyzed plan of all its columns.
-        types: its columns in lower case -> their types, as DDL has them.
+        types: its columns in lower case -> their types in DDL.
     """
 
     query: EncodedQuery
@@ -127,10 +128,10 @@ class ScriptSession:
     Analyzes statements one after the other, as if each had run.
 
     Args:
-        spark: a session of its own, which `throw_away_session` makes.
-        tables: the tables that are known. Those that statements make are added.
+        spark: a separate session, which `throw_away_session` creates.
+        tables: the known tables. Those that statements create are added.
         is_first: whether no other session of the same Spark shares the tables.
-        shapes: whether all that plans compute is wanted, to be compared.
+        shapes: whether the shapes of plans are requested, for a comparison.
     """
 
     def __init__(self, spark: Any, tables: DeclaredTables, *, is_first: bool = True, shapes: bool = False) -> None:
@@ -159,13 +160,13 @@ class ScriptSession:
         reach: Collection[str] | None = None,
     ) -> Analyzed:
         """
-        Return the reads and writes of a statement, and make known the tables that it would make.
+        Return the reads and writes of a statement, and declare the tables that it would create.
 
         Args:
             text: the statement.
-            in_script: whether it is in a script, where DECLARE declares something of the script's own.
+            in_script: whether it is in an SQL script, where DECLARE declares a variable of the script.
             loops: the FOR loops around it.
-            reach: the last parts of all names that it can see, in lower case; None if these are not known.
+            reach: the last parts of all names that it can see, in lower case; None if these are unknown.
         """
         from_text = self._knowledge.see(reach)
         self._enter(loops)
@@ -184,7 +185,7 @@ class ScriptSession:
                     text = f"DECLARE OR REPLACE{text[len('DECLARE') :]}"
                 plan = self._analyzed(text, kind, parsed) if self._unset is None else None
                 plan = None if plan is None else self._following.with_values(plan)
-                # The script decides the names of tables, whatever the machine's configuration does to paths.
+                # The script decides about the names of tables, whatever the machine's configuration does to paths.
                 query = EncodedQuery(encoded_query(self._spark.session, plan).plan) if plan is not None else None
                 self._shape = self._spark.shape_of(plan) if plan is not None and self._shapes else ""
                 if self._unset is None:
@@ -194,7 +195,7 @@ class ScriptSession:
             if plain is not None:
                 self._knowledge.end()
                 return self._again(plain, given, in_script=in_script, loops=loops, reach=reach)
-            # In a script, SET may be before a variable of its own, or before several in parentheses.
+            # In an SQL script, SET may set a variable of the script, or several in parentheses.
             if not kind and makes_function(text):
                 self._knowledge.know_function(".".join(names_after(text, "EXISTS") or names_after(text, "FUNCTION")))
             elif not (in_script and first_word(text) == "SET") and (kind or not has_no_lineage(text)):
@@ -211,7 +212,7 @@ class ScriptSession:
         return Analyzed(kind, query, refusal, missed, catalog, database, {}, from_text, read, *shown)
 
     def table(self, name: str) -> FoundTable | None:
-        """Return a table or a view by its name as it is spelled; None if it is not known."""
+        """Return a table or a view by its name as a statement writes it; None if it is unknown."""
         try:
             with as_probe_error():
                 plan = self._knowledge.retried(lambda: self._spark.plan(f"TABLE {name}"))
@@ -223,19 +224,19 @@ class ScriptSession:
             return None
 
     def declare(self, table: DeclaredTable, from_text: str = "") -> None:
-        """Make a table known to statements, as `Knowledge.declare` does."""
+        """Declare a table to statements, as `Knowledge.declare` does."""
         self._knowledge.declare(table, from_text)
 
     def forget(self, parts: Parts) -> None:
-        """Have a table be known no more."""
+        """Remove a table."""
         self._knowledge.forget(parts)
 
     def know_function(self, name: str) -> None:
-        """Make a function known, as `Knowledge.know_function` does."""
+        """Declare a function, as `Knowledge.know_function` does."""
         self._knowledge.know_function(name)
 
     def known(self, parts: Parts) -> DeclaredTable | None:
-        """Return a declared table by its whole name; None if there is none."""
+        """Return a declared table by its full name; None if there is none."""
         return self._knowledge.known(parts)
 
     def whole(self, names: Parts) -> Parts:
@@ -244,7 +245,7 @@ class ScriptSession:
 
     @property
     def read(self) -> str:
-        """The text that Spark read last instead of a statement."""
+        """The text that Spark last read instead of a statement."""
         return self._knowledge.text
 
     def effects(self) -> tuple[Consequence, ...]:
@@ -252,28 +253,28 @@ class ScriptSession:
         return self._consequences.take()
 
     def restore(self, effects: Iterable[Consequence]) -> None:
-        """Repeat the changes that a statement has made in another session, except those in Spark alone."""
+        """Repeat the changes that a statement has made in another session, except those that only Spark holds."""
         self._knowledge.restore(effects)
 
     def made(self) -> tuple[DeclaredTable, ...]:
-        """Return the tables that were made known since the last call."""
+        """Return the tables that were declared since the last call."""
         return self._knowledge.made()
 
     def with_known(self, action: Callable[[], Any]) -> Any:
         """
-        Do an action in Spark with all known definitions, and return its result.
+        Run an action in Spark with all known definitions, and return its result.
 
         Args:
-            action: has Spark analyze something, perhaps several times: until it misses nothing that is known.
+            action: the action, which is repeated until Spark misses no known definition.
 
         Raises:
-            AnalysisException: Spark refuses it with all that is known, too.
+            AnalysisException: Spark refuses it even with all known definitions.
         """
         self.use_from_this_thread()
         return self._knowledge.retried(action)
 
     def _targets(self, kind: str, parsed: Any) -> tuple[str, ...]:
-        """Return the whole names of the tables that a statement makes, drops or changes, as far as it names them."""
+        """Return the full names of the tables that a statement creates, drops or changes, if it names them."""
         if not self._shapes:
             return ()
         if kind == _TEMPORARY_VIEW:
@@ -287,14 +288,14 @@ class ScriptSession:
             with as_probe_error():
                 name = self._spark.name_of(getattr(parsed, getter)())
         except ProbeError:
-            # A table may be named by an expression, or be a query.
+            # A table may be given by an expression or a query.
             return ()
         new = text_items(parsed.newName()) if kind == "RenameTable" else ()
         renamed = ((*name[:-1], *new) if len(new) == 1 else self._spark.whole(new),) if new else ()
         return tuple(".".join(each) for each in (name, *renamed))
 
     def _with_plain_function(self, text: str, refusal: Refusal) -> str | None:
-        """Return a statement that calls a function of a database by one name, if Spark does not know the function."""
+        """Return a statement that calls a database's function by its last name, if Spark does not know it."""
         if not refusal.code.startswith(UNKNOWN_FUNCTIONS):
             return None
         names = names_in(refusal.parameters.get("routineName", ""))
@@ -315,7 +316,7 @@ class ScriptSession:
         return attrs.evolve(found, refusal=unplaced(found.refusal), missed=unplaced(found.missed), text=read)
 
     def _substituted(self, text: str) -> str:
-        """Return a statement with the values of its variables; note which one has none."""
+        """Return a statement with the values of its variables; note a variable without a value."""
         self._unset = None
         try:
             return substituted(text, self._variable)
@@ -324,14 +325,14 @@ class ScriptSession:
             return placeheld(substituted(text, self._variable, keeps=True))
 
     def _without_value_of(self, kind: str, text: str) -> Refusal | None:
-        """Return that a variable has no value, unless the statement has no lineage whatever it is."""
+        """Return a refusal because a variable has no value, unless the statement has no lineage anyway."""
         manages = kind.startswith(_WITHOUT_LINEAGE) and not kind.startswith(
             ("Create", "Replace", "Set", "Cache", "Alter")
         )
         return None if manages or (not kind and has_no_lineage(text)) else self._unset
 
     def _parsed(self, text: str) -> tuple[str, Any]:
-        """Return a statement that Spark can parse, and its parsed plan: what other engines have is rewritten."""
+        """Return a statement that Spark can parse, and its parsed plan; features of other engines are rewritten."""
         text = without_refresh(text)
         if reads_files(text):
             text, self._is_rewritten = as_spark(text), True
@@ -355,7 +356,7 @@ class ScriptSession:
         return attrs.evolve(refusal, line=None, column=None) if self._is_rewritten else refusal
 
     def _explained(self, refusal: Refusal) -> Refusal:
-        """Return a refusal that names a view of something that is not opened, or types that are not known."""
+        """Return a refusal that explains that a view is not opened, or that types are unknown."""
         names = names_in(refusal.parameters.get("relationName", ""))
         provider = self._following.unopened.get(names[-1].lower()) if names and refusal.code == UNKNOWN_TABLE else None
         if provider is not None:
@@ -373,7 +374,7 @@ class ScriptSession:
             self._declare_row(loop)
 
     def _declare_row(self, loop: Loop) -> None:
-        """Declare the row of a FOR loop: its columns are called with its name or without."""
+        """Declare the row of a FOR loop, whose columns may be named with its name or without."""
         try:
             with as_probe_error():
                 query = substituted(loop.query, self._variable)
@@ -385,18 +386,18 @@ class ScriptSession:
                         self._spark.session.sql(f"DECLARE OR REPLACE VARIABLE {in_backticks(name)} {type_}")
                         self._of_loops.add(name.lower())
         except analysis_errors():
-            # The analysis of the query as a statement of its own reports why.
+            # The analysis of the query as a separate statement reports the reason.
             return
         except (ValueError, ProbeError):
             return
 
     def _analyzed(self, text: str, kind: str, parsed: Any) -> Any:
-        """Return the analyzed plan of a statement; None if it has no lineage of columns."""
+        """Return the analyzed plan of a statement; None if it has no column lineage."""
         if kind in FILLS:
             self._spark.ensure(self._spark.name_of(parsed.name()))
             text = plainly_created(text)
-        elif (standing := self._following.standing_for(text, kind, parsed)) is not None:
-            text, self._is_rewritten = standing, True
+        elif (replacement := self._following.replacement_of(text, kind, parsed)) is not None:
+            text, self._is_rewritten = replacement, True
         elif kind.startswith(_WITHOUT_LINEAGE) and kind not in (*VIEWS, ALTERED_VIEW):
             return None
         return self._knowledge.retried(lambda: self._spark.plan(text))

@@ -1,8 +1,10 @@
 """
-Splits the text of a file into statements, each with its place.
+Split the text of a file into statements, each with its place.
 
-Strings, names in backticks and comments may hold a `;`, and so does a script (`BEGIN ... END`), which is one statement
-for Spark. Its own statements are taken one by one here: what decides whether they run, such as an IF, is passed over.
+Strings, quoted names and comments may contain a `;`, and so does an SQL script (`BEGIN ... END`), which is one
+statement
+for Spark. Here each statement of a script is read separately, and what decides whether it runs, such as an IF, is
+skipped.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BLOCKS = frozenset({"BEGIN", "CASE", "FOR", "IF", "LOOP", "REPEAT", "WHILE"})
-# After each of these, a statement of the script begins.
+# A statement of the script begins after each of these words.
 _OPENING = {"BEGIN": "", "LOOP": "", "REPEAT": "", "ELSE": "", "IF": "THEN", "ELSEIF": "THEN", "CASE": "THEN",
             "WHEN": "THEN", "WHILE": "DO", "FOR": "DO"}  # fmt: skip
-# These decide only where a script continues.
+# These words only decide where a script continues.
 _JUMPS = frozenset({"ITERATE", "LEAVE"})
 # The second words of conditions, such as NOT FOUND or SQLSTATE '22012'.
 _OF_CONDITIONS = frozenset({"FOUND", "VALUE"})
-# A transaction of another database begins in this way, and no script does.
+# A transaction of another database begins in this way, but no script.
 _NO_SCRIPT = frozenset({"", "TRANSACTION", "TRAN", "WORK"})
 
 
@@ -34,8 +36,8 @@ class Loop:
     A FOR loop of a script.
 
     Args:
-        variable: the name by which its statements call the row; empty if it has none.
-        query: the query that it goes through.
+        variable: the name of the row in its statements; empty if it has none.
+        query: the query over whose rows it loops.
     """
 
     variable: str
@@ -51,8 +53,8 @@ class ScriptStatement:
         text: its text, from its first word on, without the `;`.
         file: the file's name, as it was given.
         line: the line on which it begins, from 1.
-        column: the place of its first character on that line, from 1.
-        in_script: whether it is between BEGIN and END, so that something may decide whether it runs.
+        column: the position of its first character on that line, from 1.
+        in_script: whether it is between BEGIN and END, so that it may not run.
         loops: the FOR loops around it, the outermost first.
         head: how many characters of the text were put before the file's own.
     """
@@ -67,11 +69,11 @@ class ScriptStatement:
 
     def place(self, line: int | None, column: int | None) -> tuple[int, int]:
         """
-        Return the line and the column in the file of a place in the statement.
+        Return the line and the column, in the file, of a place in the statement.
 
         Args:
-            line: its line within the statement, from 1; None if it is not known.
-            column: its place on that line, from 0; None if it is not known.
+            line: its line within the statement, from 1; None if it is unknown.
+            column: its position on that line, from 0; None if it is unknown.
         """
         if line is None or column is None:
             return self.line, self.column
@@ -83,14 +85,14 @@ def statements_of(text: str, file: str) -> tuple[ScriptStatement, ...]:
     Return the statements of a file, in their order.
 
     Args:
-        text: the file's content; of a notebook, its cells of SQL are read.
+        text: the file's content; of a notebook, the SQL cells are read.
         file: the file's name.
     """
     return tuple(_Splitting(sql_of(text), file).statements())
 
 
 class _Splitting:
-    """Goes through the tokens of one text."""
+    """Splits one text, token by token."""
 
     def __init__(self, text: str, file: str) -> None:
         self._text = text
@@ -98,12 +100,12 @@ class _Splitting:
         self._tokens: list[tuple[int, Token]] = []
         at = 0
         for token in tokens(text):
-            # Spark reports a comment without an end.
+            # Spark will report a comment without an end.
             if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT) or not token.whole:
                 self._tokens.append((at, token))
             at += len(token.text)
         self._at = 0
-        # The blocks of a script that are open: None for one that is no FOR loop.
+        # The open blocks of a script; None for a block that is not a FOR loop.
         self._blocks: list[Loop | None] = []
         self._counted, self._line, self._line_begin = 0, 1, 0
 
@@ -116,13 +118,13 @@ class _Splitting:
 
     def _is_script(self) -> bool:
         """Return whether a script begins here, perhaps after its label."""
-        at = self._at + (2 if self._sign(self._at + 1) == ":" else 0)
-        return self._word(at) == "BEGIN" and (self._word(at + 1) or self._sign(at + 1)) not in (*_NO_SCRIPT, ";")
+        at = self._at + (2 if self._symbol(self._at + 1) == ":" else 0)
+        return self._word(at) == "BEGIN" and (self._word(at + 1) or self._symbol(at + 1)) not in (*_NO_SCRIPT, ";")
 
     def _simple(self, *, in_script: bool) -> Iterator[ScriptStatement]:
         """Yield the statement here, up to the next `;`, unless it is empty."""
         begin = self._at
-        while self._at < len(self._tokens) and self._sign(self._at) != ";":
+        while self._at < len(self._tokens) and self._symbol(self._at) != ";":
             self._at += 1
         if self._at > begin:
             yield self._statement(begin, self._at, in_script=in_script)
@@ -138,7 +140,7 @@ class _Splitting:
 
     def _script(self) -> Iterator[ScriptStatement]:
         while self._at < len(self._tokens):
-            if self._sign(self._at + 1) == ":":
+            if self._symbol(self._at + 1) == ":":
                 self._at += 2
             word = self._word(self._at)
             if word == "END":
@@ -150,21 +152,21 @@ class _Splitting:
             elif word in _OPENING:
                 yield from self._open(word)
             elif word == "UNTIL":
-                # Its condition ends with the END of the loop.
+                # Its condition comes before the END of the loop.
                 self._pass_over("END")
                 self._at -= 1
             elif word in _JUMPS:
                 list(self._simple(in_script=True))
             elif word == "DECLARE" and self._word(self._at + 2) == "HANDLER":
                 self._pass_over_conditions()
-            elif self._sign(self._at) == ";":
+            elif self._symbol(self._at) == ";":
                 self._at += 1
             else:
                 yield from self._simple(in_script=True)
         self._blocks.clear()
 
     def _open(self, word: str) -> Iterator[ScriptStatement]:
-        """Go behind what opens a block; of a FOR loop, yield the query: the statements inside have its row."""
+        """Skip the beginning of a block; yield the query of a FOR loop, whose row the statements inside can use."""
         self._at += 1
         if word != "FOR":
             self._blocks += [None] * (word in _BLOCKS)
@@ -185,21 +187,21 @@ class _Splitting:
         self._blocks.append(Loop(variable, query.text))
 
     def _pass_over_conditions(self) -> None:
-        """Skip the conditions of a handler: its statement follows, or its block."""
+        """Skip the conditions of a handler, which are followed by its statement or block."""
         self._pass_over("FOR")
         is_next = True
         while is_next:
             self._at += 1
             while self._word(self._at) in _OF_CONDITIONS or self._kind(self._at) is TokenKind.STRING:
                 self._at += 1
-            is_next = self._sign(self._at) == ","
+            is_next = self._symbol(self._at) == ","
             self._at += is_next
 
     def _pass_over(self, end: str) -> None:
-        """Skip a word that ends a condition, but not one inside a CASE expression or in parentheses."""
+        """Skip to the word that ends a condition, ignoring CASE expressions and parentheses inside it."""
         inside = 0
         while end and self._at < len(self._tokens):
-            word, sign = self._word(self._at), self._sign(self._at)
+            word, sign = self._word(self._at), self._symbol(self._at)
             self._at += 1
             if not inside and word == end:
                 return
@@ -215,7 +217,7 @@ class _Splitting:
             return ""
         return self._tokens[at][1].text.upper()
 
-    def _sign(self, at: int) -> str:
+    def _symbol(self, at: int) -> str:
         """Return the operator or the punctuation at a token; empty if it is neither."""
         if at >= len(self._tokens) or self._tokens[at][1].kind is not TokenKind.SIGN:
             return ""

@@ -1,9 +1,10 @@
 """
-The lineage that the text of a statement alone reports, for a statement that Spark can't analyze.
+The lineage in the text of a statement that Spark can't analyze.
 
-No schema of an unknown table is known, so only those columns are reported that can come from one table alone, and each
-edge has the certainty `unknown`. A view that Spark knows is followed to its tables. Without sqlglot, or if it can't
-parse what Spark can, the tables are still reported.
+The columns of unknown tables are unknown, so only columns that can come from a single table are reported, and each edge
+has the certainty `text`. A view that Spark knows is traced to its tables. Without sqlglot, or if sqlglot can't parse
+what
+Spark can, the tables are still reported.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
     _MadeEdge = tuple[Identifier, str, Transformation]
 
 TEXT = "the statement's text"
-"""What a gap is about if the lineage was taken from the text."""
+"""The task of a gap if the lineage was taken from the text."""
 
 ROWS_UNKNOWN = "it does not state everything that decides about the rows"
-"""What a gap says if the text does not state all conditions on rows."""
+"""The message of a gap if the text does not state all conditions on rows."""
 NAMES_OF_QUERY = "the query's names are used"
-"""What a gap says if columns have other names in their table."""
+"""The end of a gap's message if columns have other names in their table."""
 _OF_TYPES = "the types of the columns of "
 _WAY = Way(certainty=Certainty.TEXT)
 _CATALOG = "spark_catalog"
@@ -58,40 +59,40 @@ def lineage_of_text(
     used: Callable[[str], Collection[str]] = lambda _: (),
 ) -> Lineage | None:
     """
-    Return the lineage that the text of a statement reports.
+    Return the lineage in the text of a statement.
 
     Args:
         statement: the text.
         why: why Spark can't analyze it.
-        known: gives the lineage of all columns of a table or a view, by its name as it is spelled; None if Spark does
-            not know it.
-        unknown: gives the dataset for the name of a table that Spark does not know.
+        known: returns the lineage of all columns of a table or a view, by its name as the text writes it; None if Spark
+            does not know it.
+        unknown: returns the dataset for the name of a table that Spark does not know.
         is_sql: whether Spark can parse the text.
-        dialect: the SQL in which it is written, as for `read_statement`.
-        used: gives columns that other statements use of a table that Spark does not know.
+        dialect: the SQL dialect of the text, as for `read_statement`.
+        used: returns the columns that other statements use of a table that Spark does not know.
 
     Returns:
-        Edges of the certainty `unknown`, with a gap that names the reason; None if the text is no SQL, or names no
+        Edges with the certainty `text`, and a gap that gives the reason; None if the text is not SQL, or names no
         table.
     """
-    found, missing = _told(statement, known, used, is_sql=is_sql, dialect=dialect)
+    found, missing = _read(statement, known, used, is_sql=is_sql, dialect=dialect)
     if not any(each.tables or each.target for each in found):
         return None
     why = f"Spark can't analyze the statement ({why}): its lineage is taken from its text{missing}"
     gaps, outputs, inputs = [why], [], dict[Identifier, Dataset]()
-    for told in found:
-        names = _Named({name: known(name) for name in (*told.tables, told.target) if name}, unknown)
-        target = names.dataset(told.target) if told.target else None
-        output, untold = _output(told, target, names)
+    for content in found:
+        names = _Named({name: known(name) for name in (*content.tables, content.target) if name}, unknown)
+        target = names.dataset(content.target) if content.target else None
+        output, unstated = _output(content, target, names)
         outputs.append((target, output))
-        inputs |= {each.identifier: each for each in names.reads(told.tables)}
-        if not told.whole and not missing:
-            untold.append("there may be more columns than are listed")
-        gaps += [each for each in untold if each not in gaps]
+        inputs |= {each.identifier: each for each in names.reads(content.tables)}
+        if not content.whole and not missing:
+            unstated.append("there may be more columns than are listed")
+        gaps += [each for each in unstated if each not in gaps]
     return Lineage(tuple(inputs.values()), tuple(outputs), tuple(Gap(TEXT, each) for each in gaps))
 
 
-def _told(
+def _read(
     statement: str,
     known: Callable[[str], Lineage | None],
     used: Callable[[str], Collection[str]],
@@ -99,14 +100,14 @@ def _told(
     is_sql: bool,
     dialect: str,
 ) -> tuple[tuple[TextLineage, ...], str]:
-    """Return the content of a text, and what is missing to read more of it."""
+    """Return the content of a text, and what is missing to read all of it."""
     try:
         found = read_statement(statement, dialect=dialect)
     except ImportError:
         return (tables_in(statement, dialect),), ", and sqlglot, which reads columns there, is not installed"
     if found is None:
         return ((tables_in(statement, dialect),) if is_sql else ()), ""
-    tables = {name: known(name) for told in found for name in told.tables}
+    tables = {name: known(name) for content in found for name in content.tables}
     columns = {
         name: [column.name for _, columns in lineage.outputs for column in columns.columns]
         for name, lineage in tables.items()
@@ -117,31 +118,31 @@ def _told(
     return again if again is not None else found, ""
 
 
-def _output(told: TextLineage, target: Dataset | None, names: _Named) -> tuple[ColumnLineage, list[str]]:
-    """Return the lineage of a text's writes, and the gaps in the text."""
-    places = _placed(told, target)
+def _output(content: TextLineage, target: Dataset | None, names: _Named) -> tuple[ColumnLineage, list[str]]:
+    """Return the lineage of what a text writes, and the gaps in the text."""
+    places = _placed(content, target)
     columns = [
         (name, None if sources is None else names.edges(sources))
-        for name, sources in (told.columns if places is None else places)
+        for name, sources in (content.columns if places is None else places)
     ]
     gaps = []
-    untold = [name for name, edges in columns if edges is None]
-    if untold:
-        gaps.append(f"it does not state where these columns come from: {', '.join(untold)}")
-    if places is None and told.columns:
-        gaps.append(f"it does not name the columns of {told.target} that it fills: {NAMES_OF_QUERY}")
-    if not told.rows_known:
+    unstated = [name for name, edges in columns if edges is None]
+    if unstated:
+        gaps.append(f"it does not state where these columns come from: {', '.join(unstated)}")
+    if places is None and content.columns:
+        gaps.append(f"it does not name the columns of {content.target} that it fills: {NAMES_OF_QUERY}")
+    if not content.rows_known:
         gaps.append(ROWS_UNKNOWN)
     made = tuple(OutputColumn(name, edges) for name, edges in columns if edges is not None)
-    return ColumnLineage(made, names.influences(told)), gaps
+    return ColumnLineage(made, names.influences(content)), gaps
 
 
 def unknown_table(name: str, catalog: str = _CATALOG, database: str = "default") -> Dataset:
     """
-    Return a table with its name alone.
+    Return a table of which only the name is known.
 
     Args:
-        name: its name, as it is spelled.
+        name: its name, as the text writes it.
         catalog: the current catalog.
         database: the current database in it.
     """
@@ -156,13 +157,13 @@ def unknown_table(name: str, catalog: str = _CATALOG, database: str = "default")
 
 def gap_of_types(name: str, place: str) -> Gap:
     """
-    Return the uncertainty about a table that was declared from the text of a statement.
+    Return the gap about a table that was declared from the text of a statement.
 
     Args:
         name: the name of the table.
-        place: where the statement is that makes it.
+        place: the place of the statement that creates it.
     """
-    return Gap(TEXT, f"{_OF_TYPES}{name} may be others: Spark can't analyze what makes it ({place})")
+    return Gap(TEXT, f"{_OF_TYPES}{name} may be different: Spark can't analyze the statement that makes it ({place})")
 
 
 def is_of_types(gap: Gap) -> bool:
@@ -177,7 +178,7 @@ def is_format_and_path(parts: tuple[str, ...]) -> bool:
 
 def named_table(parts: tuple[str, ...]) -> Dataset:
     """
-    Return the dataset of a table whose place is not known.
+    Return the dataset of a table whose location is unknown.
 
     Args:
         parts: its catalog, its database and its name.
@@ -193,7 +194,7 @@ class _Named:
 
     Args:
         known: the lineage of all columns that a name refers to; None for a name that Spark does not know.
-        unknown: gives the dataset for such a name.
+        unknown: returns the dataset for such a name.
     """
 
     def __init__(self, known: Mapping[str, Lineage | None], unknown: Callable[[str], Dataset]) -> None:
@@ -211,15 +212,15 @@ class _Named:
         found = (self._views[name].inputs if name in self._views else (self._tables[name],) for name in names)
         return tuple({each.identifier: each for datasets in found for each in datasets}.values())
 
-    def influences(self, told: TextLineage) -> tuple[InputField, ...]:
-        """Return what decides about all rows: in the text itself, and in the views that it reads."""
-        views = (columns for name in told.tables if name in self._views for _, columns in self._views[name].outputs)
+    def influences(self, content: TextLineage) -> tuple[InputField, ...]:
+        """Return the columns that decide about all rows: in the text itself, and in the views that it reads."""
+        views = (columns for name in content.tables if name in self._views for _, columns in self._views[name].outputs)
         edges = (edge for columns in views for edge in columns.dataset)
         behind = ((edge.dataset, edge.field, each) for edge in edges for each in edge.transformations)
-        return _merged([*behind, *self._edges(told.rows)])
+        return _merged([*behind, *self._edges(content.rows)])
 
     def edges(self, sources: SourceKinds) -> tuple[InputField, ...] | None:
-        """Return the edges from some sources; None if one is not there."""
+        """Return the edges from some sources; None if one of them does not exist."""
         if not all(self._has(*source) for source in sources):
             return None
         return _merged(self._edges(sources))
@@ -234,8 +235,8 @@ class _Named:
         for (table, column), kinds in sources.items():
             if table in self._views:
                 edges = _column_of(self._views[table], column) or ()
-                told = ((edge.dataset, edge.field, each) for edge in edges for each in edge.transformations)
-                yield from ((dataset, field, _after(each, kind)) for dataset, field, each in told for kind in kinds)
+                parts = ((edge.dataset, edge.field, each) for edge in edges for each in edge.transformations)
+                yield from ((dataset, field, _after(each, kind)) for dataset, field, each in parts for kind in kinds)
             elif table in self._tables:
                 for kind in kinds:
                     yield self._tables[table].identifier, column, _transformation(kind)
@@ -246,7 +247,7 @@ def _transformation(kind: Kind) -> Transformation:
 
 
 def _merged(found: Iterable[_MadeEdge]) -> tuple[InputField, ...]:
-    """Return edges, one for each source column, all of the certainty `unknown`."""
+    """Return edges, one for each source column, all with the certainty `text`."""
     merged: dict[tuple[Identifier, str], dict[Transformation, None]] = {}
     for dataset, field, transformation in found:
         merged.setdefault((dataset, field), {})[attrs.evolve(transformation, way=_WAY)] = None
@@ -254,14 +255,14 @@ def _merged(found: Iterable[_MadeEdge]) -> tuple[InputField, ...]:
 
 
 def _after(first: Transformation, then: Kind) -> Transformation:
-    """Return how a source arrives behind a view's column that is used in a way."""
+    """Return the transformation of a view's source when a statement uses the view's column with a kind."""
     if then is Kind.IDENTITY:
         return first
     return _transformation(compose(then, _KINDS[first.subtype, first.masking]))
 
 
 def _table_in(found: Lineage) -> Dataset | None:
-    """Return the table whose own columns these are; None for a view."""
+    """Return the table to which these columns belong; None for a view."""
     outputs = [columns for _, columns in found.outputs]
     if len(found.inputs) != 1 or len(outputs) != 1 or outputs[0].dataset or found.gaps:
         return None
@@ -279,11 +280,11 @@ def _column_of(view: Lineage, name: str) -> tuple[InputField, ...] | None:
     return next((column.edges for column in columns if column.name.lower() == name.lower()), None)
 
 
-def _placed(told: TextLineage, target: Dataset | None) -> tuple[tuple[str, SourceKinds | None], ...] | None:
-    """Return the columns under the names that they have in the target; None if these are not known."""
-    if not told.by_position or target is None:
-        return told.columns
-    names = [field.name for field in target.fields if field.name.lower() not in told.given]
-    if not told.whole or len(names) != len(told.columns):
+def _placed(content: TextLineage, target: Dataset | None) -> tuple[tuple[str, SourceKinds | None], ...] | None:
+    """Return the columns under the names that they have in the target; None if these are unknown."""
+    if not content.by_position or target is None:
+        return content.columns
+    names = [field.name for field in target.fields if field.name.lower() not in content.given]
+    if not content.whole or len(names) != len(content.columns):
         return None
-    return tuple((name, sources) for name, (_, sources) in zip(names, told.columns, strict=True))
+    return tuple((name, sources) for name, (_, sources) in zip(names, content.columns, strict=True))

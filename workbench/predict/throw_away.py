@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _STDERR = 2
 _MOST_LINES = 3
-# Without an appender, Spark takes its own configuration.
+# Without an appender, Spark uses its own log configuration.
 _QUIET = """\
 rootLogger.level = off
 rootLogger.appenderRef.none.ref = none
@@ -34,7 +34,7 @@ appender.none.name = none
 _LOG4J = "log4j2.properties"
 # A path that never exists, and that no user can create.
 _NO_FOLDER = f"{os.devnull}/conf"
-# With the first option alone the JVM takes a fifth of the usual code cache, and reports on stdout when that is full.
+# With only the first option, the JVM has a fifth of the usual code cache, and prints to stdout when that is full.
 _QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 _SEARCHED = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS", "SPARK_HOME",
              "SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME")  # fmt: skip
@@ -48,9 +48,9 @@ _CONF = {
     "spark.hadoop.fs.defaultFS": "file:///",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.legacy.createHiveTableByDefault": "false",
-    # A path in a FROM would be listed, wherever it is.
+    # Otherwise Spark would list a path in a FROM, wherever it is.
     "spark.sql.runSQLOnFiles": "false",
-    # Spark would take the environment too, which a script must not show (`variables.py`).
+    # Otherwise Spark would substitute environment variables, which a script must not show (`variables.py`).
     "spark.sql.variable.substitute": "false",
     "spark.openlineage.disabled": "true",
 }
@@ -59,7 +59,7 @@ _CONF = {
 @contextmanager
 def throw_away_session(conf: Mapping[str, str], *, classes: Path | None = None, purpose: str = "sql") -> Iterator[Any]:
     """
-    Give a new local Spark that knows no configuration but its own, and remove all that it made.
+    Yield a new local Spark that uses no configuration but its own, and remove everything that it created.
 
     Args:
         conf: further properties.
@@ -67,7 +67,7 @@ def throw_away_session(conf: Mapping[str, str], *, classes: Path | None = None, 
         purpose: the JVM's task, which decides which classes it loads.
 
     Raises:
-        LineageError: PySpark is not installed, a Spark runs in this process already, or none starts.
+        LineageError: PySpark is not installed, Spark already runs in this process, or Spark does not start.
         OSError: the folder can't be written.
     """
     try:
@@ -78,7 +78,7 @@ def throw_away_session(conf: Mapping[str, str], *, classes: Path | None = None, 
     if SparkContext._active_spark_context is not None:
         raise LineageError("Spark already runs in this process; the lineage of files needs its own Spark")
     home = _find_spark_home()
-    # The JVM's options are divided at spaces; and a JVM that runs already has its classes.
+    # The JVM's options are split at spaces, so no path may have one; a JVM that already runs has loaded its classes.
     fits = SparkContext._gateway is None and not re.search(r"\s", tempfile.gettempdir())
     archive = class_archive(classes, Path(home, "jars"), purpose) if classes is not None and fits else None
     with _own_environment(home, archive) as folder, _quiet_pyspark():
@@ -96,18 +96,18 @@ def throw_away_session(conf: Mapping[str, str], *, classes: Path | None = None, 
 
 @contextmanager
 def _own_environment(home: str, archive: ClassArchive | None) -> Iterator[Path]:
-    """Have the variables of the environment that a Spark takes, and give the folder that holds all its files."""
+    """Set the environment variables that Spark reads, and yield the folder for all of its files."""
     kept = {name: os.environ.pop(name, None) for name in (*_SEARCHED, *_PYTHON)}
     folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-"))
     try:
-        # For a provider that it does not know, Spark imports all modules called `pyspark_...`, also from here.
+        # For an unknown provider, Spark imports all modules called `pyspark_...`, also from this path.
         os.environ.update(dict.fromkeys(_PYTHON, str(folder / "no-python")), SPARK_HOME=home)
         (folder / _LOG4J).write_text(_QUIET, encoding="utf-8")
         os.environ["SPARK_CONF_DIR"] = str(folder)
         os.environ.update(SPARK_LOCAL_IP="127.0.0.1", SPARK_LOCAL_HOSTNAME="localhost")
         java = [_QUICK_JVM, *_kept_in(folder)]
         if archive is not None:
-            # An archive fits only the same class path, and no folder in it may have files.
+            # An archive requires the same class path, in which no folder may contain files.
             os.environ["SPARK_CONF_DIR"] = _NO_FOLDER
             java += [f"-Dlog4j2.configurationFile={folder / _LOG4J}", *archive.options]
         os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-java-options '{' '.join(java)}' pyspark-shell"
@@ -137,14 +137,14 @@ def _started(folder: Path, conf: Mapping[str, str]) -> Any:
 
 
 def _kept_in(folder: Path) -> tuple[str, ...]:
-    """Return the options by which the JVM queries no name server, and has its own files in a folder."""
+    """Return the options with which the JVM queries no name server, and keeps its own files in a folder."""
     (hosts := folder / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n", encoding="utf-8")
-    # Java's options are divided at spaces.
+    # Java's options are split at spaces.
     return () if " " in str(hosts) else (f"-Djdk.net.hosts.file={hosts}", f"-Djava.io.tmpdir={folder}")
 
 
 def _detached_jvm(context: Any) -> subprocess.Popen[bytes]:
-    """Return the JVM of this process, which a later session starts again."""
+    """Detach this process from its JVM, so that a later session starts a new one, and return the JVM."""
     gateway, context._gateway, context._jvm = context._gateway, None, None
     gateway.shutdown()
     jvm: subprocess.Popen[bytes] = gateway.proc
@@ -153,7 +153,7 @@ def _detached_jvm(context: Any) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def _stderr_in(path: Path) -> Iterator[None]:
-    """Have what this process and the JVM that it starts write to standard error in a file."""
+    """Redirect the standard error of this process, and of the JVM that it starts, to a file."""
     sys.stderr.flush()
     kept = os.dup(_STDERR)
     with path.open("wb") as file:
@@ -168,7 +168,7 @@ def _stderr_in(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _quiet_pyspark() -> Iterator[None]:
-    """Have PySpark 4 log no exceptions: those that are caught here are reported."""
+    """Keep PySpark 4 from logging exceptions: those that are caught here are reported."""
     try:
         from pyspark.logger import PySparkLogger
     except ImportError:

@@ -1,4 +1,4 @@
-"""The type that a column must have, as a statement takes fields, elements and values out of it."""
+"""Find the type that a column must have, because a statement uses fields, elements or values in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"-?\d+")
 
 @attrs.define
 class _Use:
-    """The parts that are taken out of a value: fields of a struct, elements of an array, or values of a map."""
+    """The parts of a value that are used: fields of a struct, elements of an array, or values of a map."""
 
     fields: dict[str, _Use] = attrs.Factory(dict)
     elements: _Use | None = None
@@ -35,12 +35,12 @@ class _Use:
 
 def type_by_use(statement: str, column: str, unknown: str = "STRING") -> str | None:
     """
-    Return the type of a column with parts that a statement uses; None if it uses none.
+    Return the type of a column of which a statement uses parts; None if it uses none.
 
     Args:
         statement: the text.
         column: the name of the column.
-        unknown: the type of what nothing more is taken out of.
+        unknown: the type of parts of which no further parts are used.
     """
     found = [each for each in tokens(statement) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
     use = _Use()
@@ -51,13 +51,13 @@ def type_by_use(statement: str, column: str, unknown: str = "STRING") -> str | N
 
 
 def _follow(found: list[Token], at: int, use: _Use) -> None:
-    """Add the parts of a value that are used behind its name."""
+    """Add the parts of a value that are used after its name."""
     for _ in range(_DEEPEST):
         if _text(found, at) == "." and at + 1 < len(found) and _name(found[at + 1]):
             use = use.fields.setdefault(_name(found[at + 1]), _Use())
             at += 2
         elif _text(found, at) == "[" and _text(found, at + 2) == "]":
-            # A number is the place in an array; anything else may be a key.
+            # A number is an index of an array; anything else may be a key.
             if _NUMBER.fullmatch(_text(found, at + 1)):
                 use.elements = use.elements or _Use()
                 use = use.elements

@@ -1,11 +1,13 @@
 """
-The variables in the statements of scripts: `${name}` as Spark's own substitution has it, and parameters of other tools.
+The variables in the statements of scripts: `${name}`, as in Spark's own substitution, and parameters of other tools.
 
-Spark substitutes the environment and the properties of the JVM too, which scripts must not see: their author could have
-a secret of the machine shown. And an unset variable is empty there, which causes an error elsewhere in the statement.
+Spark also substitutes environment variables and properties of the JVM. Scripts must not see them, because their author
+could make a secret of the machine appear in the output. Spark also replaces an unset variable by nothing, which
+causes an error
+elsewhere in the statement.
 
-Parameters are `:name`, as Spark's API and Databricks have it, whose value is a text; and `{{ name }}` and `@name`,
-whose value is put in as it is.
+Parameters are `:name`, as in Spark's API and Databricks, whose value is inserted as a string; and `{{ name }}` and
+`@name`, whose value is inserted unchanged.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ _TEMPLATE = re.compile(r"\{\{\s*(.*?)\s*\}\}|\{%.*?%\}", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z_][\w.]*")
 _PARAMETER = re.compile(r"(?<![\w@`:.\])])(?:@(?P<raw>[A-Za-z_]\w*)|:(?P<text>[A-Za-z_]\w*))")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
-# After these words a `:name` is a parameter; after others it is a part of the value before it.
+# After these words, `:name` is a parameter; after others, it is a part of the value before it.
 _BEFORE_PARAMETER = frozenset(
     "AND AS BETWEEN BY CASE DATE DEFAULT ELSE FROM HAVING IN INTERVAL IS LIKE LIMIT NOT OFFSET ON OR RETURN SELECT SET "
     "THEN TIMESTAMP USING VALUES WHEN WHERE".split()
 )
-# After these words a name follows.
+# These words are followed by a name.
 _BEFORE_NAME = frozenset(
     "CATALOG DATABASE DESCRIBE EXISTS FROM INTO JOIN NAMESPACE OVERWRITE SCHEMA TABLE UPDATE USE USING VIEW".split()
 )
@@ -43,12 +45,12 @@ _STATEMENT_OF_TEMPLATE = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 class UnknownVariableError(ValueError):
     """
-    A variable of a statement has no value.
+    Raised if a variable of a statement has no value.
 
     Args:
-        message: the missing value, and how to give it.
+        message: the missing value, and how to set it.
         line: its line within the statement, from 1.
-        column: its place on that line, from 0.
+        column: its position on that line, from 0.
     """
 
     def __init__(self, message: str, line: int, column: int) -> None:
@@ -63,14 +65,14 @@ def substituted(text: str, value_of: Callable[[str], str | None], *, keeps: bool
 
     Args:
         text: the statement.
-        value_of: gives the value of a variable by its name; None if it has none.
-        keeps: whether variables without a value stay as they are wherever they are.
+        value_of: returns the value of a variable by its name; None if it has none.
+        keeps: whether variables without a value are left unchanged everywhere.
 
     Returns:
-        A variable without a value stays as it is in a string or a comment, where it breaks nothing.
+        The statement. In strings and comments, a variable without a value is left unchanged, because it does no harm.
 
     Raises:
-        UnknownVariableError: one without a value is elsewhere.
+        UnknownVariableError: there is a variable without a value elsewhere.
     """
     if "${" in text:
         text = _with_variables(text, value_of, keeps=keeps)
@@ -81,7 +83,7 @@ def substituted(text: str, value_of: Callable[[str], str | None], *, keeps: bool
 
 def placeheld(text: str) -> str:
     """
-    Return a statement with something instead of each variable: its own text as a name where a name is, else NULL.
+    Return a statement with placeholders for variables: their own text where a name is expected, else NULL.
 
     Args:
         text: a statement with variables that have no values.
@@ -97,19 +99,19 @@ def placeheld(text: str) -> str:
 
 
 def _template_held(found: re.Match[str]) -> str:
-    """Return what takes the place of a template: of a model or a source of dbt its name."""
+    """Return the placeholder of a template; for a model or a source of dbt, its name."""
     inside = found[1] or ""
     if _PLAIN.fullmatch(inside):
         return found[0]
     named = _NAMING.fullmatch(inside)
     if named is not None:
         return ".".join(f"`{each}`" for each in re.findall(r"['\"]([^'\"]+)['\"]", named[1]))
-    # The words of it are a name by which it can be recognized.
+    # Its words make a name by which the template can be recognized.
     return f"${{{_OF_TEMPLATE}{'_'.join(re.findall(r'[A-Za-z0-9]+', inside))}}}"
 
 
 def _held(text: str, before: str) -> str:
-    """Return a part of a statement without strings, comments and quoted names, as `placeheld`."""
+    """Return a part of a statement, without strings, comments and quoted names, with placeholders for variables."""
 
     def held(found: re.Match[str]) -> str:
         run = found[0]
@@ -125,7 +127,7 @@ def _held(text: str, before: str) -> str:
         is_part = re.fullmatch(r"\$\{[^}]*\}|\{\{[^}]*\}\}|@\w+", run) is None
         if is_name or is_part:
             return f"`{run}`"
-        # The columns that a template reads are not in its text.
+        # The text does not show the columns that a template reads.
         return "template(*)" if _OF_TEMPLATE in run else "NULL"
 
     return _with_held_parameters(_MARKED.sub(held, text))
@@ -186,7 +188,7 @@ def _with_parameters(text: str, value_of: Callable[[str], str | None], *, keeps:
 
 
 def _is_parameter(text: str, found: re.Match[str]) -> bool:
-    """Return whether a `:name` is a parameter: it is a part of a value that is before it, as in `value:field`."""
+    """Return whether a `:name` is a parameter, and not a part of the value before it, as in `value:field`."""
     before = re.search(r"(\w+|[^\w\s])\s*$", text[: found.start()])
     if before is None:
         return False
@@ -200,12 +202,12 @@ def _unknown(name: str, text: str, at: int) -> UnknownVariableError:
 
 
 def _place(text: str, at: int) -> tuple[int, int]:
-    """Return the line of a place, from 1, and its column, from 0."""
+    """Return the line of a position, from 1, and its column, from 0."""
     return text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1)
 
 
 def _value(found: re.Match[str], value_of: Callable[[str], str | None], depth: int) -> str | None:
-    """Return the value of a variable, in which others may be; None if one has none."""
+    """Return the value of a variable, which may contain others; None if one of them has no value."""
     known = value_of(found[2]) if (found[1] or "") in _OF_SESSION and depth < _DEEPEST else None
     if known is None:
         return None
@@ -217,7 +219,7 @@ def _value(found: re.Match[str], value_of: Callable[[str], str | None], depth: i
 
 
 def _harmless(text: str) -> list[tuple[int, int]]:
-    """Return where the strings and comments of a statement are."""
+    """Return the positions of the strings and comments of a statement."""
     return list(_spans(text, (TokenKind.STRING, TokenKind.COMMENT)))
 
 

@@ -1,4 +1,4 @@
-"""Reads the words of statements where Spark's parsed plans do not hold them."""
+"""Read the words of statements that Spark's parsed plans do not contain."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _REFRESHED = re.compile(r"CREATE(\s+OR\s+REFRESH)\b", re.IGNORECASE)
 
 
 def names_in(text: str) -> Parts:
-    """Return the parts of a dotted name, in which each may be in backticks."""
+    """Return the parts of a dotted name, each of which may be in backquotes."""
     return dotted(text)
 
 
 def names_after(text: str, word: str) -> Parts:
-    """Return the parts of the dotted name after the first occurrence of a keyword; none without one."""
+    """Return the parts of the dotted name after the first occurrence of a keyword; none if there is no keyword."""
     at = 0
     for token in tokens(text):
         at += len(token.text)
@@ -55,7 +55,7 @@ def before_default(text: str) -> str:
 
 
 def insert_of_flow(text: str) -> str:
-    """Return the INSERT that a flow of a pipeline is."""
+    """Return the INSERT that is equivalent to a flow of a pipeline."""
     at = 0
     for token in tokens(text):
         if token.kind is TokenKind.WORD and token.text.upper() == "INSERT":
@@ -65,7 +65,7 @@ def insert_of_flow(text: str) -> str:
 
 
 def without_refresh(text: str) -> str:
-    """Return a statement without the OR REFRESH of Databricks, which Spark's pipelines do not have, at its places."""
+    """Return a statement with blanks for Databricks' OR REFRESH, which Spark's pipelines do not have."""
     found = _REFRESHED.match(text)
     if found is None:
         return text

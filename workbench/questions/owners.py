@@ -12,14 +12,12 @@ from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from openlineage_pyspark.workbench.events.facts import StatedOwner
     from openlineage_pyspark.workbench.model.graph import Graph
     from openlineage_pyspark.workbench.model.kinds import NodeId
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
-_EVENTS = "SELECT json FROM event WHERE {} AND json LIKE '%\"ownership\"%' AND time <= ? ORDER BY time, event_id"
+_EVENTS = "SELECT time, event_id, json FROM event WHERE {} AND json LIKE '%\"ownership\"%' AND time <= ?"
 
 
 def owners(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[NodeId, tuple[StatedOwner, ...]]:
@@ -39,7 +37,11 @@ def owners(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[Nod
         named = [(("dataset", identity("dataset", each.namespace, each.name)), each.owners) for each in event.datasets]
         if event.job is not None:
             named.append((("job", identity("job", event.job.namespace, event.job.name)), event.job.owners))
-        found |= {key: each for key, each in named if each}
+        for key, each in named:
+            if each:
+                # A table of several names has the owners of the latest one.
+                found.pop(key, None)
+                found[key] = each
     same: dict[int, int] = {}
     for listed in id_lists(id_ for kind, id_ in found if kind == "dataset"):
         sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
@@ -54,12 +56,13 @@ def owners(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[Nod
     return {node: known[key] for node, key in every if key in known}
 
 
-def _texts(tables: QueriedTables, graph: Graph, time: int) -> Iterator[str]:
-    """Yield the events that name owners: those without a run, and those of the last run of each job."""
-    yield from (text for (text,) in tables.query(_EVENTS.format("run_id = ''"), (time,)))
+def _texts(tables: QueriedTables, graph: Graph, time: int) -> list[str]:
+    """Return the events that name owners, in order: those without a run, and those of the last run of each job."""
+    found = tables.query(_EVENTS.format("run_id = ''"), (time,))
     last: dict[NodeId, str] = {}
     for node in graph.nodes:
         if isinstance(node, RunNode):
             last.setdefault(node.job, node.run_id)
     for marks, runs in marked_lists(last.values()):
-        yield from (text for (text,) in tables.query(_EVENTS.format(f"run_id IN ({marks})"), (*runs, time)))
+        found = [*found, *tables.query(_EVENTS.format(f"run_id IN ({marks})"), (*runs, time))]
+    return [text for _, _, text in sorted(found)]

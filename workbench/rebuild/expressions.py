@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.rebuild.terms import Part, Terms
 
-# What the time, the user or the place of a run decides, though Spark takes it for a constant within a query.
+# Expressions that depend on the time, the user or the place of a run, though Spark treats them as constants in a query.
 _OF_RUN = frozenset(
     """CurrentBatchTimestamp CurrentCatalog CurrentDatabase CurrentDate CurrentTime CurrentTimeZone CurrentTimestamp
     CurrentTimestampLike CurrentUser InputFileBlockLength InputFileBlockStart InputFileName LocalTimestamp Now
     SessionUser SparkVersion""".split()
 )
-# Each analysis gives them another seed.
+# Each analysis gives these a new seed.
 _SEEDED = frozenset({"Rand", "Randn", "Uuid", "Shuffle", "RandStr", "Uniform"})
-# Aggregates that give the same whatever the order of the rows is, if their type is exact.
+# Aggregates whose result does not depend on the order of the rows, if their type is exact.
 _EXACT = frozenset(
     """Average BitAndAgg BitOrAgg BitXorAgg Count CountIf Max Min RegrCount Sum TrySum TryAverage BoolAnd BoolOr
     EveryAgg""".split()
 )
 _ALWAYS_EXACT = frozenset({"Count", "CountIf", "Max", "Min", "BitAndAgg", "BitOrAgg", "BitXorAgg", "BoolAnd", "BoolOr"})
-# Functions of windows that give rows of the same rank the same.
+# Window functions that give the same value to rows of the same rank.
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist"})
 _SUBQUERIES = frozenset({"ScalarSubquery", "Exists", "ListQuery", "LateralSubquery"})
 _OF_SQL = frozenset({"SQLScalarFunction", "SQLFunctionExpression"})
@@ -42,8 +42,8 @@ class Scope:
 
     Args:
         columns: the number of a column -> its term.
-        rows: the rows that it is computed of.
-        common: the number of an expression that is used several times -> its term.
+        rows: the rows from which the expression is computed.
+        common: the number of a common expression -> its term.
     """
 
     columns: Mapping[int, Term]
@@ -55,7 +55,7 @@ class Scope:
         Return a scope with further columns.
 
         Args:
-            columns: they.
+            columns: the number of a column -> its term.
         """
         return attrs.evolve(self, columns={**self.columns, **columns})
 
@@ -67,7 +67,7 @@ class Expressions:
     Args:
         terms: all terms.
         nodes: the nodes of the plan.
-        plan: gives the rows and the columns of a plan in an expression, within a scope.
+        plan: returns the rows and the columns of a plan in an expression, within a scope.
     """
 
     def __init__(
@@ -94,10 +94,10 @@ class Expressions:
 
     def of(self, value: Any, scope: Scope) -> Term:
         """
-        Return the term of a value: an expression, a list of them, or anything plain.
+        Return the term of a value: an expression, a list of expressions, or a plain value.
 
         Args:
-            value: as the shape has it.
+            value: the value in the form of the shape.
             scope: what the names in it mean.
 
         Raises:
@@ -110,7 +110,7 @@ class Expressions:
         Return the terms of several values.
 
         Args:
-            values: they.
+            values: the values.
             scope: what the names in them mean.
 
         Raises:
@@ -133,7 +133,7 @@ class Expressions:
             return int(value[1]), self._column(int(value[1]), scope)
         node = self._nodes[value[1]] if isinstance(value, list) and value[0] == "r" else None
         if node is None or node.id < 0:
-            raise IncomparableError("an expression without a name")
+            raise IncomparableError("an expression has no name")
         found = self._part(value, scope)
         return node.id, found if not isinstance(found, str) else self._terms.of("value", found)
 
@@ -175,7 +175,7 @@ class Expressions:
 
     def _cast(self, node: Node, scope: Scope) -> Term:
         child = node.arguments.get("child")
-        # A view casts each column to the type that it has.
+        # A view casts each column to the type that it already has.
         is_same = self._type(child) == node.type
         return self.inner(self._part(child, scope)) if is_same else self._plain(node, scope)
 
@@ -202,7 +202,7 @@ class Expressions:
         if node.name in _SEEDED and node.arguments.get("hideSeed", True) is not False:
             arguments = {}
         if node.name in _OF_SQL:
-            # It knows when it was created. Its body is its child.
+            # Its argument `function` contains the time of its creation. The body is its child.
             arguments = {name: each for name, each in arguments.items() if name != "function"}
         parts = [self._part(each, scope) for each in arguments.values()]
         unstable = node.is_random and not any(isinstance(each, Term) and each.is_unstable for each in parts)
@@ -215,7 +215,7 @@ class Expressions:
             raise IncomparableError(f"{node.name} is code that can't be compared")
 
     def _depends_on_order(self, node: Node) -> bool:
-        """Return whether what an expression gives depends on the order in which the rows arrive."""
+        """Return whether the result of an expression depends on the order in which the rows arrive."""
         if node.name == "AggregateExpression":
             return not self._is_exact(self._nodes[node.node("aggregateFunction")])
         if node.name == "WindowExpression":
@@ -232,7 +232,7 @@ class Expressions:
         return function.name in _EXACT
 
     def _type(self, value: Any) -> str | None:
-        """Return the type of an expression; None if it is unknown here."""
+        """Return the type of an expression; None if it is unknown."""
         if isinstance(value, list) and value[0] == "r":
             return self._nodes[value[1]].type
         if isinstance(value, list) and value[0] == "a":
@@ -278,7 +278,7 @@ class Expressions:
         for at, value in enumerate(node.items("arguments")):
             variable = self._nodes[value[1]] if value[0] == "r" else None
             if variable is None or variable.name != "NamedLambdaVariable":
-                raise IncomparableError("a lambda function with other arguments")
+                raise IncomparableError("a lambda function has unexpected arguments")
             variables[variable.id] = self._terms.of("lambda", depth, str(at), variable.type)
         body = self._part(node.arguments["function"], scope.with_columns(variables))
         return self._terms.of("function", str(len(variables)), body)

@@ -1,4 +1,4 @@
-"""What a reviewer of a change has to know, each at the line that makes it: values that are no longer masked first."""
+"""The findings for the reviewer of a change, each with the line that causes it; unmasked values come first."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 Finding: TypeAlias = Literal["masked-to-unmasked", "dropped-column-in-use", "type-changed", "rebuild"]
 """
-What a change can do: a value arrives as it is that was masked; a column is gone that something still reads; a column
-has another type; a table must be rebuilt.
+The effects of a change: a value that was masked is no longer masked; a column that is still read was removed; the type
+of a column changed; a table must be rebuilt.
 """
 Level: TypeAlias = Literal["error", "warning", "note"]
 CHANGE_GATES: tuple[Finding, ...] = get_args(Finding)
-"""What an exit code can be asked to say of a change."""
+"""The gates that can decide about the exit code for a change."""
 _LEVELS: Mapping[Finding, Level] = {
     "masked-to-unmasked": "error",
     "dropped-column-in-use": "error",
@@ -34,12 +34,12 @@ _LEVELS: Mapping[Finding, Level] = {
 @attrs.frozen
 class ChangeFinding:
     """
-    What a reviewer has to know of a change.
+    A finding for the reviewer of a change.
 
     Args:
-        finding: what it is.
+        finding: its kind.
         message: the finding in words.
-        file: the file that makes it; empty if no file does any more.
+        file: the file that causes it; empty if no file does any more.
         line: the line, from 1.
     """
 
@@ -50,11 +50,11 @@ class ChangeFinding:
 
     @property
     def level(self) -> Level:
-        """Return how bad it is."""
+        """Return how severe it is."""
         return _LEVELS[self.finding]
 
     def __str__(self) -> str:
-        """Return it as compilers write it."""
+        """Return it in the format of compilers."""
         return f"{self.file}:{self.line}: {self.message}" if self.file else self.message
 
 
@@ -66,14 +66,14 @@ def findings_of(
     unmasked: Sequence[tuple[Place, Place]] = (),
 ) -> tuple[ChangeFinding, ...]:
     """
-    Return what a reviewer has to know, the worst first.
+    Return the findings for a reviewer, the most severe first.
 
     Args:
-        changes: what is different.
+        changes: the differences.
         found: the statements of the later state.
-        readers: gives what still reads a column, by its name.
+        readers: returns the readers that still use a column, by its name.
         plan: which tables must be rebuilt; None if that was not requested.
-        unmasked: what `unmasked_values` has found; what a change of one edge shows already is left out.
+        unmasked: the result of `unmasked_values`; values that the change of an edge already shows are left out.
     """
     places = _places(found)
     rows = tuple(changes)
@@ -110,7 +110,7 @@ def _of_row(
 
 
 def _places(found: Iterable[StatementLineage]) -> dict[str, tuple[str, int]]:
-    """Return which statement makes each table: the last one that does."""
+    """Return the place of the last statement that makes each table."""
     places = {}
     for each in found:
         for dataset, _ in () if each.lineage is None else each.lineage.outputs:
@@ -120,6 +120,6 @@ def _places(found: Iterable[StatementLineage]) -> dict[str, tuple[str, int]]:
 
 
 def _place_of(column: str, places: Mapping[str, tuple[str, int]]) -> tuple[str, int]:
-    """Return the place of the statement that makes a column; no file if none does."""
+    """Return the place of the statement that makes a column; an empty file if none does."""
     tables = [table for table in places if column == table or column.startswith(f"{table}.")]
     return places[max(tables, key=len)] if tables else ("", 1)

@@ -1,4 +1,4 @@
-"""A rebuild plan in words: as text, and as Markdown for a pull request."""
+"""Write a rebuild plan: as text, and as Markdown for a pull request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def sentence_of_plan(plan: RebuildPlan) -> str:
 
 def text_of_plan(plan: RebuildPlan) -> str:
     """
-    Return a plan as lines for people: what is to be done in its order, then what stays.
+    Return a plan as lines for people: what must be done, in order, then what is kept.
 
     Args:
         plan: the plan.
@@ -80,7 +80,7 @@ def markdown_of_plan(plan: RebuildPlan) -> str:
 
 
 def _reasons(plan: RebuildPlan) -> Iterator[str]:
-    """Yield the reason of each table to rebuild; a long one is written out once."""
+    """Yield the reason for each table to rebuild; a long reason is written only once."""
     first: dict[str, int] = {}
     for at, each in enumerate(plan.made, 1):
         known = first.setdefault(each.reason, at)

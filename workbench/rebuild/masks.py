@@ -1,4 +1,4 @@
-"""Values that arrive as they are in a table where they could not be recognized before, by whatever columns."""
+"""Find values that arrive unmasked in a table in which they were masked before, in whichever column."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Place = tuple[str, str]
 
 def unmasked_values(before: PlacedGraph, after: PlacedGraph) -> tuple[tuple[Place, Place], ...]:
     """
-    Return columns whose values arrive as they are in a table now, and were masked on every way into it before.
+    Return the columns whose values now arrive unmasked in a table, and were masked on every path into it before.
 
     Args:
         before: the earlier state.
         after: the later one.
 
     Returns:
-        Each column, with the column in which it arrives; in the order of their names.
+        Each column with the column in which its value arrives, in the order of their names.
     """
     masked = {before.places[edge.source] for edge in before.graph.edges if any(map(_is_masked, edge.paths))}
     known, open_before, open_after = _below(before, _is_value), _below(before, _is_open), _below(after, _is_open)
     found = []
     for source in sorted(masked):
-        arrived = {table for table, _ in _reached(source, known)}
-        as_it_is = {table for table, _ in _reached(source, open_before)}
+        arrived = {table for table, _ in _downstream(source, known)}
+        as_it_is = {table for table, _ in _downstream(source, open_before)}
         tables = arrived - as_it_is - {source[0]}
-        found += [(source, target) for target in sorted(_reached(source, open_after)) if target[0] in tables]
+        found += [(source, target) for target in sorted(_downstream(source, open_after)) if target[0] in tables]
     return tuple(found)
 
 
@@ -45,7 +45,7 @@ def _below(state: PlacedGraph, counts: Callable[[Path], bool]) -> Mapping[Place,
     return found
 
 
-def _reached(start: Place, below: Mapping[Place, set[Place]]) -> set[Place]:
+def _downstream(start: Place, below: Mapping[Place, set[Place]]) -> set[Place]:
     found: set[Place] = set()
     pending = [start]
     while pending:

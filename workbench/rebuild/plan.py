@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Action: TypeAlias = Literal["make", "columns", "define", "drop", "keep"]
 """
-What a table needs: to be made again; only some of its columns; only its definition; to be dropped; or nothing.
+What a table needs: to be rebuilt; to have some columns rebuilt; to have its definition changed; to be dropped; nothing.
 """
 _TEMPORARY = "temporary view "
 
@@ -25,17 +25,17 @@ _TEMPORARY = "temporary view "
 @attrs.frozen
 class TablePlan:
     """
-    What a change makes necessary for a table.
+    What must be done to a table after a change.
 
     Args:
         table: its name.
         action: what it needs.
         reason: why, in words.
-        rows: whether its rows may be others, so that each of its columns is.
-        columns: the columns whose values may be others; all of them if the rows are.
+        rows: whether its rows may change, and with them each of its columns.
+        columns: the columns whose values may change; all columns if the rows may change.
         places: the statements that make it, as `FILE:LINE`, in their order.
         is_view: whether it is a view, which has no rows of its own.
-        is_downstream: whether a changed statement makes it, or a table that it reads.
+        is_downstream: whether a changed statement makes it, or a table upstream of it.
     """
 
     table: str
@@ -51,11 +51,11 @@ class TablePlan:
 @attrs.frozen
 class RebuildPlan:
     """
-    What a change of files makes necessary.
+    What must be done after a change of files.
 
     Args:
         tables: the tables, in the order in which the files make them.
-        elsewhere: what other jobs make of the columns that change, by the names of their tables.
+        elsewhere: the names of the tables that other jobs make from the changed columns.
     """
 
     tables: tuple[TablePlan, ...]
@@ -63,21 +63,21 @@ class RebuildPlan:
 
     @property
     def made(self) -> tuple[TablePlan, ...]:
-        """Return the tables that need something, in the order in which to do it."""
+        """Return the tables for which something must be done, in the order in which to do it."""
         return tuple(each for each in self.tables if each.action != "keep")
 
     @property
     def kept(self) -> tuple[TablePlan, ...]:
-        """Return the tables that need nothing though they are downstream of what has changed."""
+        """Return the tables that are downstream of the change but need nothing."""
         return tuple(each for each in self.tables if each.action == "keep" and each.is_downstream)
 
     @property
     def apart(self) -> int:
-        """Return how many tables need nothing because nothing of the change leads to them."""
+        """Return how many tables need nothing because they are not downstream of the change."""
         return sum(each.action == "keep" and not each.is_downstream for each in self.tables)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the plan as plain values."""
         return {
             **document_of_fields(self),
             "made": len(self.made),
@@ -99,7 +99,7 @@ def rebuild_plan(before: Sequence[FileStep], after: Sequence[FileStep]) -> Rebui
 
 
 class _Comparison:
-    """Compares what two sequences of statements make."""
+    """Compares the results of two sequences of statements."""
 
     def __init__(self, before: Sequence[FileStep], after: Sequence[FileStep], terms: Terms) -> None:
         self._steps = after
@@ -143,7 +143,7 @@ class _Comparison:
 
     @staticmethod
     def _of_same_rows(plan: TablePlan, old: Version, new: Version) -> TablePlan:
-        """Return what a table needs whose rows stay."""
+        """Return what a table needs if its rows do not change."""
         changed = tuple(name for name, each in new.columns.items() if old.columns.get(name) != each)
         names = [list(each.columns) for each in (old, new)]
         if names[0] != names[1]:
@@ -157,7 +157,7 @@ class _Comparison:
         return attrs.evolve(plan, action="columns", rows=False, columns=changed, reason=reason)
 
     def _of_view(self, plan: TablePlan, old: Version, new: Version) -> TablePlan:
-        """Return what a view needs. It follows what it reads: only its text and its columns are its own."""
+        """Return what a view needs. Its rows follow from what it reads: only its text and its columns are its own."""
         if old.kind != new.kind:
             return attrs.evolve(plan, reason="a view has become a table, or a table a view")
         schemas = [[(name, type_) for name, (_, type_) in each.columns.items()] for each in (old, new)]
@@ -205,7 +205,7 @@ class _Comparison:
         return texts[0] != texts[1]
 
     def _tables_downstream(self) -> frozenset[str]:
-        """Return the tables that a changed statement makes, and all that is made of one: by tables, not by columns."""
+        """Return the tables that changed statements make, and all tables downstream of these, whatever the columns."""
         keys = {*self._new.tables, *self._old.tables}
         found = {key for key in keys if self._is_written_differently(key)}
         found |= self._old.dropped ^ self._new.dropped

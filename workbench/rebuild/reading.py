@@ -1,4 +1,4 @@
-"""Read the statements of a rebuild plan from Spark's answers about files."""
+"""Make the steps of a rebuild plan from Spark's answers about files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def steps_of_answers(
     answers: Iterable[StatementAnswer], found: Iterable[StatementLineage], scripts: Sequence[Script]
 ) -> tuple[FileStep, ...]:
     """
-    Return the statements of files of SQL.
+    Return the statements of SQL files.
 
     Args:
         answers: Spark's answer about each statement.
-        found: their lineage, of those that have any.
+        found: the lineage of those that have any.
         scripts: the files.
     """
     texts = {each.name: each.text for each in scripts}
@@ -34,7 +34,7 @@ def steps_of_answers(
 
 
 def _cells(notebook: Script) -> FileStep:
-    """Return the cells of a notebook that are no SQL, as one statement of which nothing is known."""
+    """Return the cells of a notebook that are not SQL, as one statement of which nothing is known."""
     lines = zip(notebook.text.split("\n"), sql_of(notebook.text).split("\n"), strict=True)
     code = "\n".join(line for line, sql in lines if line.strip() and not sql.strip(" ;"))
     return FileStep(notebook.name, 1, "", "cells", is_known=False, code=code)
@@ -49,7 +49,7 @@ def _step(answer: StatementAnswer, found: StatementLineage | None, texts: dict[s
     statement, analyzed = answer.statement, answer.analyzed
     lineage = None if found is None else found.lineage
     written = [] if lineage is None else [name_of(dataset) for dataset, _ in lineage.outputs if dataset is not None]
-    # A statement of a script may run or not, and its row is that of a loop.
+    # A statement of an SQL script may or may not run, and may read the row of a loop.
     in_script = statement.in_script or bool(statement.loops)
     is_known = analyzed.refusal is None and analyzed.missed is None and not in_script and not analyzed.from_text
     code = plain_text(f"{texts.get(statement.file, '')} {statement.text}") if in_script else ""
@@ -74,12 +74,12 @@ def step_of_script(script: Script, found: Sequence[StatementLineage], surroundin
     Args:
         script: the script.
         found: the lineage of what it writes, and its problems.
-        surroundings: all else that decides what it does: its arguments, and the modules beside it.
+        surroundings: what else decides what it does: its arguments, and the modules beside it.
     """
     lineages = [each.lineage for each in found if each.lineage is not None]
     written = dict.fromkeys(name_of(dataset) for each in lineages for dataset, _ in each.outputs if dataset is not None)
     read = dict.fromkeys(name_of(dataset) for each in lineages for dataset in each.inputs)
-    # What is decided or made by values of rows, or is not understood, may read anything.
+    # A script that uses values of rows, or that was not fully understood, may read anything.
     is_asking = any(each.problem is not None or each.is_of_rows for each in found)
     is_whole = not is_asking and not any(each.gaps for each in lineages)
     return FileStep(
@@ -103,7 +103,7 @@ def _writes(found: Iterable[StatementLineage]) -> Iterator[ScriptWrite]:
 
 
 def _code_of(text: str) -> str:
-    """Return a script without comments and layout, if it can be read."""
+    """Return a script without comments and layout, if it can be parsed."""
     try:
         return ast.dump(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

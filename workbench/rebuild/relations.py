@@ -1,8 +1,8 @@
 """
 The terms of plans: of their rows, and of each column of their output.
 
-Two plans whose rows have the same term give the same rows, as far as columns with the same terms go. What an operator
-is not known to leave as it is depends on all columns below it.
+If the rows of two plans have the same term, the plans have the same rows in all columns with the same terms. A column
+that an operator is not known to pass on unchanged depends on all columns below the operator.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.rebuild.shape import PlanColumn
     from openlineage_pyspark.workbench.rebuild.terms import Term, Terms
 
-# They give their child's rows, or some of them, with its columns.
+# Operators that pass on the rows of their child, or some of them, with its columns.
 _PASSING = frozenset(
     "Filter Sort ResolvedHint UnresolvedHint Repartition RepartitionByExpression RebalancePartitions".split()
 )
@@ -64,7 +64,7 @@ class Tables(Protocol):
             columns: the columns, as the plan knows them.
         """
 
-    def passed(self, key: str) -> None:
+    def note_view(self, key: str) -> None:
         """
         Note a view through which a plan reads.
 
@@ -115,8 +115,8 @@ class Relations:
         Return the terms of an operator.
 
         Args:
-            at: its place.
-            scope: what is known around it.
+            at: its index.
+            scope: the names that are known around it.
 
         Raises:
             IncomparableError: a part of it can't be compared.
@@ -158,13 +158,13 @@ class Relations:
         if node.name == "View":
             name = text_of(node.arguments.get("desc"))
             is_temporary = node.arguments.get("isTempView") is True
-            self._tables.passed(f"temporary view {name.lower()}" if is_temporary else key_of_name(name))
+            self._tables.note_view(f"temporary view {name.lower()}" if is_temporary else key_of_name(name))
         return child.rows, self._by_place(node, child)
 
     def _by_place(self, node: Node, child: RelationTerms) -> Mapping[int, Term]:
         output = node.output or ()
         if len(output) != len(child.output):
-            raise IncomparableError(f"{node.name} has other columns than what is below it")
+            raise IncomparableError(f"the columns of {node.name} are not those of its child")
         return {own.id: child.columns[below.id] for own, below in zip(output, child.output, strict=True)}
 
     def _project(self, node: Node, scope: Scope) -> tuple[Term, Mapping[int, Term]]:
@@ -182,7 +182,7 @@ class Relations:
         return self._terms.of("Distinct", child.rows, *child.values), child.columns
 
     def _deduplicate(self, node: Node, scope: Scope) -> tuple[Term, Mapping[int, Term]]:
-        """Return rows of which one of each key is kept: what its other columns have depends on the order."""
+        """Return rows of which one is kept for each key: its other columns depend on the order of the rows."""
         child, within = self._child(node, scope)
         keys = self.expressions.each(node.items("keys"), within)
         rows = self._terms.of("Deduplicate", child.rows, *keys)
@@ -211,7 +211,7 @@ class Relations:
         others = self._others(node, scope, "children")
         output = node.output or ()
         if any(len(each.output) != len(output) for each in children):
-            raise IncomparableError("a UNION of other columns")
+            raise IncomparableError("the branches of a UNION have different columns")
         rows = self._terms.of("Union", *(each.rows for each in children), *others)
         values = zip(*(each.values for each in children), strict=True)
         return rows, {own.id: self._terms.of("Union", *each) for own, each in zip(output, values, strict=True)}
@@ -243,7 +243,7 @@ class Relations:
         rows = self._terms.of("Expand", child.rows, str(len(lists)))
         output = node.output or ()
         if any(len(each) != len(output) for each in lists):
-            raise IncomparableError("an Expand of other columns")
+            raise IncomparableError("an Expand has unexpected columns")
         values = zip(*lists, strict=True)
         return rows, {own.id: self._terms.of("Expand", *each) for own, each in zip(output, values, strict=True)}
 
@@ -266,7 +266,7 @@ class Relations:
     def _cte(self, node: Node, scope: Scope) -> tuple[Term, Mapping[int, Term]]:
         id_ = node.text("cteId")
         if id_ not in self._ctes or node.arguments.get("recursive") is True:
-            raise IncomparableError("a recursive CTE")
+            raise IncomparableError("it has a recursive CTE")
         found = self.of(self._ctes[id_], scope)
         return found.rows, self._by_place(node, found)
 
@@ -276,16 +276,16 @@ class Relations:
         options = node.arguments.get("options")
         travel = node.arguments.get("timeTravelSpec", ["o"])
         if options not in (None, ["m", "{}"]) or travel != ["o"]:
-            raise IncomparableError("a table that is read with options")
+            raise IncomparableError("it reads a table with options")
         return rows, {own.id: term for own, term in zip(output, columns, strict=True)}
 
     def _given(self, node: Node, scope: Scope) -> tuple[Term, Mapping[int, Term]]:
-        """Return rows that are in the statement itself."""
+        """Return the rows that the statement itself contains."""
         rows = self._terms.of(node.name, *self._others(node, scope, "output"))
         return rows, {own.id: self._terms.of("given", rows, str(at)) for at, own in enumerate(node.output or ())}
 
     def _other(self, node: Node, scope: Scope) -> tuple[Term, Mapping[int, Term]]:
-        """Return what any operator gives that is unknown here: it may depend on all below it, and on its order."""
+        """Return the output of an operator without a rule: it may depend on everything below it, and on its order."""
         below: dict[int, Term] = {}
         parts: list[Term] = []
         plain = []
@@ -305,7 +305,7 @@ class Relations:
 
 def table_key(node: Node) -> str:
     """
-    Return the name by which a table is known here: that of its catalog, if it is not Spark's own, and its own one.
+    Return the key of a table: its name, after that of its catalog unless this is Spark's own.
 
     Args:
         node: the operator that reads it.
@@ -318,7 +318,7 @@ def table_key(node: Node) -> str:
 
 def key_of_name(name: str) -> str:
     """
-    Return the key of a whole name: names that differ in case alone are those of one table.
+    Return the key of a full name: names that differ only in case mean the same table.
 
     Args:
         name: the name, with its catalog.

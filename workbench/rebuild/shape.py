@@ -1,4 +1,4 @@
-"""An analyzed plan with all that decides what it computes, as `PlanShape.java` writes it."""
+"""An analyzed plan with everything that decides what it computes, as `PlanShape.java` writes it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COLLATION = "__COLLATIONS"
 
 
 class IncomparableError(Exception):
-    """A part of a plan that can't be compared: all that it is a part of has to be compared by its text."""
+    """Raised for a part of a plan that can't be compared: the whole statement must be compared by its text."""
 
 
 @attrs.frozen
@@ -40,12 +40,12 @@ class Node:
     An operator or an expression.
 
     Args:
-        name: its class: the simple name, if it is one of Catalyst.
+        name: its class; the simple name, if it is a class of Catalyst.
         arguments: the name of each argument -> its value, as JSON.
-        output: of an operator, the columns of its output; None of an expression, or if it has none that can be known.
-        type: of an expression, its type, in JSON.
-        id: of an expression that has a name, its number.
-        is_random: whether it may return something else each time, according to Spark.
+        output: the columns of an operator's output; None for an expression, or if they can't be known.
+        type: the type of an expression, in JSON.
+        id: the number of an expression that has a name.
+        is_random: whether Spark considers it nondeterministic.
     """
 
     name: str
@@ -57,10 +57,10 @@ class Node:
 
     def node(self, argument: str) -> int:
         """
-        Return the place of the node in an argument.
+        Return the index of the node in an argument.
 
         Raises:
-            IncomparableError: there is none.
+            IncomparableError: there is no node.
         """
         value = self.arguments.get(argument)
         if isinstance(value, list) and value[0] == "r":
@@ -84,7 +84,7 @@ class Node:
         Return the text of a plain value in an argument.
 
         Raises:
-            IncomparableError: it is no plain value.
+            IncomparableError: it is not a plain value.
         """
         return text_of(self.arguments.get(argument))
 
@@ -94,11 +94,11 @@ def text_of(value: Any) -> str:
     Return the text of a plain value.
 
     Raises:
-        IncomparableError: it is none.
+        IncomparableError: it is not plain.
     """
     if isinstance(value, list) and value[0] in ("v", "table", "catalog", "v1"):
         return str(value[-1])
-    raise IncomparableError(f"{value} is no plain value")
+    raise IncomparableError(f"{value} is not a plain value")
 
 
 def nodes_of(shape: str) -> tuple[Node, ...]:
@@ -109,7 +109,7 @@ def nodes_of(shape: str) -> tuple[Node, ...]:
         shape: the plan, as `PlanShape.java` writes it.
 
     Raises:
-        IncomparableError: texts that differ may be equal in it.
+        IncomparableError: a collation may treat different texts as equal.
     """
     if _COLLATION in shape:
         raise IncomparableError("a collation decides which texts are equal")

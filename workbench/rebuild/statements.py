@@ -1,4 +1,4 @@
-"""What statements do to tables, in the form that is compared."""
+"""Statements, and what they do to tables, in the form in which they are compared."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _RANDOM = frozenset({"RAND", "RANDN", "RANDOM", "RANDSTR", "SHUFFLE", "TABLESAMP
 @attrs.frozen
 class ScriptWrite:
     """
-    What a script writes.
+    A write of a script.
 
     Args:
-        name: the whole name of the target.
+        name: the full name of the target.
         place: the line that writes it, as `FILE:LINE`.
-        columns: the columns that it writes, as a text; empty if they are not known.
+        columns: the written columns, as a text; empty if they are unknown.
     """
 
     name: str
@@ -35,16 +35,17 @@ class FileStep:
     Args:
         file: the file.
         line: the line, from 1.
-        text: it as people know it.
-        kind: the class of its parsed plan; `script` of a script.
+        text: its text.
+        kind: the class of its parsed plan; `script` for a script.
         shape: its analyzed plan, as `PlanShape.java` writes it; empty if there is none.
-        targets: the whole names of the tables that it makes, drops or changes.
-        reads: of what has no plan, the tables that it reads; None if they are not known.
-        is_known: whether all that it does is known. What is not known may touch any table.
-        is_declaration: whether it only declares what is there.
-        within: the catalog and the database that are current.
-        writes: of a script, what it writes.
-        code: all that decides what it does beside the tables; by default its text without comments and white space.
+        targets: the full names of the tables that it creates, drops or changes.
+        reads: the tables that it reads, if it has no plan; None if they are unknown.
+        is_known: whether everything that it does is known; otherwise it may affect any table.
+        is_declaration: whether it only declares an existing table.
+        within: the current catalog and database.
+        writes: the writes of a script.
+        code: everything, beside the tables, that decides what it does; by default its text without comments and white
+            space.
     """
 
     file: str
@@ -62,12 +63,12 @@ class FileStep:
 
     @property
     def key(self) -> str:
-        """Return what is the same of two statements that differ in comments and white space alone."""
+        """Return a key that is equal for two statements that differ only in comments and white space."""
         return self.code or plain_text(self.text)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return its words, without comments, in capitals but for names and strings in quotes."""
+        """Return its words without comments, and in capitals, except for quoted names and strings."""
         return _words(self.text)
 
     @property
@@ -88,7 +89,7 @@ class FileStep:
         return not _RANDOM.isdisjoint(self.words)
 
     @property
-    def travels(self) -> bool:
+    def reads_old_version(self) -> bool:
         """Return whether it reads an earlier version of a table."""
         return ("AS", "OF") in zip(self.words, self.words[1:], strict=False)
 
@@ -105,6 +106,6 @@ def plain_text(text: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _words(text: str) -> tuple[str, ...]:
-    """Return the words of a statement, which is asked for them many times while two sequences are compared."""
+    """Return the words of a statement; cached, because a comparison of two sequences needs them many times."""
     kept = (each for each in tokens(text) if each.kind not in _LEFT_OUT or each.text.startswith("/*+"))
     return tuple(each.text.upper() if each.kind is TokenKind.WORD else each.text for each in kept)

@@ -1,4 +1,4 @@
-"""What decides what a script does beside its own text: the files beside it."""
+"""The files beside a script, which decide what it does as well as its own text."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _LARGEST = 1_000_000
-"""Modules with more bytes are not looked at for names of files."""
+"""Modules with more bytes are not searched for names of files."""
 _PART = 1 << 20
-# What people alone read.
+# Files that only people read.
 _FOR_PEOPLE = (".md", ".rst")
 
 
@@ -24,8 +24,10 @@ def surroundings_of(script: Path, text: str, listed: Iterable[Path], others: Ite
     Args:
         script: the script.
         text: its text.
-        listed: the files that run in the same call; of them, those count whose name is in the script or beside it.
-        others: further folders and files that it imports from.
+        listed: the files that run in the same call; of these, only those count whose names appear in the script or in
+            the
+            files beside it.
+        others: further folders and files from which it imports.
     """
     own = script.resolve()
     apart = {each.resolve() for each in listed} - {own}
@@ -45,7 +47,7 @@ def hash_of_files(folder: Path, names: Iterable[str]) -> str:
 
     Args:
         folder: the folder in which it ran.
-        names: the files, from there.
+        names: the files, relative to the folder.
     """
     return _hash_of((name, file) for name in sorted(set(names)) if (file := folder / name).is_file())
 
@@ -61,7 +63,7 @@ def _hash_of(files: Iterable[tuple[str, Path]]) -> str:
 
 
 def _files(root: Path) -> Iterator[Path]:
-    """Yield the files in a folder, but for those that are hidden."""
+    """Yield the files in a folder, except hidden ones."""
     if root.is_file():
         yield root
         return

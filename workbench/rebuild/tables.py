@@ -1,4 +1,4 @@
-"""The tables as a sequence of statements leaves them, as terms."""
+"""The tables that a sequence of statements leaves behind, as terms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["table", "view"]
 
-# They manage, or only look: no later statement depends on them.
+# Statements that only manage or inspect: no later statement depends on them.
 _HARMLESS = ("Analyze", "Cache", "Comment", "Describe", "Explain", "List", "Refresh", "Show", "Uncache", "Use",
              "SetCatalog", "SetNamespace", "CreateNamespace", "SetCatalogAndNamespace", "Noop")  # fmt: skip
 _DROPS = frozenset({"DropTable", "DropView", "DropTempViewCommand"})
@@ -39,11 +39,11 @@ class Version:
     Args:
         rows: the term of its rows.
         columns: its columns, in order -> the terms of their values, and their types.
-        definition: how it is defined beside its columns.
-        whole: the term of all of it: equal ones are the same table, that nothing makes again.
-        kind: whether it holds rows, or is computed where it is read.
-        steps: the places in the sequence of what has made it as it is.
-        reads: the tables that these have read.
+        definition: the term of its definition, apart from its columns.
+        whole: the term of the whole table: if it is equal on both sides, the table need not be rebuilt.
+        kind: whether it holds rows, or is computed when it is read.
+        steps: the indices, in the sequence, of the statements that made its current state.
+        reads: the tables that these statements have read.
     """
 
     rows: Term
@@ -58,12 +58,12 @@ class Version:
 @attrs.frozen
 class Final:
     """
-    What a sequence of statements has made.
+    The result of a sequence of statements.
 
     Args:
-        tables: the key of a table -> the table as it is at the end.
-        dropped: the tables that are gone.
-        unread: the places of the steps that are compared by their texts, and why.
+        tables: the key of a table -> the table at the end.
+        dropped: the tables that were dropped.
+        unread: the indices of the steps that are compared by their text -> the reason.
     """
 
     tables: Mapping[str, Version]
@@ -73,7 +73,7 @@ class Final:
 
 class Replay:
     """
-    Follows statements, and knows each table after each.
+    Follows statements, and keeps the state of each table after each statement.
 
     Args:
         terms: all terms, of both sides.
@@ -105,7 +105,7 @@ class Replay:
         for self._at, step in enumerate(steps):
             self._leaves = {}
             if step.is_declaration and step.kind.startswith(("Create", "Replace")):
-                # It only declares what exists: its columns are in the plans of those that read them.
+                # It only declares an existing table: its columns are in the plans of the statements that read it.
                 self._declared = self._terms.of("declared", self._declared, step.key)
                 for key in map(key_of_name, step.targets):
                     self._definitions[key] = Definition(step.words)
@@ -119,7 +119,7 @@ class Replay:
         if step.kind == _RENAME:
             # Its plan represents a copy of the table.
             self._without_plan(step)
-        elif step.shape and step.is_known and not step.travels:
+        elif step.shape and step.is_known and not step.reads_old_version:
             try:
                 self._of_plan(step)
             except IncomparableError as problem:
@@ -127,9 +127,9 @@ class Replay:
             except RecursionError:
                 self._by_text(step, "its plan is too deep")
             except (LookupError, TypeError, ValueError):
-                # Another Spark may give an operator other arguments.
+                # Another version of Spark may give an operator different arguments.
                 self._by_text(step, "its plan has an unknown form")
-        elif step.kind == "script" or not step.is_known or step.travels or step.shape:
+        elif step.kind == "script" or not step.is_known or step.reads_old_version or step.shape:
             self._by_text(step, _why_by_text(step))
         else:
             self._without_plan(step)
@@ -146,7 +146,7 @@ class Replay:
         """
         self._leaves[key] = None
         version = self._tables.get(key)
-        rows = self._source(key) if version is None else self._with_what_is_there(key, version.rows)
+        rows = self._source(key) if version is None else self._with_shared_places(key, version.rows)
         found = []
         for each in columns:
             name = each.name.lower()
@@ -154,15 +154,15 @@ class Replay:
             if known is not None:
                 term = known[0]
             elif version is not None and version.columns:
-                # What Spark knows of the files of a table, such as their names: others, as soon as it is made again.
+                # Metadata of a table's files, such as their names, changes whenever the table is rebuilt.
                 term = self._terms.of("of files", version.whole, name)
             else:
                 term = self._terms.of("column", key, name, each.type)
-            # The type that a plan knows of a table is that of the statement that declares it.
+            # A plan knows the type of a column from the statement that declares the table.
             found.append(self._terms.of("typed", term, each.type))
         return rows, found
 
-    def passed(self, key: str) -> None:
+    def note_view(self, key: str) -> None:
         """
         Note a view through which a plan reads.
 
@@ -174,11 +174,11 @@ class Replay:
     def _source(self, key: str) -> Term:
         kind = "dropped" if key in self._dropped else "source"
         definition = self._definitions.get(key)
-        said = definition.words if definition is not None and definition.speaks else ()
-        return self._with_what_is_there(key, self._terms.of(kind, key, *said))
+        said = definition.words if definition is not None and definition.may_decide_rows else ()
+        return self._with_shared_places(key, self._terms.of(kind, key, *said))
 
-    def _with_what_is_there(self, key: str, term: Term) -> Term:
-        """Return a term with what was written, under other names, to places that may be those of a table."""
+    def _with_shared_places(self, key: str, term: Term) -> Term:
+        """Return a term that includes what was written, under other names, to places that the table may share."""
         if key in self._late:
             return self._terms.of("late", term, self._everything())
         definition = self._definitions.get(key)
@@ -193,23 +193,23 @@ class Replay:
 
     def _whole(self, key: str) -> Term:
         version = self._tables.get(key)
-        return self._source(key) if version is None else self._with_what_is_there(key, version.whole)
+        return self._source(key) if version is None else self._with_shared_places(key, version.whole)
 
     def _everything(self) -> Term:
-        """Return the term of all tables as they are, for what may read any of them."""
+        """Return the term of the state of all tables, for a statement that may read any of them."""
         parts: list[Term | str] = [self._settings, self._random, self._declared]
         for key in sorted(self._tables):
             parts += [key, self._tables[key].whole]
         return self._terms.of("everything", *parts, *sorted(self._dropped))
 
     def _schemas(self) -> Term:
-        """Return the term of which tables there are, and of their columns: what a script may ask of any of them."""
+        """Return the term of the existing tables and their columns, which a script may query."""
         parts: list[Term | str] = [self._declared]
         for key in sorted(self._tables):
             version = self._tables[key]
             named: list[Term | str] = [text for name, (_, type_) in version.columns.items() for text in (name, type_)]
             written = self._columns_written.get(key)
-            # What a script makes has no plan; without its columns, all of it may decide.
+            # A table that a script makes has no plan; if its columns are unknown, all of the script may decide them.
             parts += [key, *(named or [version.whole if written is None else written])]
         return self._terms.of("schemas", *parts, *sorted(self._dropped))
 
@@ -232,13 +232,13 @@ class Replay:
         elif root.name == "MergeIntoTable":
             self._merged(plan)
         elif root.output is None or root.output == () or root.name.endswith("Command"):
-            raise IncomparableError(f"{root.name} is unknown here")
+            raise IncomparableError(f"the command {root.name} is not supported")
 
     def _made_of_query(self, step: FileStep, plan: _Plan, kind: Kind) -> None:
         found = plan.relations.of(plan.root.node("plan" if kind == "view" else "query"))
         names = _names(plan.root, found)
         if not step.targets:
-            raise IncomparableError("what it makes has no name")
+            raise IncomparableError("its target has no name")
         for key in map(key_of_name, step.targets):
             existing = self._tables.get(key)
             if existing is not None and existing.kind == "table" and " IF NOT EXISTS " in f" {step.header} ":
@@ -246,12 +246,12 @@ class Replay:
             values = zip(names, found.values, found.output, strict=True)
             columns = {name.lower(): (term, each.type) for name, term, each in values}
             if len(columns) != len(names):
-                raise IncomparableError("its columns differ in case alone")
+                raise IncomparableError("its columns differ only in case")
             if kind == "table":
                 self._definitions[key] = Definition(tuple(step.header.split(" ")))
             self._put(key, found.rows, columns, self._terms.of("definition", step.header), kind=kind)
             if kind == "table" and step.kind in _VIEWS:
-                # A view in another catalog: its plan is that of a table, and it is computed when it is read.
+                # A view in another catalog has the plan of a table, but is computed when it is read.
                 self._late.add(key)
             else:
                 self._late.discard(key)
@@ -266,7 +266,7 @@ class Replay:
         else:
             values = list(query.values)
         if len(values) != len(output) or None in values or len({each.name.lower() for each in output}) != len(output):
-            raise IncomparableError("it writes other columns than the table has")
+            raise IncomparableError("the columns that it writes are not those of the table")
         columns = {own.name.lower(): (term, own.type) for own, term in zip(output, values, strict=True) if term}
         if plan.root.name == "OverwriteByExpression" and _is_true(plan, plan.root.arguments.get("deleteExpr")):
             self._put(target, query.rows, columns, self._definition(target))
@@ -318,7 +318,7 @@ class Replay:
         source = plan.relations.of(root.node("sourceTable"))
         target = plan.table_below(root.node("targetTable"))
         if set(own.columns) & set(source.columns) or root.arguments.get("withSchemaEvolution") not in (False, None):
-            raise IncomparableError("a MERGE that can't be compared")
+            raise IncomparableError("its MERGE can't be compared")
         before = self._before(target, own.output)
         of_source = {id_: self._terms.of("merged", term) for id_, term in source.columns.items()}
         scope = Scope({**own.columns, **of_source}, self._terms.of("pairs", own.rows, source.rows))
@@ -331,7 +331,7 @@ class Replay:
                 parts += [self._terms.of(f"{list_} {at} {action.name}", condition)]
                 given = plan.assignments(action.items("assignments"), own) if "assignments" in action.arguments else ()
                 if action.name not in ("UpdateAction", "InsertAction", "DeleteAction"):
-                    raise IncomparableError(f"{action.name} is unknown here")
+                    raise IncomparableError(f"the MERGE action {action.name} is not supported")
                 for name, expression in given:
                     changed[name] += [self._terms.of(f"{list_} {at}", expressions.of(expression, scope))]
         rows = self._terms.of("merge", *parts)
@@ -339,7 +339,7 @@ class Replay:
         self._put(target, rows, columns, before.definition, before)
 
     def _note_place(self, key: str, whole: Term) -> None:
-        """Note what is written to a path: another name may mean it too."""
+        """Note what is written to a path, because another name may mean the same place."""
         definition = self._definitions.get(key)
         path = shared_path_of(key) or ("" if definition is None else definition.location)
         if path or (definition is not None and definition.is_foreign):
@@ -350,20 +350,20 @@ class Replay:
         return self._terms.of("definition of", key) if version is None else version.definition
 
     def _before(self, key: str, output: Sequence[PlanColumn]) -> Version:
-        """Return a table as it was before a statement, with the columns that the statement knows."""
+        """Return the state of a table before a statement, with the columns that the statement knows."""
         rows, terms = self.read(key, output)
         columns = {each.name.lower(): (term, each.type) for each, term in zip(output, terms, strict=True)}
         version = self._tables.get(key)
         if version is None:
             return Version(rows, columns, self._definition(key), self._source(key))
         if version.kind == "view":
-            raise IncomparableError("a view that is written to")
+            raise IncomparableError("it writes to a view")
         return attrs.evolve(version, columns=columns)
 
     def _stable(
         self, key: str, rows: Term, columns: Mapping[str, tuple[Term, str]]
     ) -> tuple[Term, Mapping[str, tuple[Term, str]]]:
-        """Return terms of which those are bound to this very statement and all that it reads that may vary."""
+        """Return the terms; those of values that may vary are bound to this statement and everything that it reads."""
         if not rows.is_unstable and not any(term.is_unstable for term, _ in columns.values()):
             return rows, columns
         whole = self._whole_of(key, rows, columns, self._terms.of("written"))
@@ -380,7 +380,7 @@ class Replay:
         for name, (term, type_) in columns.items():
             parts += [name, type_, term]
         if rows.is_unstable or any(term.is_unstable for term, _ in columns.values()):
-            # No name is bound to a term that varies: what it was made of has to be the very same.
+            # A term that varies is not bound to a name: everything that it was made from must be identical.
             parts += [self._terms.of("read", each, self._whole(each)) for each in sorted(self._leaves)]
             parts += [self._random]
         found = self._terms.of("whole", *parts)
@@ -410,7 +410,7 @@ class Replay:
         self._tables[key] = Version(rows, columns, definition, whole, kind, *self._history(key, before))
 
     def _history(self, key: str, before: Version | None) -> tuple[tuple[int, ...], frozenset[str]]:
-        """Return what has made a table, this statement being the last, and the tables that these have read."""
+        """Return the statements that have made a table, this one last, and the tables that they have read."""
         steps, reads = ((), frozenset[str]()) if before is None else (before.steps, before.reads)
         return (*steps, self._at), reads | (self._leaves.keys() - {key})
 
@@ -445,9 +445,9 @@ class Replay:
             if known.definition is not definition:
                 self._opaque(key, self._terms.of("created again", step.key, known.whole))
             return
-        # A table that may exist keeps its rows, and one with a location may have any.
+        # A table that may exist keeps its rows, and a table with a location may have any rows.
         self._definitions[key] = Definition(step.words)
-        is_there = (is_kept and key not in self._dropped) or self._definitions[key].speaks
+        is_there = (is_kept and key not in self._dropped) or self._definitions[key].may_decide_rows
         rows = self._source(key) if is_there else self._terms.of(_EMPTY)
         self._dropped.discard(key)
         whole = self._whole_of(key, rows, {}, definition)
@@ -473,10 +473,10 @@ class Replay:
         for key in keys:
             self._opaque(key, done)
 
-    # What is compared by its text.
+    # Statements that are compared by their text.
 
     def _by_text(self, step: FileStep, why: str) -> None:
-        """Take a statement as one that gives the same if its text and all that it may read are the same."""
+        """Follow a statement that has the same result if its text and everything that it may read are the same."""
         self._unread[self._at] = why
         if step.reads is None:
             given = self._everything()
@@ -499,15 +499,15 @@ class Replay:
         self._columns_written.pop(key, None)
         definition, whole = self._terms.of("definition of", done), self._terms.of("whole", done, key)
         self._note_place(key, whole)
-        # Its columns are those of its rows: if the rows are the same, so is each column.
+        # Its columns follow from its rows: if the rows are the same, so is each column.
         self._tables[key] = Version(rows, {}, definition, whole, "table", *self._history(key, before))
 
 
 def _why_by_text(step: FileStep) -> str:
     """Return why a statement is compared by its text."""
     if step.kind == "script":
-        return "a script is compared by its code and by all that it reads"
-    if step.travels:
+        return "a script is compared by its code and everything that it reads"
+    if step.reads_old_version:
         return "it reads an earlier version of a table"
     return "Spark can't analyze it, or something else decides whether it runs"
 
@@ -524,9 +524,9 @@ class _Plan:
             self.root = nodes[self.root.node("plan")]
 
     def table_of(self, node: Node) -> str:
-        """Return the key of the table that an operator is."""
+        """Return the key of the table that an operator reads."""
         if "table" not in node.arguments:
-            raise IncomparableError(f"{node.name} is no table")
+            raise IncomparableError(f"{node.name} is not a table")
         return table_key(node)
 
     def table_below(self, at: int) -> str:
@@ -537,13 +537,13 @@ class _Plan:
         return self.table_of(node)
 
     def assignments(self, values: Iterable[Any], table: RelationTerms) -> Iterable[tuple[str, Any]]:
-        """Yield the columns of a table that assignments set, and to what."""
+        """Yield the columns of a table that assignments set, with their values."""
         names = {each.id: each.name.lower() for each in table.output}
         for value in values:
             assignment = self.nodes[value[1]]
             key = assignment.arguments.get("key")
             if not isinstance(key, list) or key[0] != "a" or key[1] not in names:
-                raise IncomparableError("an assignment to a part of a column")
+                raise IncomparableError("it assigns a part of a column")
             yield names[key[1]], assignment.arguments.get("value")
 
 
@@ -553,10 +553,10 @@ def _is_true(plan: _Plan, value: Any) -> bool:
 
 
 def _names(root: Node, found: RelationTerms) -> list[str]:
-    """Return the names of the columns that a query has where it becomes a table or a view."""
+    """Return the names that the columns of a query have in the table or view that is created from it."""
     given = [text_of(each) for each in root.items("outputColumnNames")] if "outputColumnNames" in root.arguments else []
     if "userSpecifiedColumns" in root.arguments:
         given = [text_of(each[2]) for each in root.items("userSpecifiedColumns")]
     if given and len(given) != len(found.output):
-        raise IncomparableError("it names other columns than its query has")
+        raise IncomparableError("the columns that it names are not those of its query")
     return given or [each.name for each in found.output]

@@ -1,4 +1,4 @@
-"""Names for what is computed: two computations that give the same have the same term."""
+"""Terms for computations: two computations with the same term have the same result."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class Term:
     A computation. Two terms of one `Terms` are the same object if they are built in the same way.
 
     Args:
-        number: its place among all terms.
-        kind: what is done.
-        parts: with what.
-        is_unstable: whether it may give something else when the same is computed again: it is random, or depends on
-            the time or on the order in which rows arrive.
+        number: its index among all terms.
+        kind: what is computed.
+        parts: the operands.
+        is_unstable: whether a repetition may have a different result, because it is random, or depends on the time or
+            on the order in which rows arrive.
     """
 
     number: int
@@ -25,7 +25,7 @@ class Term:
 
 
 Part = Term | str
-"""What a term is built of: other terms, and texts."""
+"""A part of a term: another term, or a text."""
 
 
 class Terms:
@@ -39,9 +39,10 @@ class Terms:
         Return the term for a computation.
 
         Args:
-            kind: what is done.
-            parts: with what.
-            is_unstable: whether this itself gives something else each time; it is so too if one of the parts does.
+            kind: what is computed.
+            parts: the operands.
+            is_unstable: whether a repetition of this may have a different result; a term with an unstable part is
+                always unstable.
         """
         key = (kind, tuple(each if isinstance(each, str) else each.number for each in parts), is_unstable)
         found = self._known.get(key)

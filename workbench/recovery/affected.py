@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -133,7 +133,8 @@ class Flow:
             for place, made in enumerate(history):
                 before = places.get(made.parent, place)
                 if parent := self.facts.unknown_parent(made):
-                    before = unknown.setdefault(parent, place - 1)
+                    before = _last_until(parent, history[:place]) if made.restored else place - 1
+                    before = unknown.setdefault(parent, before)
                 before = before if before < place else place - 1
                 if before >= 0:
                     found[dataset, place] = (dataset, before)
@@ -235,6 +236,12 @@ class Spread:
     def datasets(self) -> tuple[int, ...]:
         """Return the datasets that hold or held bad data, in the order in which these came."""
         return tuple(dict.fromkeys(dataset for dataset, _ in self.because))
+
+
+def _last_until(version: str, history: Sequence[MadeVersion]) -> int:
+    """Return the place of the last version of a table of Delta Lake that is not after an unrecorded one."""
+    numbers = (int(made.snapshot) if made.snapshot.isdecimal() else int(version) + 1 for made in history)
+    return max((place for place, number in enumerate(numbers) if number <= int(version)), default=-1)
 
 
 def spread(flow: Flow, start: HistoryPlace, passes: Passes = everything) -> Spread:

@@ -392,15 +392,26 @@ def _delta(table: Path) -> _Delta:
         for action in _actions(file):
             table_id = table_id or str(action.get("metaData", {}).get("id", ""))
             if undone < 0 and action.get("commitInfo", {}).get("operation") in _UNDOING:
-                undone, target = int(file.stem), _target(action["commitInfo"])
+                undone, target = int(file.stem), _target(table, action["commitInfo"])
     if undone < 0:
         raise CheckpointError(f"{table} has not been restored or emptied: there is no such commit in its log")
     return _Delta(table, table_id, undone + 1, target)
 
 
-def _target(commit: dict[str, Any]) -> int | None:
-    """Return the version to which a commit restored a table; None if it did something else, or names a time."""
-    version = commit.get("operationParameters", {}).get("version") if commit.get("operation") == "RESTORE" else None
+def _target(table: Path, commit: dict[str, Any]) -> int | None:
+    """
+    Return the version to which a commit restored a table; None if it did something else.
+
+    Raises:
+        CheckpointError: the commit names a time in place of a version.
+    """
+    parameters = commit.get("operationParameters", {}) if commit.get("operation") == "RESTORE" else {}
+    version = parameters.get("version")
+    if version is None and parameters.get("timestamp"):
+        raise CheckpointError(
+            f"{table} was restored to a time, and its log does not state to which version. Restore it again by "
+            "RESTORE TABLE ... TO VERSION AS OF, and then set the checkpoint back"
+        )
     return int(version) if version is not None and str(version).isdecimal() else None
 
 

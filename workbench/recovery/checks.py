@@ -11,6 +11,7 @@ import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checkpoint import problem_of_move
 from openlineage_pyspark.workbench.recovery.facts import changes_rows
+from openlineage_pyspark.workbench.recovery.live import KEEPING_ROWS
 from openlineage_pyspark.workbench.recovery.statements import is_version, place_of_files, roll_back, sql_name
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ _FEW_ROWS = 100
 _SAME_ORDER = 10
 _CLOCKS_DIFFER = 30_000_000
 """How much later than the store knows a version may be committed, in microseconds."""
-# Operations that change no row, as Iceberg and Delta Lake call them.
-_KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END", "CREATE TABLE"})
 # The purposes of steps -> the kinds of statements that may serve them.
 _WRITING = frozenset(
     {
@@ -222,10 +221,10 @@ class _Checking:
     def _newest(self, number: int, name: str, live: LiveTable, known: str) -> None:
         if live.version == known:
             return
-        newer = _since(live, known)
-        if len(newer) < len(live.line) and all(each.operation in _KEEPING_ROWS for each in newer):
-            # A maintenance command has only tidied up the files.
+        if live.held(live.version) == live.held(known):
+            # A maintenance command has only tidied up the files, or the table went back since.
             return
+        newer = _since(live, known)
         if name in self._reached:
             # A change accepted before the first step is gone after it. This one would stay in later results.
             self._add(
@@ -276,7 +275,7 @@ class _Checking:
         for each in live.line[[each.version for each in live.line].index(check.version) :]:
             if each.version == check.since:
                 break
-            if each.version not in check.known and each.operation not in _KEEPING_ROWS:
+            if each.version not in check.known and each.operation not in KEEPING_ROWS:
                 lost.append(each)
         if lost and check.known:
             self._add(
@@ -295,13 +294,13 @@ class _Checking:
         unknown = check.version
         while (here := live.versions.get(unknown)) is not None and here.version != check.since:
             is_older = check.time and here.micros and here.micros < check.time
-            is_known = here.version in check.known or here.operation in _KEEPING_ROWS
+            is_known = here.version in check.known or here.operation in KEEPING_ROWS
             if is_older or here.is_empty or (is_known and not here.parent):
                 # Everything before it is older too, or gone.
                 return
             if not is_known:
                 break
-            unknown = here.parent
+            unknown = here.origin
         if unknown == check.since:
             return
         how = f"{here.operation}, {here.time}" if here is not None else "it expired"
@@ -333,10 +332,10 @@ def statement_problem(step: RecoveryStep, sql: str, session: TableSession) -> st
         return str(problem)
     if found.kind not in _KINDS.get(step.action, frozenset()):
         return f"{found.kind} is no kind of statement that the step {step.action} may run"
-    if found.is_call:
+    if step.action == "roll back":
         table, version = step.writes[0], next((each.version for each in step.after), "")
         allowed = {roll_back(table, version), roll_back(table, version, is_ancestor=False)}
-        return "" if sql in allowed and is_version(version) else "it is not the call that rolls its table back"
+        return "" if sql in allowed and is_version(version) else "it is not the statement that rolls its table back"
     if found.target is None:
         return "it does not name what it writes"
     if not any(_same(found.target, table.parts) for table in step.writes):
@@ -407,18 +406,17 @@ def _since(live: LiveTable, version: str) -> list[LiveVersion]:
 
 
 def _is_as_before(live: LiveTable, then: str) -> bool:
-    """Return whether a table has the rows of a version: since then only its files changed, or it went back."""
-    newer = _since(live, then)
-    if live.version == then or not newer:
-        return live.version == then
-    is_back = newer[0].operation == "RESTORE" or (not then and newer[0].is_empty)
-    return is_back or (len(newer) < len(live.line) and all(each.operation in _KEEPING_ROWS for each in newer))
+    """Return whether a table has the rows of a version: since then only its files changed, or it went back to it."""
+    if not then and live.version in live.versions and live.versions[live.version].is_empty:
+        return True
+    return live.held(live.version) == live.held(then)
 
 
 def _is_at(live: LiveTable, check: TableCheck) -> bool:
-    if check.table.format == "delta":
-        return live.version in live.versions and live.versions[live.version].operation == "RESTORE"
-    return live.version == check.version
+    """Return whether a roll back has left a table at a version: a RESTORE makes a new one of the same rows."""
+    if check.table.format == "delta" and live.version == check.version:
+        return False
+    return live.held(live.version) == live.held(check.version)
 
 
 def _is_row_level(step: RecoveryStep, session: TableSession) -> bool:

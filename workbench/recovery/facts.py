@@ -46,6 +46,7 @@ _QUERIED = re.compile(r"\b(?:SELECT|CLONE|FROM)\b", re.IGNORECASE)
 _RESTORED = re.compile(
     rf"\s*RESTORE\s+(?:TABLE\s+)?{_NAME}\s+(?:TO\s+)?VERSION\s+AS\s+OF\s+['\"]?(\d+)['\"]?\s*;?\s*", re.IGNORECASE
 )
+_RESTORE = re.compile(r"RESTORE\b", re.IGNORECASE)
 _RESTORING = ".execute_restore_table_command."
 # Spark names these operators for a table without rows: execute_create_data_source_table_command, create_table.
 _EMPTY_CREATION = re.compile(
@@ -107,6 +108,8 @@ class MadeVersion:
         branch: the branch that was written; empty for the main one.
         rows: how many rows were written; None if it is not known.
         table_id: the id that the format gives the table; empty if it is not known.
+        restored: of a RESTORE, the version whose rows it brought back, which is its parent too; empty if no event
+            states that version, and None if it is no RESTORE.
     """
 
     dataset: int
@@ -123,6 +126,7 @@ class MadeVersion:
     branch: str = ""
     rows: int | None = None
     table_id: str = ""
+    restored: str | None = None
 
     @property
     def unit(self) -> Unit:
@@ -338,17 +342,22 @@ def changes_rows(job: str) -> bool:
     return _ROW_LEVEL.search(job) is not None
 
 
-def restored(sql: str, job: str, read: str) -> str:
+def restored(sql: str, job: str, read: str) -> str | None:
     """
-    Return the version that a RESTORE of Delta Lake brings a table back to; empty if the run is none.
+    Return the version that a RESTORE of Delta Lake brings a table back to; None if the run is none.
 
     Args:
         sql: its statement; empty if it has none, as one of `DeltaTable.restoreToVersion`.
         job: the name of its job.
-        read: the version of the table that it read according to its event; empty if the event states none.
+        read: the version of the table that it read according to its event; empty if the event states none: it restored
+            the table to a time.
     """
+    if begin := _COMMENTS.match(sql):
+        sql = sql[begin.end() :]
     found = _RESTORED.fullmatch(sql)
-    return found[1] if found else read if _RESTORING in job else ""
+    if found is not None:
+        return found[1]
+    return read if _RESTORING in job or _RESTORE.match(sql) else None
 
 
 def _overwrite(sql: str, job: str, replaced: str) -> Effect:

@@ -29,7 +29,8 @@ def touched_datasets(decided: Decisions) -> Iterator[TouchedDataset]:
         earlier = flow.before.get(keys[0])
         before = flow.made(earlier).version if earlier and not flow.made(earlier).empties else ""
         reason = next((why for key in keys if (why := because[key]) and why[0] != dataset), None)
-        written = [made.version for key in keys if not (made := flow.made(key)).nothing]
+        every = map(flow.made, keys)
+        written = [made.version for made in every if not made.nothing or made.restored is not None]
         yield TouchedDataset(
             decided.facts.label(dataset),
             tuple(written or [first.version]),
@@ -58,6 +59,7 @@ def doubts_of_plan(decided: Decisions) -> Iterator[str]:
             job = facts.run(run_id).job
             yield f"{facts.label(dataset)}: the run {run_id} of {job} never reported an end. It may have written there."
     yield from _doubts_of_overwrites(decided)
+    yield from _doubts_of_restores(decided)
     for dataset, run_id, target in facts.open_readers:
         run = facts.run(run_id)
         if dataset not in bad or target in bad:
@@ -93,4 +95,17 @@ def _doubts_of_overwrites(decided: Decisions) -> Iterator[str]:
                     f"{facts.label(dataset)}: {made.version} overwrote the bad data. With "
                     "spark.sql.sources.partitionOverwriteMode=dynamic, and in a Hive table with partitions, it only "
                     "overwrote the partitions that it wrote."
+                )
+
+
+def _doubts_of_restores(decided: Decisions) -> Iterator[str]:
+    """Yield the RESTOREs that ended bad data, if no run in the store made the version that they brought back."""
+    flow, because = decided.flow, decided.spread.because
+    for dataset in decided.spread.datasets:
+        for key in flow.line(dataset):
+            made = flow.made(key)
+            if made.restored and key not in because and flow.facts.unknown_parent(made):
+                yield (
+                    f"{decided.facts.label(dataset)}: {made.version} restored version {made.restored}, which no run "
+                    "in the store made: check that it does not contain the bad data."
                 )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
 _NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE")
+# What Delta Lake answers about a path without a Delta table, also where nothing is.
+_NOT_FOUND_AT_PATH = (*_NOT_FOUND, "DELTA_TABLE_ONLY_OPERATION")
 # The class of a parsed statement -> the method that gives its target. Other kinds of statements are not run.
 _TARGETS = {
     "InsertIntoStatement": "table",
@@ -39,6 +41,8 @@ _TARGETS = {
     "DropTable": "child",
     "RestoreTableStatement": "table",
 }
+# Operations that change no row, as Iceberg and Delta Lake call them.
+KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END", "CREATE TABLE"})
 _CALLS = frozenset({"Call", "CallStatement", "IcebergCall"})
 # The class of an unresolved name -> the method that gives its parts.
 _NAMES = {
@@ -62,6 +66,8 @@ class LiveVersion:
         added: how many rows it added; None if the format does not report it.
         micros: when, in microseconds since 1970; 0 if that is not known.
         is_empty: whether the table has no rows then, according to its format.
+        restored: the version whose rows a RESTORE brought back; empty for other operations, and if its log names a
+            time in place of a version.
     """
 
     version: str
@@ -71,6 +77,12 @@ class LiveVersion:
     added: int | None = None
     micros: int = 0
     is_empty: bool = False
+    restored: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Return the version whose rows it has, or begins with."""
+        return self.restored or self.parent
 
 
 @attrs.frozen
@@ -99,6 +111,16 @@ class LiveTable:
             found[here] = self.versions[here]
             here = self.versions[here].parent
         return tuple(found.values())
+
+    def held(self, version: str) -> str:
+        """Return the version whose rows one has: later ones only tidied up files, or went back to it."""
+        seen: set[str] = set()
+        while (here := self.versions.get(version)) is not None and version not in seen:
+            if not (here.operation in KEEPING_ROWS and here.parent) and not here.restored:
+                break
+            seen.add(version)
+            version = here.origin
+        return version
 
 
 @attrs.frozen
@@ -139,14 +161,15 @@ class LiveSession:
             StoreError: Spark can't read it.
         """
         name = sql_name(table)
+        is_path = is_table_of_path(name)
         try:
-            location = "" if is_table_of_path(name) else self._location(name)
+            location = "" if is_path else self._location(name)
             if table.format == "iceberg":
                 return self._iceberg(name, location)
             if table.format == "delta":
                 return self._delta(name, location)
         except StoreError as problem:
-            if any(sign in str(problem) for sign in _NOT_FOUND):
+            if any(sign in str(problem) for sign in (_NOT_FOUND_AT_PATH if is_path else _NOT_FOUND)):
                 return None
             raise
         return LiveTable(location)
@@ -275,8 +298,10 @@ class LiveSession:
             count = None if added is None else int(added)
             at = row["timestamp"]
             operation = str(row["operation"])
-            is_empty = operation == "TRUNCATE" or (operation == "DELETE" and _is_whole(row["operationParameters"]))
-            made = (operation, str(at), count, _micros(at), is_empty)
+            parameters = row["operationParameters"] or {}
+            is_empty = operation == "TRUNCATE" or (operation == "DELETE" and _is_whole(parameters))
+            restored = parameters.get("version") if operation == "RESTORE" else ""
+            made = (operation, str(at), count, _micros(at), is_empty, restored or "")
             versions[str(number)] = LiveVersion(str(number), parent, *made)
         newest = str(max(map(int, versions))) if versions else ""
         return LiveTable(location, newest, versions, str(self._rows(f"DESCRIBE DETAIL {name}")[0]["id"]))
@@ -287,9 +312,9 @@ def _spellings(file: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((file, unquote(file))))
 
 
-def _is_whole(parameters: Mapping[str, str] | None) -> bool:
+def _is_whole(parameters: Mapping[str, str]) -> bool:
     """Return whether a DELETE of Delta Lake had no condition."""
-    return (parameters or {}).get("predicate") in ("[]", '["true"]')
+    return parameters.get("predicate") in ("[]", '["true"]')
 
 
 def _micros(time: datetime) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -287,7 +288,7 @@ class _FactsReader:
             part = next((at.replaced for at in self._of_names(wrote, version.run_id, names, "")), "")
             back = restored(sql, job, read.get((version.run_id, dataset.id), ""))
             did = effect(version.change, sql, job, dataset.format, was_there=was_there, replaced=part)
-            did = Effect(nothing=True) if back else did
+            did = did if back is None else Effect(nothing=True)
             was_there = version.change != "DROP"
             written = next(self._of_names(wrote, version.run_id, names, version.id), _Written())
             yield MadeVersion(
@@ -305,6 +306,7 @@ class _FactsReader:
                 written.branch,
                 version.rows,
                 written.table_id,
+                back,
             )
 
     @staticmethod
@@ -370,11 +372,14 @@ class _FactsReader:
         return {run_id: _application(run_id, event) for run_id, event in self._events(ids, ("START",))}
 
     def _events(self, ids: Collection[str], types: Collection[str]) -> Iterator[tuple[str, EventFacts]]:
+        """Yield the events of runs, the oldest first, each with its run."""
         listed = ", ".join(f"'{type_}'" for type_ in types)
-        sql = f"SELECT run_id, json FROM event WHERE type IN ({listed}) AND run_id IN "  # noqa: S608 (our own words)
+        sql = f"SELECT time, run_id, json FROM event WHERE type IN ({listed}) AND run_id IN "  # noqa: S608 (our own words)
         memory = EventMemory()
-        for run_id, text in self._of(ids, sql, " ORDER BY time"):
-            yield run_id, memory.facts(text)
+        # Each query has some of the runs, so it can't sort all events.
+        every = [(time, run_id, memory.facts(text)) for time, run_id, text in self._of(ids, sql, " ORDER BY time")]
+        every.sort(key=operator.itemgetter(0))
+        yield from ((run_id, event) for _, run_id, event in every)
 
     def _of(self, ids: Collection[str], sql: str, end: str = "") -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query for some runs."""
@@ -413,15 +418,17 @@ class _FactsReader:
         return tuple(sorted(found))
 
     def _beside(self, applications: Collection[str]) -> tuple[dict[str, tuple[int, ...]], dict[int, str]]:
-        """Return the datasets that the runs of applications write, and for each dataset one of these runs."""
+        """Return the datasets that the runs of applications write, and for each dataset the latest of these runs."""
         found: dict[str, set[int]] = {}
         writers: dict[int, str] = {}
-        for application, dataset, run_id in self._of(
+        every = self._of(
             applications,
-            "SELECT r.parent_run_id, i.dataset_id, max(r.run_id) FROM run r JOIN sink_snapshot_lineage l "
+            "SELECT max(l.time), r.run_id, r.parent_run_id, i.dataset_id FROM run r JOIN sink_snapshot_lineage l "
             "ON l.run_id = r.run_id JOIN dataset_identity i ON i.name_id = l.name_id WHERE r.parent_run_id IN ",
-            " GROUP BY r.parent_run_id, i.dataset_id",
-        ):
+            " GROUP BY r.run_id, r.parent_run_id, i.dataset_id",
+        )
+        # The latest one comes last.
+        for _, run_id, application, dataset in sorted(every):
             found.setdefault(application, set()).add(dataset)
             writers[dataset] = run_id
         return {application: tuple(sorted(each)) for application, each in found.items()}, writers

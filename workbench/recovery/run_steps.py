@@ -119,6 +119,7 @@ def _inputs(decided: Decisions, group: Group, views: Collection[int]) -> _Inputs
             corrected.add(dataset.id)
             pins.append(Pin(dataset.label, affected=True))
             reads.append((dataset, ""))
+            doubts += _doubts_of_lost(decided, placed)
             if not is_named and decided.is_side_by_side:
                 doubts.append(f"it reads {dataset.label} through a view, and so not the copy")
             continue
@@ -227,7 +228,9 @@ def _doubts_of_inputs(decided: Decisions, group: Group) -> Iterator[str]:
     for placed in decided.flow.read_by(unit for unit in group.units if unit[1] == NO_BATCH):
         dataset = decided.facts.datasets[placed.read.dataset]
         if reads.is_corrected(placed):
-            if reads.named_a_version(placed):
+            lost = [*_doubts_of_lost(decided, placed)]
+            yield from lost
+            if not lost and reads.named_a_version(placed):
                 yield (
                     f"it read version {placed.read.version} of {dataset.label} although a later one existed: if its "
                     "code names this version, remove that, so that it reads the corrected data"
@@ -239,6 +242,13 @@ def _doubts_of_inputs(decided: Decisions, group: Group) -> Iterator[str]:
                 yield f"it read {_worded(version)} of {dataset.label}, and now reads what is current then{how}"
             elif decided.facts.histories.get(dataset.id) and reads.changed_since(placed):
                 yield f"{dataset.label} was written since: it reads what is current then"
+
+
+def _doubts_of_lost(decided: Decisions, placed: PlacedRead) -> Iterator[str]:
+    """Yield that a run read bad data that were rolled back since, so that nothing makes them again for it."""
+    if placed.key is not None and not decided.flow.counts(placed.key):
+        made, label = decided.flow.made(placed.key), decided.facts.label(placed.read.dataset)
+        yield f"it read version {made.version} of {label}, which was rolled back since: it reads the current data"
 
 
 def _doubts_of_application(decided: Decisions, group: Group, application: ApplicationFacts | None) -> Iterator[str]:

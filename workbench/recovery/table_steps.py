@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import attrs
 from openlineage_pyspark.workbench.recovery import statements
 from openlineage_pyspark.workbench.recovery.plan import RecoveryStep, TableCheck, TableId
 from openlineage_pyspark.workbench.recovery.remade import Base
@@ -35,9 +36,11 @@ def preparing_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         checks = decided.conditions.before_going_back(dataset, base)
         if base.version:
             made = (each.run_id for each in facts.histories[dataset] if each.snapshot == base.version)
-            yield _rolled_back(known, base.version, notes, checks, next(made, "") or like)
+            step = _rolled_back(known, base.version, notes, checks, next(made, "") or like)
+            yield attrs.evolve(step, doubts=(*step.doubts, *_doubts_of_restores(decided, dataset, base)))
         elif dataset != decided.root or decided.again.goes_back:
-            yield from _emptied(known, notes, tuple(_doubts_of_emptying(decided, dataset, base)), checks, like)
+            doubts = (*_doubts_of_emptying(decided, dataset, base), *_doubts_of_restores(decided, dataset, base))
+            yield from _emptied(known, notes, doubts, checks, like)
 
 
 def copying_steps(decided: Decisions) -> Iterator[RecoveryStep]:
@@ -124,6 +127,17 @@ def _doubts_of_emptying(decided: Decisions, dataset: int, base: Base) -> Iterato
         )
     if not flow.is_gone(dataset) and flow.is_dropped_after((dataset, base.place)):
         yield f"{known.label} was dropped and created again since: it may have had other columns before"
+
+
+def _doubts_of_restores(decided: Decisions, dataset: int, base: Base) -> Iterator[str]:
+    """Yield the RESTOREs since a base whose version no event states: they may have removed the bad data."""
+    for made in decided.facts.histories[dataset][base.place :]:
+        if made.restored == "":
+            yield (
+                f"the run {made.run_id} restored {decided.facts.label(dataset)} to a time, and no event states to "
+                "which version: what it removed is repeated too. If DESCRIBE HISTORY shows that it removed the bad "
+                "data, leave this table as it is"
+            )
 
 
 def _rolled_back(

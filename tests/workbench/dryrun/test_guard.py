@@ -29,7 +29,7 @@ AuditHook(stage, 1, request.scratch).install()
 try:
     exec(compile(request.source, request.path, "exec"), {"__name__": "__main__"})
 except BaseException as problem:
-    stage.tell("raised", what=type(problem).__name__)
+    stage.record("raised", what=type(problem).__name__)
 """
 
 

@@ -240,7 +240,7 @@ def test_a_script_without_its_arguments_says_which_and_how_it_gets_them(
 ) -> None:
     found = seen(runner, tmp_path, text)
     assert said in found.messages[0]
-    assert "what follows -- on the command line are the arguments of scripts" in found.messages[0]
+    assert "the arguments after -- on the command line are passed to scripts" in found.messages[0]
     assert found.problems[0][0] == len(text.splitlines()) + 2
 
 

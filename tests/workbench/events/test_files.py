@@ -166,7 +166,7 @@ def test_openlineages_consumer_scenarios_are_taken_as_they_are(
     store = tmp_path / "s.db"
 
     assert main(["ingest", *paths, "--store", str(store)]) == 0
-    assert "".join(capsys.readouterr().out.split()) == f"74eventstakeninto{store}"
+    assert "".join(capsys.readouterr().out.split()) == f"74eventsaddedto{store}"
     assert main(["show", *paths]) == 0
     assert capsys.readouterr().err == ""
 

@@ -326,7 +326,10 @@ def test_a_variable_has_no_value_of_the_machine(answer: Answer) -> None:
 def test_what_reads_a_table_of_a_refused_statement_says_so(answer: Answer) -> None:
     told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["result"]["statements"]}
     assert [each["message"] for each in told["4.sql", 2]["gaps"]] == [
-        "the types of the columns of mart.typed may be others: Spark can't analyze what makes it (4.sql:1)"
+        (
+            "the types of the columns of mart.typed may be different: "
+            "Spark can't analyze the statement that makes it (4.sql:1)"
+        )
     ]
     assert [each["name"] for each in told["4.sql", 5]["inputs"]] == ["/lake/files.csv"]
 

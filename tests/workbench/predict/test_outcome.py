@@ -57,15 +57,17 @@ def test_that_types_may_be_others_is_said_once() -> None:
     gaps = [gap_of_types("mart.a", "a.sql:1"), gap_of_types("mart.b", "a.sql:2"), Gap("Generate", "another one")]
     each_gaps = (gaps, gaps[1:], [])
     found = [attrs.evolve(told(n), lineage=attrs.evolve(FOUND, gaps=tuple(each))) for n, each in enumerate(each_gaps)]
-    first = "the types of the columns of mart.a may be others: Spark can't analyze what makes it (a.sql:1)"
-    assert [line for line in WRITERS["text"](found).splitlines() if "others" in line or "another" in line] == [
+    first = (
+        "the types of the columns of mart.a may be different: Spark can't analyze the statement that makes it (a.sql:1)"
+    )
+    assert [line for line in WRITERS["text"](found).splitlines() if "different" in line or "another" in line] == [
         f"  {first}; and 1 more table has the same problem",
         "  not understood: Generate: another one",
         "  not understood: Generate: another one",
     ]
     answer = json.loads(WRITERS["json"](found))
-    assert json.dumps(answer["result"]).count("may be others") == 3
-    assert json.dumps(answer["diagnostics"]).count("may be others") == 2
+    assert json.dumps(answer["result"]).count("may be different") == 3
+    assert json.dumps(answer["diagnostics"]).count("may be different") == 2
 
 
 @pytest.mark.parametrize("code", ["STAND_IN", "DECISION", "PATTERN", "NOT_DONE", "HANDLED"])

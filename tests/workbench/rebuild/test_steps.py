@@ -86,7 +86,7 @@ def test_a_script_that_is_made_again_says_how_it_is_compared() -> None:
     found = rebuild_plan([FIRST, SECOND], [script("4", FIRST.reads, "s3://lake/silver"), SECOND])
 
     assert {each.reason for each in found.made} == {
-        "it can't be proven unchanged: a script is compared by its code and by all that it reads"
+        "it can't be proven unchanged: a script is compared by its code and everything that it reads"
     }
 
 
@@ -282,7 +282,7 @@ def test_each_table_to_make_is_a_finding_at_its_last_statement() -> None:
 def test_a_script_names_the_line_of_each_write_and_a_long_reason_once() -> None:
     found = rebuild_plan([SECOND], [script("9", SECOND.reads, "gold.a", "gold.b")])
 
-    reason = "it can't be proven unchanged: a script is compared by its code and by all that it reads"
+    reason = "it can't be proven unchanged: a script is compared by its code and everything that it reads"
     assert text_of_plan(found).splitlines() == [
         "2 tables to rebuild:",
         f"  1. rebuild gold.a (every column): {reason}",

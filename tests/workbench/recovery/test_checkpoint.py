@@ -220,6 +220,17 @@ def test_a_query_that_did_not_end_at_the_version_of_the_restore_is_refused(
         assert json.loads((path / "offsets" / "1").read_text().split("\n")[2])["reservoirVersion"] == 6
 
 
+def test_a_restore_to_a_time_does_not_show_where_a_query_must_have_ended(tmp_path: Path) -> None:
+    path, table = checkpoint(tmp_path), log_of(tmp_path / "t", "CREATE", "WRITE")
+    commit = {"operation": "RESTORE", "operationParameters": {"version": None, "timestamp": "2026-01-01"}}
+    (table / "_delta_log" / f"{2:020}.json").write_text(json.dumps({"commitInfo": commit}))
+    before = names(path)
+
+    with pytest.raises(CheckpointError, match="was restored to a time, and its log does not state to which version"):
+        set_back(path, 1, tmp_path / "kept", [table])
+    assert names(path) == before
+
+
 @pytest.mark.parametrize(("has_read", "problem"), [(True, "has the micro-batch 3"), (False, "")])
 def test_a_micro_batch_that_the_store_does_not_know_is_no_problem_if_it_read_nothing(
     tmp_path: Path, problem: str, *, has_read: bool

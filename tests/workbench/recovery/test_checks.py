@@ -164,7 +164,7 @@ def test_what_a_plan_has_done_is_measured_against_where_it_left_the_tables() -> 
         ("run", "CallStatement", None, "CallStatement is no kind of statement"),
         ("correct", "DropTable", ("ice", "db", "t"), "DropTable is no kind of statement"),
         ("roll back", "DeleteFromTable", ("ice", "db", "t"), "DeleteFromTable is no kind of statement"),
-        ("roll back", "Call", None, "it is not the call that rolls its table back"),
+        ("roll back", "Call", None, "it is not the statement that rolls its table back"),
         ("keep", "DropTable", ("ice", "db", "t"), "DropTable is no kind of statement"),
         ("switch", "DropTable", ("ice", "db", "t"), "it drops the table itself"),
         ("checkpoint", "InsertIntoStatement", ("ice", "db", "t"), "is no kind of statement that the step checkpoint"),
@@ -378,3 +378,58 @@ def test_a_table_whose_files_somebody_has_tidied_up_is_as_the_store_knows_it(ope
     assert found(Held({TABLE: live}), back()).problems == ()
     # Before that somebody has written.
     assert [each.newer for each in found(Held({TABLE: live}), back(newest="2")).problems] == ["ice.db.t"]
+
+
+DELTA = attrs.evolve(TABLE, format="delta")
+
+
+def restored(*made: str) -> LiveTable:
+    """Return a table of Delta Lake: each version is a WRITE, or the RESTORE of the version that is named."""
+    versions = {}
+    for number, to in enumerate(made, 1):
+        operation = "RESTORE" if to else "WRITE"
+        versions[str(number)] = LiveVersion(str(number), str(number - 1), operation, "now", 1, restored=to)
+    return LiveTable("/lake/db/t/", str(len(made)), versions)
+
+
+@pytest.mark.parametrize(
+    ("live", "problems"),
+    [
+        (restored("", "", "", "1"), []),
+        # A RESTORE of what a RESTORE had brought back.
+        (restored("", "", "", "1", "4"), []),
+        (restored("", "", "", "2"), ["ice.db.t is at version 4, and not at 1"]),
+        (restored("", "", "", "1", ""), ["ice.db.t is at version 5, and not at 1"]),
+        (restored(""), ["ice.db.t is at version 1, and not at 1"]),
+    ],
+)
+def test_a_table_of_delta_is_back_if_the_restore_was_that_of_the_plan(live: LiveTable, problems: list[str]) -> None:
+    step = back(table=DELTA)
+
+    assert [*after_problem(step, {"ice.db.t": "3"}, Held({DELTA: live}))] == problems
+
+
+@pytest.mark.parametrize(
+    ("live", "problems"),
+    [
+        (restored("", "", "", "", "3"), 0),
+        (restored("", "", "", "", "2"), 1),
+    ],
+)
+def test_a_table_of_delta_that_somebody_restored_to_where_the_recovery_left_it_is_there(
+    live: LiveTable, problems: int
+) -> None:
+    restore = "RESTORE TABLE ice.db.t TO VERSION AS OF 1"
+    parsed = {restore: LiveStatement("RestoreTableStatement", TABLE.parts)}
+    step = attrs.evolve(back(table=DELTA), code=(restore,))
+
+    assert len(found(Held({DELTA: live}, parsed), step, reached={"ice.db.t": "3"}).problems) == problems
+
+
+def test_a_restore_of_another_version_is_no_step_of_the_plan() -> None:
+    restore = "RESTORE TABLE ice.db.t TO VERSION AS OF 2"
+    parsed = {restore: LiveStatement("RestoreTableStatement", TABLE.parts)}
+
+    problem = statement_problem(back(table=DELTA), restore, Held({}, parsed))
+
+    assert problem == "it is not the statement that rolls its table back"

@@ -214,6 +214,72 @@ def test_a_table_of_delta_that_was_restored_is_clean(filled: Fill, *, sql: str, 
     assert code_of(found) == ["(correct)"]
 
 
+def _restored_by(sql: str, *later: Event) -> list[Event]:
+    """Return a good version of `b` (3), a bad one (4), and a RESTORE (5)."""
+
+    def of(name: str, version: str, parent: str, change: str = "") -> Event:
+        return table(name, version, parent=parent, change=change, lake="delta")
+
+    return [
+        *statement("b", 0.5, "INSERT INTO db.b VALUES (1)", (), of("b", "3", "2")),
+        *statement("a", 1, "INSERT INTO db.a VALUES (1)", (), of("a", "1", "0")),
+        *statement("b", 2, "INSERT INTO db.b SELECT * FROM db.a", (of("a", "1", "0"),), of("b", "4", "3")),
+        *statement("r.execute_restore_table_command.db_b", 3, sql, (), of("b", "5", "4", "OVERWRITE")),
+        *later,
+    ]
+
+
+BACK_B = "RESTORE TABLE spark_catalog.db.b TO VERSION AS OF 3"
+UNKNOWN_RESTORED = (
+    "db.b: 5 restored version 1, which no run in the store made: check that it does not contain the bad data."
+)
+
+
+@pytest.mark.parametrize(
+    ("to", "bad", "doubts"),
+    [
+        ("VERSION AS OF 3", ("4",), ()),
+        ("VERSION AS OF '3'", ("4",), ()),
+        ("VERSION AS OF 4", ("4", "5"), ()),
+        # Nobody knows who made it, but the bad version came later.
+        ("VERSION AS OF 1", ("4",), (UNKNOWN_RESTORED,)),
+    ],
+)
+def test_a_restore_repairs_a_table_only_if_the_version_that_it_brought_back_is_good(
+    filled: Fill, to: str, bad: tuple[str, ...], doubts: tuple[str, ...]
+) -> None:
+    found = filled(*_restored_by(f"/* back */ RESTORE TABLE db.b TO {to}")).recover("db.a").result
+
+    assert (found.datasets[1].bad, found.doubts) == (bad, doubts)
+    assert [code for code in code_of(found) if code.startswith("RESTORE TABLE spark_catalog.db.b")] == (
+        [BACK_B] if "5" in bad else []
+    )
+
+
+def test_a_restore_to_a_time_makes_the_roll_back_uncertain(filled: Fill) -> None:
+    found = filled(*_restored_by("RESTORE TABLE db.b TO TIMESTAMP AS OF '2026-01-01'")).recover("db.a").result
+
+    (step,) = [step for step in found.steps if step.code == (BACK_B,)]
+    run = "r.execute_restore_table_command.db_b-3"
+    unclear = f"the run {run} restored db.b to a time, and no event states to which version: what it removed is "
+    how = "repeated too. If DESCRIBE HISTORY shows that it removed the bad data, leave this table as it is"
+    assert step.doubts == (f"{unclear}{how}",)
+    assert not [code for code in code_of(found) if "TIMESTAMP" in code]
+
+
+def test_what_read_bad_data_that_were_rolled_back_since_is_uncertain(filled: Fill) -> None:
+    used = statement(
+        "c",
+        2.7,
+        "INSERT OVERWRITE db.c SELECT * FROM db.b",
+        (table("b", "4", lake="delta"),),
+        plain("c", change="OVERWRITE"),
+    )
+    found = filled(*_restored_by("RESTORE TABLE db.b TO VERSION AS OF 3"), *used).recover("db.a").result
+
+    assert "it read version 4 of db.b, which was rolled back since: it reads the current data" in doubts_of(found)
+
+
 def test_what_a_merge_found_after_a_roll_back_is_the_version_before_its_own(filled: Fill) -> None:
     """A roll back of Iceberg makes no version, so the one that was made last is no longer there."""
     merge = "MERGE INTO ice.db.b USING ice.db.c ON b.k = c.k WHEN NOT MATCHED THEN INSERT *"
@@ -828,3 +894,28 @@ def test_of_files_beside_tables_nothing_shows_whether_an_application_wrote_them(
     notes = [each for each in step.notes if "No version" in each]
     # Of files alone, `apply` asks for --done.
     assert notes == ["No version shows whether it wrote out/log: check that before you continue."] * tables
+
+
+def test_what_an_application_also_writes_is_stored_as_its_latest_run_states(filled: Fill) -> None:
+    """Ids of runs have no order: the run with the greatest one wrote files, before the table was created."""
+    files = statement("z", 1, "", (), table("x", lake="parquet"), application="app")
+    created = statement("a", 3, "", (), table("x", "91"), application="app")
+    bad = statement("b", 2, "", (table("a", "1"),), table("b", "11", parent="10"), application="app")
+    started = application("app", 0, "spark-submit", "b.py")
+
+    step = filled(*started, *ROOT, *files, *bad, *created).recover("db.a").result.steps[-1]
+
+    assert step.after == (TableCheck("unwritten", TableId(("ice", "db", "x"), "iceberg", "file:/lake/db/x")),)
+
+
+def test_a_table_is_stored_as_its_latest_event_states_however_many_runs_wrote_it(filled: Fill) -> None:
+    """The store is asked for some hundred runs at a time, by their ids."""
+    files = [
+        event
+        for number in range(600)
+        for event in statement("z", 2 + number / 1000, "", (), table("b", lake="parquet"))[1:]
+    ]
+    created = statement("a", 3, "", (), table("b", "10", change="CREATE"))
+    bad = statement("a", 4, COPY, (table("a", "1"),), table("b", "11", parent="10"))
+
+    assert code_of(filled(*ROOT, *files, *created, *bad).recover("db.a").result) == [BACK, "(correct)", COPY]

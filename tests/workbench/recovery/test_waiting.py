@@ -121,8 +121,10 @@ class Lines(Tables):
     def table(self, named: TableId) -> LiveTable:
         if named != OTHER:
             return super().table(named)
-        numbered = enumerate(self.made, 1)
-        versions = {str(n): LiveVersion(str(n), str(n - 1) if n > 1 else "", made, "now") for n, made in numbered}
+        versions = {}
+        for n, made in enumerate(self.made, 1):
+            operation, _, restored = made.partition(" to ")
+            versions[str(n)] = LiveVersion(str(n), str(n - 1) if n > 1 else "", operation, "now", restored=restored)
         return LiveTable("/lake", max(versions, default=""), versions)
 
     def apply(self, folder: Path, *done: int, newer: tuple[str, ...] = ()) -> tuple[str, list[str]]:
@@ -160,7 +162,7 @@ def test_new_versions_of_what_the_step_must_not_write_are_accepted_by_name(tmp_p
     assert tables.apply(tmp_path, newer=("ice.db.x",)) == ("applied", ["all steps are done"])
 
 
-@pytest.mark.parametrize("since", [(), ("replace",), ("OPTIMIZE", "VACUUM END"), ("WRITE", "RESTORE")])
+@pytest.mark.parametrize("since", [(), ("replace",), ("OPTIMIZE", "VACUUM END"), ("WRITE", "RESTORE to 1", "OPTIMIZE")])
 def test_what_has_the_rows_that_it_had_is_as_it_was(tmp_path: Path, since: tuple[str, ...]) -> None:
     tables = Lines("append")
     tables.apply(tmp_path)
@@ -168,6 +170,28 @@ def test_what_has_the_rows_that_it_had_is_as_it_was(tmp_path: Path, since: tuple
     tables.made += since
 
     assert tables.apply(tmp_path) == ("applied", ["all steps are done"])
+
+
+@pytest.mark.parametrize(
+    ("since", "shown"),
+    [
+        (("WRITE", "WRITE", "RESTORE to 2"), "4 (RESTORE, now), 3 (WRITE, now), 2 (WRITE, now)"),
+        # Its log names a time.
+        (("WRITE", "RESTORE"), "3 (RESTORE, now), 2 (WRITE, now)"),
+        (("WRITE", "RESTORE to 1", "WRITE"), "4 (WRITE, now), 3 (RESTORE, now), 2 (WRITE, now)"),
+    ],
+)
+def test_a_table_that_was_restored_elsewhere_is_not_as_it_was(
+    tmp_path: Path, since: tuple[str, ...], shown: str
+) -> None:
+    tables = Lines("append")
+    tables.apply(tmp_path)
+    tables.versions = {"daily": "2", "report": "2"}
+    tables.made += since
+
+    with pytest.raises(StepFailedError) as stopped:
+        tables.apply(tmp_path)
+    assert str(stopped.value) == HARMED.replace("2 (append, now)", shown)
 
 
 def test_a_step_that_never_waited_leaves_what_it_must_not_write_to_the_person(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ class Command:
         """Run it to its end: it finds one line that is no event. Return how many events it took."""
         with self.start(schema_name, origin, *options) as process:
             said = process.communicate(timeout=SECONDS)[0]
-        found = re.fullmatch(rf"(\d+) events taken into {re.escape(schema_name)}\n", said)
+        found = re.fullmatch(rf"(\d+) events added to {re.escape(schema_name)}\n", said)
         errors = (self._folder / "stderr").read_text()
         assert process.returncode == 1, errors[-3000:]
         assert "1 of the lines is no event" in errors

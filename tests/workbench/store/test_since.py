@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+from openlineage_pyspark.workbench.model.graph import DatasetNode
+from openlineage_pyspark.workbench.questions.owners import owners
 from openlineage_pyspark.workbench.store_api import Store
-from support.lineage_events import at, dataset, lineage, run_event
+from support.lineage_events import at, dataset, lineage, run_event, symlink
 from support.reached import datasets_of, nodes_of, pairs_of
 
 
@@ -64,3 +67,34 @@ def test_the_last_run_is_the_latest_one_whatever_its_id_is(filled: Callable[...,
         assert {edge.run_id for edge in graph.edges if edge.target.endswith("|x") and edge.paths} == {"r-1"}
     [edge] = store.downstream("s.x", by="table", ever=True).result.graph.edges
     assert edge.run_id == "r-1"
+
+
+def test_a_table_has_the_format_and_the_owners_that_its_latest_event_states(filled: Callable[..., Store]) -> None:
+    """Another name of the table stated both before, in words that sort behind the latest ones."""
+
+    def written(run: str, minute: int, table: dict[str, Any], format_: str) -> dict[str, Any]:
+        table["facets"]["storage"] = {"storageLayer": format_, "fileFormat": format_}
+        table["facets"]["ownership"] = {"owners": [{"name": run}]}
+        return run_event(run, "COMPLETE", minute, run=run, outputs=(table,))
+
+    old = written("z", 2, dataset("/lake/t", symlinks=symlink("db.t")), "parquet")
+    store = filled(old, written("a", 3, dataset("db.t", namespace="catalog"), "delta"))
+    graph = store.graph(ever=True).result
+    [node] = [each for each in graph.nodes if isinstance(each, DatasetNode)]
+
+    assert node.format == "delta"
+    assert [[each.name for each in found] for found in owners(store.tables, graph).values()] == [["a"]]
+
+
+@pytest.mark.parametrize(("minute", "owner"), [(1, "run"), (3, "alone")])
+def test_the_latest_event_names_the_owners_with_a_run_or_without(
+    filled: Callable[..., Store], minute: int, owner: str
+) -> None:
+    def named(name: str) -> dict[str, Any]:
+        return dataset("t", ownership={"owners": [{"name": name}]})
+
+    alone = {"eventTime": at(minute), "producer": "p", "dataset": named("alone")}
+    store = filled(run_event("make", "COMPLETE", 2, run="r", outputs=(named("run"),)), alone)
+    graph = store.graph(ever=True).result
+
+    assert [[each.name for each in found] for found in owners(store.tables, graph).values()] == [[owner]]

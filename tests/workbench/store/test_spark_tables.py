@@ -417,7 +417,7 @@ def test_an_ingest_that_is_killed_again_and_again_loses_and_doubles_nothing(
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, f"{len(events())} events taken into ice.killed\n"), done.stderr[-2000:]
+    assert (done.returncode, done.stdout) == (1, f"{len(events())} events added to ice.killed\n"), done.stderr[-2000:]
     assert differing(SparkTables(session, "ice.killed"), lite) == []
 
 
@@ -592,7 +592,7 @@ def test_the_command_runs_on_the_interpreter_that_started_it(
     command = [sys.executable, "-m", "openlineage_pyspark", "ingest", "--spark", *place]
     command += [f"--conf={key}={value}" for key, value in settings.items()]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "30 events taken into lineage\n"), done.stderr[-2000:]
+    assert (done.returncode, done.stdout) == (1, "30 events added to lineage\n"), done.stderr[-2000:]
 
 
 def test_what_is_no_store_is_refused(session: SparkSession, filled: Callable[[str], SparkTables], folder: Path) -> None:
