@@ -109,22 +109,29 @@ def lineage_of_some_plan(chance: random.Random) -> ColumnLineage:
     building = Building()
     at = building.leaf(2)
     for _ in range(chance.randint(1, 4)):
-        column = chance.choice(building.output(at))
-        name = building.attributes[column].name
+        place = chance.randrange(len(building.output(at)))
+        column = building.output(at)[place]
         kind = chance.choice(("union", "self-join", "cte", "filter", "aggregate"))
-        if kind == "union":
-            made = [building.computed(at, (column, f"({name} {sign} 2)")) for sign in chance.sample("+-*/", 2)]
-            at = building.union(made)
+        if kind in ("union", "cte"):
+            definition = building.definition(at)
+            branches = [building.reference(definition), building.reference(definition)]
+            if kind == "union":
+                signs = zip(branches, chance.sample("+-*/", 2), strict=True)
+                branches = [computed(building, branch, place, f"{sign} 2") for branch, sign in signs]
+            at = building.union(branches)
         elif kind == "self-join":
             at = building.join(at, building.leaf(2), column, 0)
-        elif kind == "cte":
-            definition = building.definition(at)
-            at = building.union([building.reference(definition), building.reference(definition)])
         else:
             at = building.filter(at, column) if kind == "filter" else building.aggregate(at, column, column)
     found = lineage_of_plan(building.plan(), Session("/w"), paths=True).columns
     assert found is not None
     return found
+
+
+def computed(building: Building, at: int, place: int, what: str) -> int:
+    """Put out a column that is made of one of an operator's columns."""
+    column = building.output(at)[place]
+    return building.computed(at, (column, f"({building.attributes[column].name} {what})"))
 
 
 def outputs(seed: int) -> dict[str, ColumnLineage]:
