@@ -161,8 +161,15 @@ def said(path: Transformation, *, described: bool, traced: bool) -> Said:
     """Return a path as surfaces say it; one that is not traced is exact, and states no operator."""
     text = path.description if described else ""
     steps = {step.operator: (step.expression, step.certainty.word) for step in path.way.steps}
-    listed = tuple((each, *steps.pop(each, ("", "exact"))) for each in path.way.operators) if traced else ()
-    return path.type, path.subtype, path.masking, text, path.way.certainty.word if traced else "exact", listed
+    listed = tuple((each, *steps.get(each, ("", "exact"))) for each in dict.fromkeys(path.way.operators))
+    return (
+        path.type,
+        path.subtype,
+        path.masking,
+        text,
+        path.way.certainty.word if traced else "exact",
+        listed if traced else (),
+    )
 
 
 def expected(made: dict[str, ColumnLineage], options: EventOptions) -> Edges:

@@ -434,19 +434,23 @@ def steps_of(operators: Iterable[str], steps: Sequence[Step]) -> tuple[Step, ...
     """
     Return the steps of a path: each operator in order, with what it does.
 
+    An operator that a path passes again, as in a recursive CTE, is there again only if it then does something.
+
     Args:
-        operators: all operators of the path, from the source to the target; one of a recursive CTE may be there twice.
+        operators: all operators of the path, from the source to the target.
         steps: those that do more than pass the value on, in the same order.
     """
     passed = (*operators,)
     known = {*passed}
     waiting = deque(step for step in steps if step.operator in known)
-    found = []
+    found: list[Step] = []
+    seen: set[str] = set()
     for operator in passed:
-        if not waiting or waiting[0].operator != operator:
+        if operator not in seen and not (waiting and waiting[0].operator == operator):
             found.append(Step(operator))
         while waiting and waiting[0].operator == operator:
             found.append(waiting.popleft())
+        seen.add(operator)
     return (*found, *waiting, *(step for step in steps if step.operator not in known))
 
 
