@@ -41,6 +41,11 @@ keeps a journal. `recover forget-copies PLAN` drops the copies of tables that we
 emptied."""
 
 _APPLY, _FORGET = "apply", "forget-copies"
+_OF_STEPS = (
+    ("--accept-doubt", "carry out step N although it is uncertain"),
+    ("--done", "confirm that step N was done by hand"),
+    ("--undo", "roll back what the application of step N wrote, because it ended too early and must run again"),
+)
 _WRONG = 2
 _CODES: dict[PlanOutcome, int] = {"applied": 0, "refused": 1, "declined": 1, "failed": 1, "waits": 3}
 _NAME = "recovery"
@@ -89,22 +94,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="accept the loss of the versions of this table that the store does not know; or keep those that were "
         "written during a manual step that must not write the table",
     )
-    applying.add_argument(
-        "--accept-doubt",
-        type=count_of_one_or_more,
-        action="append",
-        default=[],
-        metavar="N",
-        help="carry out step N although it is uncertain",
-    )
-    applying.add_argument(
-        "--done",
-        type=count_of_one_or_more,
-        action="append",
-        default=[],
-        metavar="N",
-        help="confirm that step N was done by hand",
-    )
+    for option, help_ in _OF_STEPS:
+        number = count_of_one_or_more
+        applying.add_argument(option, type=number, action="append", default=[], metavar="N", help=help_)
     add_store(parser)
     parser.set_defaults(run=_run)
 
@@ -175,7 +167,7 @@ def _apply(options: argparse.Namespace) -> int:
             )
         if options.resume and not journal.entries:
             raise RecoveryError("the plan was not started yet: leave out --resume")
-        if beyond := [each for each in (*options.accept_doubt, *options.done) if each > len(plan.steps)]:
+        if beyond := [each for each in (*options.accept_doubt, *options.done, *options.undo) if each > len(plan.steps)]:
             raise RecoveryError(f"there is no step {beyond[0]}: the plan has {len(plan.steps)}")
         if not plan.steps:
             Screen().line("Nothing has to be done.")
@@ -185,7 +177,7 @@ def _apply(options: argparse.Namespace) -> int:
             Screen().line()
         if options.dry_run:
             return 0
-        consent = Consent(options.accept_newer, options.accept_doubt, options.done)
+        consent = Consent(options.accept_newer, options.accept_doubt, options.done, options.undo)
         recorder = Recorder(plan, Path(plan.store)) if plan.store and Path(plan.store).is_file() else None
         with _session(options, is_recorded=recorder is not None) as session:
             ask = None if options.yes else is_answered_yes
@@ -265,7 +257,7 @@ def _refuse(options: argparse.Namespace) -> None:
             ("--dry-run", options.dry_run),
             ("--accept-newer", options.accept_newer),
         ),
-        *(("--accept-doubt", options.accept_doubt), ("--done", options.done)),
+        *(("--accept-doubt", options.accept_doubt), ("--done", options.done), ("--undo", options.undo)),
     )
     if unused := [name for name, value in applying if value]:
         takes = "`recover apply PLAN` and `recover forget-copies PLAN` take it"

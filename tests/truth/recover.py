@@ -152,6 +152,8 @@ class _Recorded:
     def listening(self) -> Iterator[None]:
         """Let the listener be there meanwhile."""
         where = {"spark.openlineage.transport.type": "file", "spark.openlineage.transport.location": str(self._file)}
+        # Other work on the machine may make it slow.
+        where["spark.openlineage.start.timeoutInMillis"] = "300000"
         self.lines.clear()
         self._handle = register(self._spark, where)
         try:
@@ -442,7 +444,7 @@ class _Trial:
             self._recorded.skip()
             settled = (found for each in step["doubts"] if (found := _READS.fullmatch(each)))
             with self._world.pinned({found[1]: found[2] for found in settled}):
-                if problem := self._repeated(number, action, step, resuming):
+                if problem := self._repeated(number, action, step, (*resuming, f"--undo={step['number']}")):
                     return problem
             self._recorded.take(action.job, number)
         return ""
@@ -457,17 +459,24 @@ class _Trial:
         if len(writes) == len(action.each_write) == 1:
             self._world.perform(number, action)
             return ""
-        seen = [place for place in {each.target for each in writes} if not self._pipeline.tables[place].is_path]
         chance = _MortalSession.chance
-        for place, each in enumerate(writes):
-            rest = {later.target for later in writes[place:]} - {done.target for done in writes[:place]}
-            if place and chance is not None and rest & set(seen) and chance.random() < 0.4:
+        # Who appends to files can't undo that, and goes on with the rest.
+        can_undo = [self._pipeline.tables[each.target].has_versions or each.kind == "overwrite" for each in writes]
+        begin, place = 0, 0
+        while place < len(writes):
+            rest = {each.target for each in writes[place:]} - {each.target for each in writes[begin:place]}
+            rest = {each for each in rest if not self._pipeline.tables[each].is_path}
+            if place and not begin and chance is not None and rest and chance.random() < 0.4:
                 _MortalSession.killed += 1
                 self._said.append("(the application is killed between its writes)")
-                code, text = self._call(*resuming)
-                if code != _PAUSED or f"{step['title']}" not in text:
+                undo = all(can_undo[:place])
+                code, text = self._call(*(resuming if undo else resuming[:-1]))
+                if code != _PAUSED or f"step {step['number']}: " not in text:
                     return f"it went on after an application that was killed: {text[-_CUT:]}"
-            self._world.perform(number, each)
+                # It is not killed once more.
+                begin, place = len(writes), 0 if undo else place
+            self._world.perform(number, writes[place])
+            place += 1
         return ""
 
     def show(self) -> None:

@@ -19,6 +19,7 @@ from openlineage_pyspark.workbench.recovery.checks import (
     written_problem,
 )
 from openlineage_pyspark.workbench.recovery.formats import in_folder
+from openlineage_pyspark.workbench.recovery.interrupted import StepProgress, written_since
 from openlineage_pyspark.workbench.recovery.journal import JournalEntry
 from openlineage_pyspark.workbench.recovery.statements import OVERWRITTEN_FORMATS, roll_back, sql_name
 
@@ -46,11 +47,13 @@ class Consent:
             step that must not write them.
         doubts: the numbers of steps that are done despite their doubts.
         done: the numbers of steps that a person has done.
+        undo: the numbers of steps that a person runs again: what they have written so far is rolled back.
     """
 
     newer: Collection[str] = ()
     doubts: Collection[int] = ()
     done: Collection[int] = ()
+    undo: Collection[int] = ()
 
 
 class PlanApplication:
@@ -94,7 +97,8 @@ class PlanApplication:
             StoreError: Spark can't be queried.
             RecoveryError: the journal can't be written, or it is unknown whether a step was done.
         """
-        self._settle()
+        if not self._settle():
+            return "waits"
         finished = self._journal.finished()
         begun = self._journal.begun()
         self._findings = check_plan(self._plan, self._session, finished, self._journal.reached(), begun)
@@ -145,9 +149,12 @@ class PlanApplication:
 
     # The state that an earlier process left.
 
-    def _settle(self) -> None:
+    def _settle(self) -> bool:
         """
         Find out how far the last step that was begun got.
+
+        Returns:
+            Whether the plan can go on: no application has ended after some of its writes.
 
         Raises:
             StepFailedError: that is uncertain.
@@ -156,22 +163,43 @@ class PlanApplication:
             last = self._journal.last(number)
             if last is None or last.state in ("done", "finished"):
                 continue
-            if last.state == "waits":
-                self._settle_wait(number, step, last)
-            else:
+            if last.state != "waits":
                 self._settle_statement(number, step, last)
+            elif not self._settle_wait(number, step, last):
+                return False
+        return True
 
-    def _settle_wait(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
-        now = self._versions(step)
-        problem = self._not_done(step, last, now)
-        if number in self._consent.done or (now and not problem):
-            self._finish_by_hand(number, step, now)
-        elif now:
-            self._say(f"step {number}: {problem} If it is done, use --done {number}")
-        else:
+    def _settle_wait(self, number: int, step: RecoveryStep, last: JournalEntry) -> bool:
+        """Return whether the plan can go on, or the step can wait on: it has not been done in part."""
+        progress = self._progress(step, last)
+        if number in self._consent.done or (progress.tables and not progress.problem):
+            self._finish_by_hand(number, step, self._versions(step))
+        elif not progress.tables:
             self._say(
                 f"step {number}: confirm with --done {number} when it is done, because no table's version shows it"
             )
+        else:
+            self._say(f"step {number}: {progress.problem} If it is done, use --done {number}")
+            return not progress.is_begun or self._is_undone(number, step, progress)
+        return True
+
+    def _is_undone(self, number: int, step: RecoveryStep, progress: StepProgress) -> bool:
+        """Undo what an application wrote before it ended, if the user wants that; return whether that was done."""
+        self._say(f"step {number}: if it has ended, undo what it has written before you run it again:")
+        for each in (*progress.undo, *progress.by_hand):
+            self._say(f"  {each}")
+        if not progress.undo:
+            return False
+        if number not in self._consent.undo:
+            if self._ask is None:
+                self._say(f"step {number}: --resume --undo {number} runs these statements")
+            if self._ask is None or not self._ask("Has it ended, and shall these statements run?"):
+                return False
+        for sql in progress.undo:
+            self._session.run(sql)
+        last = self._journal.last(number)
+        self._begin_to_wait(number, step, {} if last is None else last.unwritten)
+        return True
 
     def _settle_statement(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         try:
@@ -325,31 +353,34 @@ class PlanApplication:
             return "applied"
         last = self._journal.last(number)
         if last is None or last.state != "waits":
-            unwritten = self._unwritten(number, step)
-            last = JournalEntry(number, 0, "waits", before, files=self._files_by_hand(step), unwritten=unwritten)
-            self._journal.write(last)
+            last = self._begin_to_wait(number, step, self._unwritten(number, step))
         for code in step.code:
             self._say(f"  {in_folder(step, code)}")
         while self._ask is not None and self._ask("Is this done?"):
-            now = self._versions(step)
-            problem = self._not_done(step, last, now)
-            if not before or not problem:
-                self._finish_by_hand(number, step, now)
+            progress = self._progress(step, self._journal.last(number) or last)
+            if not progress.tables or not progress.problem:
+                self._finish_by_hand(number, step, self._versions(step))
                 return "applied"
-            self._say(problem)
+            self._say(progress.problem)
+            if progress.is_begun:
+                self._is_undone(number, step, progress)
         how = "--resume" if before else f"--resume --done {number}, because no table's version shows it"
         self._say(f"step {number} must be done by hand: do it, then continue with {how}")
         return "waits"
 
-    def _not_done(self, step: RecoveryStep, begun: JournalEntry, now: dict[str, str]) -> str:
-        """Return why a step is not done since it began to wait: an application may have ended after its first table."""
-        old = _unchanged(begun.tables, now)
-        if old and len(old) == len(now):
-            return "its tables have no new version, so it is not done yet."
-        missing = [f"{', '.join(old)} has no new version"] if old else []
-        if same := _unchanged(begun.files, self._files_by_hand(step)):
-            missing.append(f"{', '.join(same)} has no other files")
-        return f"{', and '.join(missing)}, so it is not done yet, or only in part." if missing else ""
+    def _begin_to_wait(self, number: int, step: RecoveryStep, unwritten: Mapping[str, str]) -> JournalEntry:
+        """Record from where on a step counts that somebody else does."""
+        before, files = self._versions(step), self._files_by_hand(step)
+        entry = JournalEntry(number, 0, "waits", before, files=files, unwritten=unwritten)
+        self._journal.write(entry)
+        return entry
+
+    def _progress(self, step: RecoveryStep, begun: JournalEntry) -> StepProgress:
+        """Return what a step has done since it began to wait: an application may have ended after its first table."""
+        now = self._files_by_hand(step)
+        same = tuple(name for name, found in now.items() if begun.files.get(name) == found)
+        new = tuple(name for name in now if name not in same)
+        return StepProgress(tuple(written_since(step, begun.tables, self._session)), same, new)
 
     def _finish_by_hand(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
         """
@@ -406,8 +437,3 @@ class PlanApplication:
             if table.format in ("iceberg", "delta") and (live := self._session.table(table)) is not None:
                 found[sql_name(table)] = live.version
         return found
-
-
-def _unchanged(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return the tables that have the version, or the files, that they had."""
-    return [name for name, found in now.items() if before.get(name) == found]

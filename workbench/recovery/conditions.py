@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.recovery.plan import TableCheck
 from openlineage_pyspark.workbench.recovery.statements import NO_ROWS, table_id
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.affected import Flow
@@ -60,6 +61,18 @@ class Conditions:
             known, made = self._facts.datasets[key[0]], self._flow.made(key)
             if known.has_versions and made.snapshot and not made.branch:
                 yield TableCheck("like", table_id(known, copies.get(key[0], "")), made.snapshot)
+
+    def after_application(self, units: Collection[Unit]) -> Iterator[TableCheck]:
+        """Yield how many versions an application makes of each table; a stream may divide its data otherwise."""
+        made: dict[int, list[MadeVersion]] = {}
+        for unit in units:
+            for key in self._flow.writes.get(unit, ()):
+                made.setdefault(key[0], []).append(self._flow.made(key))
+        for dataset, versions in sorted(made.items()):
+            known = self._facts.datasets[dataset]
+            is_shown = known.has_versions and known.is_of_spark
+            if is_shown and all(each.batch_id == NO_BATCH and each.snapshot and not each.branch for each in versions):
+                yield TableCheck("made", table_id(known), known=tuple(each.snapshot for each in versions))
 
     def after_other_writes(self, unwritten: Iterable[DatasetFacts]) -> Iterator[TableCheck]:
         """Yield that an application has not written what needs no recovery, where the storage shows that."""

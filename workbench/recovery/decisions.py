@@ -134,11 +134,11 @@ def decide(facts: Facts, request: RecoveryRequest) -> Decisions:
     """
     flow = Flow(_with_new_names(facts))
     found = spread(flow, request.start, request.passes)
-    again = remade(flow, found, request)
     texts = StatementTexts(flow)
     is_side_by_side = request.mode is Mode.SIDE_BY_SIDE
     # Side by side, an application would write the tables and not the copies.
     alone = (lambda _: True) if is_side_by_side else texts.stands_alone
+    again = remade(flow, found, request, alone)
     ordered = groups(flow, again.versions, flow.made(request.start).unit, alone, texts.names_source)
     return Decisions(
         request,

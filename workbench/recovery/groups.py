@@ -56,8 +56,7 @@ def groups(
         stands_alone: returns whether the statement of a run can be repeated without its application.
         names_source: returns whether the statement of a run names a dataset that it reads, which a view may hide.
     """
-    units = {flow.made(key).unit for key in needed if not flow.made(key).nothing}
-    units = {unit for unit in units if unit[0] in flow.facts.runs and (unit != start or start[1] != NO_BATCH)}
+    units = _repeated(flow, needed, start)
     names = _names(flow, needed, units, stands_alone)
     members: dict[str, list[Unit]] = {}
     for unit in sorted(units, key=lambda unit: (_time(flow, unit), unit)):
@@ -75,6 +74,28 @@ def groups(
         )
         for name, in_circle in _sorted(times, after)
     ]
+
+
+def started_applications(
+    flow: Flow, needed: Collection[HistoryPlace], start: Unit, stands_alone: Callable[[Unit], bool]
+) -> set[str]:
+    """
+    Return the runs of the applications that are started again, as `groups` does that.
+
+    Args:
+        flow: the versions and their reads.
+        needed: the versions that must be made again.
+        start: what made the bad version.
+        stands_alone: returns whether the statement of a run can be repeated without its application.
+    """
+    names = _names(flow, needed, _repeated(flow, needed, start), stands_alone)
+    return {name.removeprefix(_APPLICATION) for name in names.values() if name.startswith(_APPLICATION)}
+
+
+def _repeated(flow: Flow, needed: Collection[HistoryPlace], start: Unit) -> set[Unit]:
+    """Return what runs again."""
+    units = {flow.made(key).unit for key in needed if not flow.made(key).nothing}
+    return {unit for unit in units if unit[0] in flow.facts.runs and (unit != start or start[1] != NO_BATCH)}
 
 
 def _names(

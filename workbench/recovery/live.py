@@ -112,6 +112,15 @@ class LiveTable:
             here = self.versions[here].parent
         return tuple(found.values())
 
+    def since(self, version: str) -> Iterator[LiveVersion]:
+        """Yield the versions that changed rows since one, the newest first: without those that were rolled back."""
+        goal, seen = self.held(version), set[str]()
+        here = self.held(self.version)
+        while here != goal and here in self.versions and here not in seen:
+            seen.add(here)
+            yield self.versions[here]
+            here = self.held(self.versions[here].parent)
+
     def held(self, version: str) -> str:
         """Return the version whose rows one has: later ones only tidied up files, or went back to it."""
         seen: set[str] = set()

@@ -90,20 +90,21 @@ class TableCheck:
     Args:
         check: `newest`: the table's version is the newest one that the store knows; `there`: the version can be read;
             `clean`: no unknown writer has put bad data into the version; `current`: the table is at the version;
-            `like`: the step changed the table as the original run did; `unwritten`: whoever does the step by hand keeps
-            it from writing the table.
+            `like`: the step changed the table as the original run did; `made`: the step made as many versions as the
+            original runs did; `unwritten`: whoever does the step by hand keeps it from writing the table.
         table: the table.
         version: the version; empty if the store knows none.
         since: for `newest`: the version after which all that the table has is made again; empty if all of it is. For
             `clean`: a version that is older than the bad data; empty if none is known.
         known: for `newest`: the versions since then that runs in the store made. Others are made by no run
-            here, and their rows would be lost. For `clean`: those that runs in the store made.
+            here, and their rows would be lost. For `clean`: those that runs in the store made. For `made`: those that
+            the original runs made.
         time: for `newest`: when the version was made, in microseconds since 1970: one of this name that was committed
             later is of another table. 0 if that is not known. For `clean`: when the run began that made the bad data.
         table_id: for `newest`: the id that the format gives the table; empty if no event states it.
     """
 
-    check: Literal["newest", "there", "clean", "current", "like", "unwritten"]
+    check: Literal["newest", "there", "clean", "current", "like", "made", "unwritten"]
     table: TableId
     version: str = ""
     since: str = ""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.recovery.affected import live, to_repeat
+from openlineage_pyspark.workbench.recovery.groups import started_applications
 from openlineage_pyspark.workbench.recovery.plan import Mode
 from openlineage_pyspark.workbench.recovery.statements import is_version
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.affected import Flow, PlacedRead, Spread
-    from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
+    from openlineage_pyspark.workbench.recovery.facts import HistoryPlace, Unit
     from openlineage_pyspark.workbench.recovery.plan import RecoveryRequest
 
 _IN_PLACE = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|MERGE)\b", re.IGNORECASE | re.DOTALL)
@@ -67,7 +68,7 @@ class Remade:
     goes_back: bool
 
 
-def remade(flow: Flow, found: Spread, request: RecoveryRequest) -> Remade:
+def remade(flow: Flow, found: Spread, request: RecoveryRequest, stands_alone: Callable[[Unit], bool]) -> Remade:
     """
     Decide which versions are made again, and where each dataset begins again.
 
@@ -75,8 +76,9 @@ def remade(flow: Flow, found: Spread, request: RecoveryRequest) -> Remade:
         flow: the versions and their reads.
         found: the versions that hold bad data.
         request: the request.
+        stands_alone: returns whether the statement of a run can be repeated without its application.
     """
-    settling = _Settling(flow, found, request)
+    settling = _Settling(flow, found, request, stands_alone)
     root = request.start[0]
     needed = settling.needed()
     firsts = _firsts(needed)
@@ -101,9 +103,12 @@ def remade(flow: Flow, found: Spread, request: RecoveryRequest) -> Remade:
 class _Settling:
     """Settles where each dataset begins again: what goes further back may need that others do so too."""
 
-    def __init__(self, flow: Flow, found: Spread, request: RecoveryRequest) -> None:
+    def __init__(
+        self, flow: Flow, found: Spread, request: RecoveryRequest, stands_alone: Callable[[Unit], bool]
+    ) -> None:
         self._flow = flow
         self._facts = flow.facts
+        self._stands_alone = stands_alone
         self._found = found
         self._request = request
         self._root = request.start[0]
@@ -161,6 +166,7 @@ class _Settling:
                 yield dataset, base.place
             if base.old is not None and base.old[1] < self._again_from.get(base.old[0], base.old[1] + 1):
                 yield base.old
+        yield from self._of_applications(needed)
         if self._request.mode is Mode.SIDE_BY_SIDE:
             return
         yield from self._streamed(needed)
@@ -172,6 +178,28 @@ class _Settling:
             begin = next((each[1] for each in live(self._flow, *key)), key[1])
             if emptied and begin < self._again_from.get(key[0], begin + 1):
                 yield key[0], begin
+
+    def _of_applications(self, needed: Collection[HistoryPlace]) -> Iterator[tuple[int, int]]:
+        """Yield where applications that are started again began to write a dataset: they write all of that again."""
+        start = self._flow.made(self._request.start).unit
+        started = started_applications(self._flow, needed, start, self._stands_alone)
+        again: dict[int, set[str]] = {}
+        for key in needed:
+            if key[0] != self._root and (application := self._application(key)) in started:
+                again.setdefault(key[0], set()).add(application)
+        firsts = _firsts(needed)
+        for dataset, applications in again.items():
+            for key in live(self._flow, dataset, firsts[dataset]):
+                made = self._flow.made(key)
+                if made.batch_id != NO_BATCH or self._application(key) not in applications:
+                    continue
+                if made.whole is not True and key[1] < self._again_from.get(dataset, firsts[dataset]):
+                    yield key
+                # What begins by a replacement of the whole dataset finds nothing there.
+                break
+
+    def _application(self, key: HistoryPlace) -> str:
+        return self._facts.run(self._flow.made(key).run_id).application
 
     def _streamed(self, needed: Collection[HistoryPlace]) -> Iterator[tuple[int, int]]:
         """Yield what streams made of versions that are made again, also if the rows were right: they come again."""

@@ -151,6 +151,7 @@ def _application(decided: Decisions, group: Group) -> RecoveryStep:
     doubts = [
         *_doubts_of_group(decided, group),
         *_doubts_of_inputs(decided, group),
+        *_doubts_of_root(decided, group),
         *_doubts_of_application(decided, group, application),
     ]
     tables = [facts.datasets[each] for each in sorted(written)]
@@ -165,9 +166,12 @@ def _application(decided: Decisions, group: Group) -> RecoveryStep:
         tuple(_repeated_runs(decided, group)),
         (*_notes_of_application(decided, group, streams), *about),
         tuple(dict.fromkeys(doubts)),
-        tuple(statements.table_id(known) for known in tables if known.is_of_spark),
+        tuple(statements.table_id(known, decided.copies.get(known.id, "")) for known in tables if known.is_of_spark),
         before=() if side else tuple(check for each in sorted(written) for check in decided.conditions.newest(each)),
-        after=tuple(decided.conditions.after_other_writes(decided.unwritten(group))),
+        after=(
+            *(() if side else decided.conditions.after_application(group.units)),
+            *decided.conditions.after_other_writes(decided.unwritten(group)),
+        ),
     )
 
 
@@ -275,6 +279,21 @@ def _doubts_of_application(decided: Decisions, group: Group, application: Applic
         yield f"it also writes {names}, which need no recovery: prevent that"
     if unseen := [each.label for each in unwritten if not (each.has_versions and each.is_of_spark)]:
         yield f"no version shows whether it wrote {', '.join(unseen)}: check that by hand"
+
+
+def _doubts_of_root(decided: Decisions, group: Group) -> Iterator[str]:
+    """Yield the versions of the first dataset that an application makes beside those that it repeats."""
+    application = group.application.run_id if group.application else ""
+    if not application or decided.root not in decided.flow.written(group.units):
+        return
+    line = ((key, decided.flow.made(key)) for key in reversed(decided.flow.line(decided.root)))
+    own = [
+        decided.flow.name(key)
+        for key, made in line
+        if made.unit not in group.units and decided.facts.run(made.run_id).application == application
+    ]
+    if own:
+        yield f"it also makes {', '.join(own)} again, which are there before it runs: prevent that"
 
 
 def _doubts_of_group(decided: Decisions, group: Group) -> Iterator[str]:

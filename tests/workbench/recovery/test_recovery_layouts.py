@@ -874,7 +874,8 @@ def test_of_what_keeps_no_versions_nothing_shows_whether_an_application_wrote_it
 
     step = filled(*application("app", 0, "spark-submit", "b.py"), *ROOT, *bad, *good).recover("db.a").result.steps[-1]
 
-    assert (step.title, step.after) == ("Run app again.", ())
+    made = TableCheck("made", TableId(("ice", "db", "b"), "iceberg", "file:/lake/db/b"), known=("21",))
+    assert (step.title, step.after) == ("Run app again.", (made,))
     assert step.doubts[-2:] == (
         "it also writes db.x, which need no recovery: prevent that",
         "no version shows whether it wrote db.x: check that by hand",
@@ -905,7 +906,7 @@ def test_what_an_application_also_writes_is_stored_as_its_latest_run_states(fill
 
     step = filled(*started, *ROOT, *files, *bad, *created).recover("db.a").result.steps[-1]
 
-    assert step.after == (TableCheck("unwritten", TableId(("ice", "db", "x"), "iceberg", "file:/lake/db/x")),)
+    assert step.after[1:] == (TableCheck("unwritten", TableId(("ice", "db", "x"), "iceberg", "file:/lake/db/x")),)
 
 
 def test_a_table_is_stored_as_its_latest_event_states_however_many_runs_wrote_it(filled: Fill) -> None:
@@ -919,3 +920,43 @@ def test_a_table_is_stored_as_its_latest_event_states_however_many_runs_wrote_it
     bad = statement("a", 4, COPY, (table("a", "1"),), table("b", "11", parent="10"))
 
     assert code_of(filled(*ROOT, *files, *created, *bad).recover("db.a").result) == [BACK, "(correct)", COPY]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "back"),
+    [
+        # It writes these rows again too, so they must not be there.
+        ({}, 10),
+        ({"change": "OVERWRITE", "replaced": "partitions"}, 10),
+        ({"change": "OVERWRITE", "replaced": "all"}, 11),
+    ],
+)
+def test_a_table_goes_back_to_before_all_that_an_application_which_runs_again_wrote(
+    filled: Fill, earlier: dict[str, str], back: int
+) -> None:
+    good = statement("g", 1.9, "", (table("c", "7"),), table("b", "11", parent="10", **earlier), application="app")
+    bad = statement("b", 2.5, "", (table("a", "1"),), table("b", "12", parent="11"), application="app")
+    found = filled(*application("app", 0, "spark-submit", "b.py"), *ROOT, *good, *bad).recover("db.a").result
+
+    rolled_back = f"CALL ice.system.rollback_to_snapshot('db.b', {back})"
+    assert code_of(found) == [rolled_back, "(correct)", "spark-submit b.py"]
+
+
+def test_a_table_keeps_what_other_runs_of_a_job_wrote(filled: Fill) -> None:
+    """The statement is repeated alone, without its application."""
+    good = statement("g", 1.9, "INSERT INTO ice.db.b VALUES (1)", (), table("b", "11", parent="10"), application="app")
+    bad = statement("b", 2.5, COPY, (table("a", "1"),), table("b", "12", parent="11"), application="app")
+    found = filled(*application("app", 0, "spark-submit", "b.py"), *ROOT, *good, *bad).recover("db.a").result
+
+    assert code_of(found)[0] == "CALL ice.system.rollback_to_snapshot('db.b', 11)"
+
+
+def test_an_application_that_also_made_the_bad_version_must_not_make_it_again(filled: Fill) -> None:
+    made = [
+        event
+        for number in (11, 12, 13)
+        for event in statement("a", number, "", (), table("a", str(number), parent=str(number - 1)), application="app")
+    ]
+    found = filled(*application("app", 0, "spark-submit", "a.py"), *made).recover("db.a", version="12").result
+
+    assert doubts_of(found) == ["it also makes db.a@11, db.a@12 again, which are there before it runs: prevent that"]

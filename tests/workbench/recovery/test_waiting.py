@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -25,14 +26,54 @@ IN_PART = "ice.db.report has no new version, so it is not done yet, or only in p
 NOT_AT_ALL = "its tables have no new version, so it is not done yet."
 
 
+def line_of(operations: Iterable[str]) -> LiveTable:
+    """Return a table with a version for each operation; `RESTORE to 1` brings back another one."""
+    versions = {}
+    for n, made in enumerate(operations, 1):
+        operation, _, restored = made.partition(" to ")
+        versions[str(n)] = LiveVersion(str(n), str(n - 1) if n > 1 else "", operation, "now", restored=restored)
+    return LiveTable("/lake", str(len(versions) or ""), versions)
+
+
 class Tables:
     """Tables with the versions that they have now."""
 
     def __init__(self) -> None:
         self.versions = {"daily": "1", "report": "1"}
+        self.ran: list[str] = []
+        self._restored: dict[str, dict[int, str]] = {}
 
-    def table(self, named: TableId) -> LiveTable:
-        return LiveTable("/lake", self.versions[named.parts[-1]], {})
+    def table(self, named: TableId) -> LiveTable | None:
+        if (version := self.versions.get(named.parts[-1])) is None:
+            return None
+        restored = self._restored.get(named.parts[-1], {})
+        return line_of(
+            f"RESTORE to {restored[number]}" if number in restored else "append"
+            for number in range(1, int(version or 0) + 1)
+        )
+
+    def write(self, name: str) -> None:
+        """Append to a table."""
+        self.versions[name] = str(int(self.versions[name]) + 1)
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Return how often each table was appended to, as far as that counts."""
+        found = {}
+        for name in self.versions:
+            live = self.table(TableId((name,)))
+            assert live is not None
+            found[name] = len([*live.since("")])
+        return found
+
+    def run(self, sql: str, _settings: object = ()) -> None:
+        """Roll a table back, as its format does it."""
+        self.ran.append(sql)
+        if back := re.fullmatch(r"CALL ice\.system\.rollback_to_snapshot\('db\.(\w+)', (\d+)\)", sql):
+            self.versions[back[1]] = back[2]
+        elif back := re.fullmatch(r"RESTORE TABLE spark_catalog\.db\.(\w+) TO VERSION AS OF (\d+)", sql):
+            self.write(back[1])
+            self._restored.setdefault(back[1], {})[int(self.versions[back[1]])] = back[2]
 
     def apply(self, folder: Path, *done: int) -> tuple[str, list[str]]:
         """Apply the plan without anybody to ask; return what came of it and what was said."""
@@ -93,6 +134,8 @@ def test_who_is_asked_learns_which_table_is_missing(tmp_path: Path) -> None:
         yield True
         tables.versions["daily"] = "2"
         yield True
+        # It still runs.
+        yield False
         tables.versions["report"] = "2"
         yield True
 
@@ -100,7 +143,139 @@ def test_who_is_asked_learns_which_table_is_missing(tmp_path: Path) -> None:
     session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
 
     assert PlanApplication(PLAN, session, journal, said.append, lambda _: next(given), Consent()).apply() == "applied"
-    assert [each for each in said if "version" in each] == [IN_PART]
+    assert [each for each in said if "new version" in each] == [IN_PART]
+    assert tables.ran == []
+
+
+UNDO = "CALL ice.system.rollback_to_snapshot('db.daily', 1)"
+
+
+def test_who_is_asked_may_undo_what_an_application_wrote_before_it_was_killed(tmp_path: Path) -> None:
+    tables = Tables()
+
+    def answers() -> Iterator[bool]:
+        yield True
+        tables.versions["daily"] = "2"
+        yield True
+        yield True
+        # Nothing is done since.
+        yield True
+        tables.versions = {"daily": "2", "report": "2"}
+        yield True
+
+    given = answers()
+    session, journal, said = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl"), list[str]()
+
+    assert PlanApplication(PLAN, session, journal, said.append, lambda _: next(given), Consent()).apply() == "applied"
+    assert [each for each in said if "new version" in each] == [IN_PART, NOT_AT_ALL]
+    assert tables.ran == [UNDO]
+
+
+def checked(*tables: TableId) -> RecoveryPlan:
+    """Return the plan as it is made: each table is checked, and each of the runs made one version."""
+    newest = tuple(TableCheck("newest", each, "1", table_id="") for each in tables)
+    made = tuple(TableCheck("made", each, known=("1",)) for each in tables)
+    return attrs.evolve(PLAN, steps=(attrs.evolve(STEP, writes=tables, before=newest, after=made),))
+
+
+def resumed(
+    plan: RecoveryPlan, tables: Tables, folder: Path, done: tuple[int, ...] = (), undo: tuple[int, ...] = ()
+) -> tuple[str, list[str]]:
+    said: list[str] = []
+    session, journal = cast("LiveSession", tables), Journal(folder / "journal.jsonl")
+    return PlanApplication(plan, session, journal, said.append, None, Consent(done=done, undo=undo)).apply(), said
+
+
+DELTA = tuple(TableId(("spark_catalog", *each.parts[1:]), "delta") for each in TABLES)
+
+
+@pytest.mark.parametrize(
+    ("writes", "name", "undo"),
+    [
+        (TABLES, "ice.db.report", UNDO),
+        (DELTA, "spark_catalog.db.report", "RESTORE TABLE spark_catalog.db.daily TO VERSION AS OF 1"),
+    ],
+)
+def test_what_a_killed_application_wrote_is_undone_before_it_runs_again(
+    tmp_path: Path, writes: tuple[TableId, ...], name: str, undo: str
+) -> None:
+    tables, plan = Tables(), checked(*writes)
+    assert resumed(plan, tables, tmp_path)[0] == "waits"
+    tables.write("daily")
+
+    # Whoever resumes it is told what is missing and how to go on, and nothing is done.
+    stopped = (
+        "waits",
+        [
+            f"step 1: {name} has no new version, so it is not done yet, or only in part. If it is done, use --done 1",
+            "step 1: if it has ended, undo what it has written before you run it again:",
+            f"  {undo}",
+            "step 1: --resume --undo 1 runs these statements",
+        ],
+    )
+    assert [resumed(plan, tables, tmp_path) for _ in range(2)] == [stopped, stopped]
+    assert tables.ran == []
+
+    assert resumed(plan, tables, tmp_path, undo=(1,))[0] == "waits"
+    assert (tables.ran, tables.rows["daily"]) == ([undo], 1)
+    # Once more changes nothing.
+    assert resumed(plan, tables, tmp_path, undo=(1,))[0] == "waits"
+    tables.write("daily")
+    tables.write("report")
+    assert resumed(plan, tables, tmp_path) == ("applied", ["all steps are done"])
+    assert (tables.ran, tables.rows) == ([undo], {"daily": 2, "report": 2})
+
+
+@pytest.mark.parametrize("writes", [TABLES, DELTA])
+def test_a_person_may_undo_it_and_an_application_that_ran_twice_is_seen(
+    tmp_path: Path, writes: tuple[TableId, ...]
+) -> None:
+    tables, plan = Tables(), checked(*writes)
+    resumed(plan, tables, tmp_path)
+    tables.write("daily")
+    undo = resumed(plan, tables, tmp_path)[1][2].strip()
+    tables.run(undo)
+
+    # A RESTORE makes a version, and it is not that of the application.
+    assert resumed(plan, tables, tmp_path)[0] == "waits"
+    for _ in range(2):
+        tables.write("daily")
+        tables.write("report")
+    outcome, said = resumed(plan, tables, tmp_path)
+    names = [".".join(each.parts) for each in writes]
+    twice = f"{names[0]} has 2 new versions and not 1, and {names[1]} has 2 new versions and not 1"
+    assert (outcome, said[0]) == ("waits", f"step 1: {twice}, so it may have run twice. If it is done, use --done 1")
+    assert resumed(plan, tables, tmp_path, done=(1,)) == ("applied", ["all steps are done"])
+
+
+def test_an_application_that_was_killed_between_two_writes_of_one_table_is_not_done(tmp_path: Path) -> None:
+    tables, plan = Tables(), checked(*TABLES)
+    twice = TableCheck("made", TABLES[0], known=("1", "2"))
+    plan = attrs.evolve(plan, steps=(attrs.evolve(plan.steps[0], after=(twice,)),))
+    resumed(plan, tables, tmp_path)
+    tables.write("daily")
+    tables.write("report")
+
+    outcome, said = resumed(plan, tables, tmp_path)
+
+    missing = "ice.db.daily has 1 new version and not 2, so it is not done yet, or only in part."
+    assert (outcome, said[0]) == ("waits", f"step 1: {missing} If it is done, use --done 1")
+    assert said[2:4] == [f"  {UNDO}", "  CALL ice.system.rollback_to_snapshot('db.report', 1)"]
+
+
+def test_a_table_that_had_no_rows_is_emptied_and_one_that_was_not_there_is_left_to_a_person(tmp_path: Path) -> None:
+    tables = Tables()
+    tables.versions = {"report": "1"}
+    three = (*TABLES, TableId(("ice", "db", "empty"), "iceberg"))
+    plan = attrs.evolve(PLAN, steps=(attrs.evolve(STEP, writes=three),))
+    tables.versions["empty"] = ""
+    resumed(plan, tables, tmp_path)
+    tables.versions |= {"daily": "1", "empty": "1"}
+
+    outcome, said = resumed(plan, tables, tmp_path)
+
+    by_hand = "  ice.db.daily was not there before: drop it by hand"
+    assert (outcome, said[2:4]) == ("waits", ["  DELETE FROM ice.db.empty", by_hand])
 
 
 OTHER = TableId(("ice", "db", "x"), "iceberg")
@@ -118,14 +293,10 @@ class Lines(Tables):
         super().__init__()
         self.made = list(operations)
 
-    def table(self, named: TableId) -> LiveTable:
+    def table(self, named: TableId) -> LiveTable | None:
         if named != OTHER:
             return super().table(named)
-        versions = {}
-        for n, made in enumerate(self.made, 1):
-            operation, _, restored = made.partition(" to ")
-            versions[str(n)] = LiveVersion(str(n), str(n - 1) if n > 1 else "", operation, "now", restored=restored)
-        return LiveTable("/lake", max(versions, default=""), versions)
+        return line_of(self.made)
 
     def apply(self, folder: Path, *done: int, newer: tuple[str, ...] = ()) -> tuple[str, list[str]]:
         said: list[str] = []
@@ -206,7 +377,7 @@ def test_a_step_that_never_waited_leaves_what_it_must_not_write_to_the_person(tm
 
 def test_a_table_that_spark_cannot_read_and_no_step_needs_stops_nothing(tmp_path: Path) -> None:
     class Unreadable(Lines):
-        def table(self, named: TableId) -> LiveTable:
+        def table(self, named: TableId) -> LiveTable | None:
             if named == OTHER:
                 raise StoreError("Spark can't read it: no catalog ice")
             return super().table(named)
@@ -228,7 +399,7 @@ class Mixed(Tables):
 
     files = "before"
 
-    def table(self, named: TableId) -> LiveTable:
+    def table(self, named: TableId) -> LiveTable | None:
         return LiveTable("/files") if named == FILES else super().table(named)
 
     def files_of(self, _: TableId) -> str:

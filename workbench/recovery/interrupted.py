@@ -1,0 +1,112 @@
+"""An application that ended after some of its writes: what it wrote, and how that is undone before it runs again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.workbench.recovery.statements import is_version, roll_back, sql_name
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.recovery.checks import TableSession
+    from openlineage_pyspark.workbench.recovery.live import LiveVersion
+    from openlineage_pyspark.workbench.recovery.plan import RecoveryStep, TableId
+
+_LAKES = ("iceberg", "delta")
+
+
+@attrs.frozen
+class StepProgress:
+    """
+    What a step has done that somebody else does, such as an application.
+
+    Args:
+        tables: the tables with versions that it writes, as far as they are there.
+        same_files: the names of the tables without versions that have the files that they had.
+        new_files: the names of those that have other files.
+    """
+
+    tables: tuple[TableProgress, ...] = ()
+    same_files: tuple[str, ...] = ()
+    new_files: tuple[str, ...] = ()
+
+    @property
+    def problem(self) -> str:
+        """Return why the step is not done, as a sentence; empty if it is."""
+        if self.tables and not self.is_begun:
+            return "its tables have no new version, so it is not done yet."
+        missing = [each.problem for each in self.tables if each.problem]
+        missing += [f"{', '.join(self.same_files)} has no other files"] * bool(self.same_files)
+        is_twice = any(len(each.since) > each.wanted > 0 for each in self.tables)
+        so = "so it may have run twice." if is_twice else "so it is not done yet, or only in part."
+        return f"{', and '.join(missing)}, {so}" if missing else ""
+
+    @property
+    def is_begun(self) -> bool:
+        """Return whether it has written a table."""
+        return bool(self.new_files) or any(each.since for each in self.tables)
+
+    @property
+    def undo(self) -> tuple[str, ...]:
+        """Return the statements that remove what it has written, where the versions allow that."""
+        return tuple(each.undo for each in self.tables if each.undo)
+
+    @property
+    def by_hand(self) -> tuple[str, ...]:
+        """Return what a person must undo."""
+        created = [sql_name(each.table) for each in self.tables if each.since and not each.undo]
+        return (
+            *(f"{name} was not there before: drop it by hand" for name in created),
+            *(f"{name} keeps no versions: remove by hand what it wrote there" for name in self.new_files),
+        )
+
+
+@attrs.frozen
+class TableProgress:
+    """
+    A table with versions that a step writes.
+
+    Args:
+        table: the table.
+        since: the versions that it has got since the step began, the newest first.
+        wanted: how many the runs made that are repeated; 0 if that is not known.
+        undo: the statement that removes what was written since; empty if nothing was, or no statement does that.
+    """
+
+    table: TableId
+    since: tuple[LiveVersion, ...] = ()
+    wanted: int = 0
+    undo: str = ""
+
+    @property
+    def problem(self) -> str:
+        """Return what is missing, or too much; empty if it was written as often as by the runs that are repeated."""
+        name, count = sql_name(self.table), len(self.since)
+        if not count:
+            return f"{name} has no new version"
+        versions = "version" if count == 1 else "versions"
+        return f"{name} has {count} new {versions} and not {self.wanted}" if self.wanted not in (0, count) else ""
+
+
+def written_since(step: RecoveryStep, before: Mapping[str, str], session: TableSession) -> Iterator[TableProgress]:
+    """
+    Yield the tables with versions that a step writes, with what they have got since it began.
+
+    Args:
+        step: the step.
+        before: its tables -> their versions before; without those that were not there.
+        session: the Spark session.
+    """
+    wanted = {check.table: len(check.known) for check in step.after if check.check == "made"}
+    for table in step.writes:
+        if table.format not in _LAKES or (live := session.table(table)) is None:
+            continue
+        then = before.get(sql_name(table))
+        since = tuple(live.since(then or ""))
+        undo = ""
+        if since and then == "":
+            undo = f"DELETE FROM {sql_name(table)}"  # noqa: S608 (a quoted name)
+        elif since and then is not None and is_version(then):
+            undo = roll_back(table, then, is_ancestor=then in {each.version for each in live.line})
+        yield TableProgress(table, since, wanted.get(table, 0), undo)
