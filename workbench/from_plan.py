@@ -101,6 +101,11 @@ def graph_of_plan(
     return ShownGraph((*datasets.values(), *columns.values(), *nodes), edges, tuple(diagnostics))
 
 
+def edges_of_output(dataset: Dataset | None, lineage: ColumnLineage) -> tuple[Edge, ...]:
+    """Return the edges into what a plan writes; None for what a query gives. They do not name what they pass."""
+    return united(_edges(_output_id(dataset), lineage, _PathMaker({}, {}, [])))
+
+
 def operators_of_plan(plan: Plan) -> tuple[OperatorNode, ...]:
     """Return the operators of a plan; those whose rows are a view, a subquery or a CTE of the statement say so."""
     defined = {at.children[0] for at in plan.operators if at.class_name == CTE_DEFINITION and at.children}
