@@ -194,7 +194,6 @@ if TYPE_CHECKING:
     )
     from openlineage_pyspark.workbench.report import (
         Lineage,
-        LineageEdge,
     )
     from openlineage_pyspark.workbench.store_api import (
         Store,
@@ -251,7 +250,6 @@ __all__ = [
     "Level",
     "Lifecycle",
     "Lineage",
-    "LineageEdge",
     "LineageError",
     "Metrics",
     "MicroBatch",
@@ -369,7 +367,7 @@ _NAMES = {
     "workbench.recovery.plan": (
         "CheckpointMove Mode Pin RecoveryPlan RecoveryStep RepeatedRun TableCheck TableId TouchedDataset"
     ),
-    "workbench.report": "Lineage LineageEdge",
+    "workbench.report": "Lineage",
     "workbench.store_api": "Store",
 }
 """The public names of each module."""
