@@ -216,7 +216,7 @@ def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -
             "c <- mart.typed.c IDENTITY",
             "id <- mart.typed.id IDENTITY",
         ],
-        "4.sql:5": ["b <- None.b TRANSFORMATION"],
+        "4.sql:5": ["b <- files.csv.b TRANSFORMATION"],
         "4.sql:8": ["id <- default.orders.id IDENTITY", "status <- default.orders.status IDENTITY"],
         "4.sql:9": [],
         "4.sql:10": ["name <- lake.raw.people.mail TRANSFORMATION"],
