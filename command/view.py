@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import os
 import sys
-import tempfile
 import webbrowser
-import zlib
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -24,7 +21,6 @@ from openlineage_pyspark.command.store_option import (
     is_in_spark,
     opened,
     refuse_spark_options,
-    refuse_stores,
     whole_number,
 )
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
@@ -38,8 +34,8 @@ from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.questions.owners import owners
 from openlineage_pyspark.workbench.questions.row_counts import row_counts
-from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, take
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.events.ingest import files_of
+from openlineage_pyspark.workbench.store.in_memory import events_in_memory
 from openlineage_pyspark.workbench.store_api import Store
 
 if TYPE_CHECKING:
@@ -47,7 +43,6 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.answer import Answer
     from openlineage_pyspark.workbench.model.graph import Graph
-    from openlineage_pyspark.workbench.store.events.ingest import EventLine
 
 _DESCRIPTION = """\
 Writes lineage as one HTML file, which needs no network: tables with their columns, the jobs between them, and what each
@@ -320,7 +315,7 @@ def _naming(options: argparse.Namespace, store: str, *, spark: bool) -> argparse
 @contextmanager
 def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
     """
-    Open the store at a path, or a temporary store that is filled from event files.
+    Open the store at a path, or a store in memory that is made from event files.
 
     Args:
         paths: a store's file, or event files and folders of them.
@@ -334,30 +329,9 @@ def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
         with Store.open(paths[0]) as store:
             yield store
         return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "lineage.db")
-        with Database(path) as database:
-            taken = take(database, _lines(paths, problems))
-        if taken.rejected and not taken.events:
-            raise StoreError(f"there is no event in {', '.join(map(str, paths))}: {taken.reasons[0]}")
-        problems += taken.reasons
-        with Store.open(path) as store:
-            yield store
-
-
-def _lines(paths: list[Path], problems: list[str]) -> Iterator[EventLine]:
-    refuse_stores(paths)
-    for path in paths:
-        files = files_of(path)
-        if not files:
-            raise StoreError(f"{path} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz)")
-        for file in files:
-            yield from _readable(file, problems)
-
-
-def _readable(file: Path, problems: list[str]) -> Iterator[EventLine]:
-    """Return the lines of a file as far as it can be read: a killed process leaves an incomplete gzip file."""
-    try:
-        yield from lines_of(file)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        problems.append(f"{file}: the gzip data is damaged or cut off ({problem}); only the part before that is shown")
+    read = events_in_memory(paths)
+    with Store(read.database) as store:
+        if read.taken.rejected and not read.taken.events:
+            raise StoreError(f"there is no event in {', '.join(map(str, paths))}: {read.taken.reasons[0]}")
+        problems += (*read.damaged, *read.taken.reasons)
+        yield store

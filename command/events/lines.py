@@ -57,9 +57,19 @@ def read_lines(files: Sequence[str]) -> Iterator[FileLine]:
         yield from _read(file)
 
 
-def _read(file: str) -> Iterator[FileLine]:
+def refuse_store(file: str) -> None:
+    """
+    Refuse a store where an event file is named.
+
+    Raises:
+        EventError: it is a store.
+    """
     if file != STANDARD_INPUT and is_store_file(Path(file)):
         raise EventError(f"{file} is a lineage store, not an event file: {_STORE_COMMANDS}", place=file)
+
+
+def _read(file: str) -> Iterator[FileLine]:
+    refuse_store(file)
     number = 0
     try:
         for found in event_texts(file):

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.lineage_events import at, dataset, lineage, run_event
-from support.surfaces import SURFACES, Edge, Surface, Told, in_downstream, in_graph, in_notebook, in_show, in_upstream
+from support.surfaces import (
+    SURFACES,
+    Edge,
+    Surface,
+    Told,
+    in_downstream,
+    in_graph,
+    in_notebook,
+    in_upstream,
+    paths_in_show,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,12 +72,6 @@ HISTORIES: dict[str, tuple[list[Run], set[str]]] = {
     ),
     "its first run has no end": ([("j", "START", "t", "x", "")], {"x>t"}),
 }
-# `show` tells how the rows of a table came about: those that earlier runs have appended are still there.
-IN_SHOW = {
-    "its job has another version": {"x>t", "y>t"},
-    "a failed run repeats what was given up": {"x>t", "y>t"},
-    "a failed run repeats it, and another goes on": {"x>t", "y>t"},
-}
 
 
 def events_of(runs: list[Run]) -> list[dict[str, Any]]:
@@ -99,9 +103,26 @@ def short(edges: set[Edge]) -> set[str]:
 @pytest.mark.parametrize("surface", [*SURFACES, in_notebook])
 def test_a_surface_tells_the_edges_that_hold_now(history: str, surface: Surface, tmp_path: Path) -> None:
     runs, expected = HISTORIES[history]
-    if surface is in_show:
-        expected = IN_SHOW.get(history, expected)
     assert short(surface(Told(events_of(runs), tmp_path))) == expected
+
+
+@pytest.mark.parametrize(
+    ("history", "expected"),
+    [
+        ("a run failed", {"x>t"}),
+        ("another job replaces it", {"x>t", "y>t"}),
+        ("its job has another version", {"x>t", "y>t"}),
+        ("a failed run repeats what was given up", {"x>t", "y>t"}),
+        ("a failed run repeats it, and another goes on", {"x>t", "y>t", "z>t"}),
+    ],
+)
+def test_with_ever_show_tells_how_rows_came_in_earlier_ways_too(
+    history: str, expected: set[str], tmp_path: Path
+) -> None:
+    """What earlier runs have appended is still there, if their jobs append in another way now."""
+    found = paths_in_show(Told(events_of(HISTORIES[history][0]), tmp_path), "--ever")
+
+    assert {f"{source[1]}>{target[0].removeprefix('lake|')}" for source, target, _ in found} == expected
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,7 @@ def test_a_difference_has_one_path_of_several_that_changed_and_nothing_else(seed
     name = f"{source} -> made.{column}"
     with Store.open(told.store) as store:
         by_time = store.diff("2026-01-01T00:01:30Z", "now").result.changes
-    for changes in (by_time, diff_of_files(*files).changes):
+    for changes in (by_time, diff_of_files(*files).result.changes):
         assert [(each.sign, each.what, each.name) for each in changes] == [("changed", "edge", name)]
         assert (changes[0].before, changes[0].after) == tuple(map(words_of, sides))
 

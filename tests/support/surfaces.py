@@ -96,9 +96,9 @@ def _of_graph(document: dict[str, Any]) -> Iterator[PathOf]:
         yield from ((_end_of(edge["source"]), _end_of(edge["target"]), path) for path in edge.get("paths", ()))
 
 
-def paths_in_show(told: Told) -> Iterator[PathOf]:
-    """Read `show --format json`."""
-    document = json.loads(told.asked("show", str(told.file), "--format", "json"))["result"]
+def paths_in_show(told: Told, *options: str) -> Iterator[PathOf]:
+    """Read `show --format json`, with further options."""
+    document = json.loads(told.asked("show", str(told.file), "--format", "json", *options))["result"]
     for output in document["outputs"]:
         for column in output["columns"]:
             target = (f"{output['namespace']}|{output['name']}", column["column"] or "")

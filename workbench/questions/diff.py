@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import tempfile
-import zlib
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,14 +28,15 @@ from openlineage_pyspark.workbench.pictures.plain import plain
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.questions.arguments import limits_of
 from openlineage_pyspark.workbench.questions.graph import whole_graph
-from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_diagnostics
+from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_diagnostics, oddities, text_only_edges
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
-from openlineage_pyspark.workbench.questions.registry import Help, answered, question
+from openlineage_pyspark.workbench.questions.registry import Help, answered, last_seen, question
 from openlineage_pyspark.workbench.questions.resolve import find_run, runs_within
 from openlineage_pyspark.workbench.questions.run_details import details_of_runs, diagnostics_of, explained, stored_edge
 from openlineage_pyspark.workbench.store.current import Current, EdgeRow
-from openlineage_pyspark.workbench.store.events.ingest import files_of, lines_of, rows_of_events, take
+from openlineage_pyspark.workbench.store.events.ingest import rows_of_events
 from openlineage_pyspark.workbench.store.events.rows import identity
+from openlineage_pyspark.workbench.store.in_memory import events_in_memory
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name, find
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
@@ -49,7 +47,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.answer import Writer
     from openlineage_pyspark.workbench.model.kinds import Diagnostic
     from openlineage_pyspark.workbench.questions.reach import Place
-    from openlineage_pyspark.workbench.store.events.ingest import EventLine
     from openlineage_pyspark.workbench.store.events.rows import Rows
 
 _SIDE = "a time, an age such as 2d, or `now`; or run:ID. On the command line, also an event file or a folder of them"
@@ -206,8 +203,7 @@ def answer_of_files(before: str, after: str) -> Answer[Diff] | None:
             raise StoreError(f"{file} is a store: name it with --store, and two times to compare")
     if not files:
         return None
-    found = diff_of_files(Path(before), Path(after))
-    return Answer("diff", {"before": before, "after": after}, found, writers=_WRITERS)
+    return diff_of_files(Path(before), Path(after))
 
 
 @question(_WRITERS, status=lambda answer: int(bool(answer.result.changes)), of_files=answer_of_files)
@@ -233,9 +229,9 @@ def diff(
         sides = [_runs_until(tables, limits.time) for limits in bounds]
         old, new = (_state(tables, tables, limits, runs) for limits, runs in zip(bounds, sides, strict=True))
         lost = dropped_diagnostics(tables.dropped())
-    every = {run for runs in sides for run in runs}
-    gaps = diagnostics_of(details_of_runs(tables, every, FOREVER), {}, every)
-    return answered(_diff(tables, old, new), (*gaps, *lost))
+    gaps = _gaps(tables, (run for runs in sides for run in runs))
+    unsure = (each for state in (old, new) for each in text_only_edges(state.whole or state.graph))
+    return answered(_diff(tables, old, new), (*gaps, *unsure, *lost))
 
 
 def _runs_until(tables: QueriedTables, time: int) -> list[str]:
@@ -243,34 +239,54 @@ def _runs_until(tables: QueriedTables, time: int) -> list[str]:
     return sorted(Current(tables, time).runs(jobs))
 
 
-def diff_of_files(before: Path, after: Path) -> Diff:
+def diff_of_files(before: Path, after: Path) -> Answer[Diff]:
     """
     Return the difference of two event files, or folders of them: of the current lineage after the events of each.
 
     Raises:
         OSError: one can't be read.
-        StoreError: a line is no event, there are none, or one is compressed and its end is missing or damaged.
+        StoreError: there are no events, or a file is compressed and its end is missing or damaged.
     """
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         # Both sides together decide which names belong to one dataset.
-        both, *stores = (stack.enter_context(Database(folder / f"{each}.db")) for each in ("both", "before", "after"))
-        for path, store in zip((before, after), stores, strict=True):
-            side = [line for file in files_of(path) for line in _lines(file)]
-            for database in (store, both):
-                taken = take(database, side)
-            if taken.rejected or not taken.events:
-                raise StoreError(taken.reasons[0] if taken.reasons else f"{path} holds no events")
-        every = [(store, bounded(store, Limits())) for store in stores]
-        return _diff(both, *(_state(store, both, at, _runs_until(store, at.time)) for store, at in every))
+        both = stack.enter_context(Database(None))
+        stores = [stack.enter_context(_read(path, both)) for path in (before, after)]
+        limits = [bounded(store, Limits()) for store in stores]
+        runs = [_runs_until(store, each.time) for store, each in zip(stores, limits, strict=True)]
+        sides = [*zip(stores, limits, runs, strict=True)]
+        states = [_state(store, both, at, own) for store, at, own in sides]
+        lacking = [
+            *(each for store, _, own in sides for each in _gaps(store, own)),
+            *(each for state in states for each in text_only_edges(state.whole or state.graph)),
+            *(each for store in stores for each in (*(store.of_input or ()), *oddities(store))),
+        ]
+        answer = answered(_diff(both, *states), lacking)
+        arguments = {"before": str(before), "after": str(after)}
+        return attrs.evolve(answer, question="diff", arguments=arguments, last_seen=last_seen(both), writers=_WRITERS)
 
 
-def _lines(file: Path) -> Iterator[EventLine]:
-    """Return the lines of a file; name it if its gzip data is damaged: half of it can't be compared."""
-    try:
-        yield from lines_of(file)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        raise StoreError(f"{file}: the gzip data is damaged or cut off ({problem})") from problem
+def _read(path: Path, both: Database) -> Database:
+    """
+    Return one side as a store in memory.
+
+    Args:
+        path: its files.
+        both: the store of both sides.
+
+    Raises:
+        StoreError: there are no events, or not all of a file can be read: half of it can't be compared.
+    """
+    read = events_in_memory([path], beside=both)
+    if read.damaged or not read.taken.events:
+        read.database.close()
+        raise StoreError(next(iter((*read.damaged, *read.taken.reasons)), f"{path} holds no events"))
+    return read.database
+
+
+def _gaps(tables: QueriedTables, runs: Iterable[str]) -> tuple[Diagnostic, ...]:
+    """Return what runs did not understand: each may hide a change."""
+    every = {*runs}
+    return diagnostics_of(details_of_runs(tables, every, FOREVER), {}, every)
 
 
 def _texts_until(tables: QueriedTables, time: int, runs: Sequence[str]) -> Iterator[str]:

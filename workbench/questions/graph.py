@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import attrs
 from openlineage_pyspark.workbench.answer import Answer
@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.model.times import iso_text
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.questions.arguments import AsOf, Direct, Ever, Since, limits_of
-from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_of_datasets
+from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_of_datasets, text_only_edges
 from openlineage_pyspark.workbench.questions.reach import (
     Direction,
     Limits,
@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.kinds import Diagnostic
     from openlineage_pyspark.workbench.store.current import EdgeRow
     from openlineage_pyspark.workbench.store.names import DatasetName
+
+_G = TypeVar("_G", bound=Graph)
 
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
 _RUN_COLUMNS = "job_id, run_id, state, started, ended, parent_run_id, error"
@@ -160,9 +162,8 @@ class _Builder:
         edges = sorted(united(paths), key=lambda each: (each.target, each.order, each.source, each.job))
         nodes += [*columns, *jobs.values(), *runs, *operators_of_edges(edges)]
         every_edge = (*self._flow_edges(flows, named, jobs), *edges)
-        return ShownGraph(
-            tuple(nodes), every_edge, _diagnostics(details, runs, (row.run for row in derived)), self._time
-        )
+        gaps = _diagnostics(details, runs, (row.run for row in derived))
+        return _with_text_only(ShownGraph(tuple(nodes), every_edge, gaps, self._time))
 
     def fill(self, graph: Graph) -> Graph:
         """Return a graph with the known facts of its nodes, the runs of its jobs, and the gaps of these."""
@@ -181,7 +182,7 @@ class _Builder:
         # The latest run of each job comes before one that the user named.
         nodes = {node.id: known.get(node.id, node) for node in (*named_nodes, *runs, *asked)}
         nodes |= {node.id: node for node in operators_of_edges(graph.edges)}
-        return Graph(nodes.values(), graph.edges, _diagnostics(details, runs, stating), self._time)
+        return _with_text_only(Graph(nodes.values(), graph.edges, _diagnostics(details, runs, stating), self._time))
 
     @property
     def _time(self) -> str:
@@ -338,6 +339,11 @@ class _Builder:
             ends = _dataset_id(named[dataset]), jobs[job].id
             source, target = reversed(ends) if writes else ends
             yield Edge(source, target, job=jobs[job].id)
+
+
+def _with_text_only(graph: _G) -> _G:
+    """Return a graph that also names the datasets whose edges are less sure, since they come from a text alone."""
+    return attrs.evolve(graph, diagnostics=(*graph.diagnostics, *text_only_edges(graph)))
 
 
 def _diagnostics(

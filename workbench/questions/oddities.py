@@ -6,7 +6,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Literal
 
 import attrs
-from openlineage_pyspark.workbench.model.graph import node_id
+from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, node_id
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
 from openlineage_pyspark.workbench.pictures.plain import first_of
@@ -16,6 +16,8 @@ from openlineage_pyspark.workbench.store.names import names_of_datasets
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from openlineage_pyspark.workbench.model.graph import Graph
+    from openlineage_pyspark.workbench.model.kinds import NodeId
     from openlineage_pyspark.workbench.questions.reach import Limits
     from openlineage_pyspark.workbench.store.names import DroppedRuns, QueriedTables
 
@@ -62,6 +64,27 @@ def shared_runs(tables: QueriedTables) -> tuple[Diagnostic, ...]:
     runs = first_of([run for (run,) in rows])
     message = f"several jobs name these runs as theirs, and only one of the jobs has each: {runs}"
     return (Diagnostic("ambiguous", message, missing=True),)
+
+
+def text_only_edges(graph: Graph) -> Iterator[Diagnostic]:
+    """Yield the diagnostics about the datasets of a graph some of whose edges come from the text of a statement."""
+    unsure = {edge.target for edge in graph.edges if edge.paths and edge.least_certainty == "text"}
+    owners = {node.dataset for node in graph.nodes if isinstance(node, ColumnNode) and node.id in unsure}
+    for node in graph.nodes:
+        if isinstance(node, DatasetNode) and node.id in unsure | owners:
+            yield text_only(node.label, node.id)
+
+
+def text_only(label: str, node: NodeId) -> Diagnostic:
+    """
+    Return the diagnostic about a dataset whose edges come from the text of a statement. They are less sure for it.
+
+    Args:
+        label: its name for people.
+        node: the id of its node.
+    """
+    message = f"where the columns of {label} come from was taken from the text of a statement, which was not analyzed"
+    return Diagnostic("text-only", message, node=node)
 
 
 def _damage(tables: QueriedTables) -> Iterable[Diagnostic]:

@@ -25,7 +25,9 @@ from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import iso_text
 from openlineage_pyspark.workbench.questions import QUESTIONS
 from openlineage_pyspark.workbench.questions.oddities import oddities
+from openlineage_pyspark.workbench.store.events.ingest import rejection
 from openlineage_pyspark.workbench.store.names import QueriedTables
+from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -173,7 +175,7 @@ def question(
                 question=called,
                 arguments=dict(_named(given, signature)),
                 last_seen=last_seen(tables),
-                diagnostics=(*answer.diagnostics, *_rejected(tables), *oddities(tables)),
+                diagnostics=(*answer.diagnostics, *_of_input(tables), *oddities(tables)),
                 writers=writers,
                 figure=figure,
             )
@@ -238,13 +240,12 @@ def last_seen(tables: QueriedTables) -> str:
     return iso_text(newest)
 
 
-def _rejected(tables: QueriedTables) -> list[Diagnostic]:
-    """Return the diagnostic about rejected texts, whose subjects are unknown."""
+def _of_input(tables: QueriedTables) -> Iterable[Diagnostic]:
+    """Return the diagnostics about rejected texts, whose subjects are unknown; of files, also about their parts."""
+    if isinstance(tables, Database) and tables.of_input is not None:
+        return tables.of_input
     rows = tables.query(f"SELECT source, reason FROM rejected ORDER BY source, rejected_id LIMIT {_SHOWN + 1:d}")  # noqa: S608
-    found = [
-        Diagnostic("rejected", f"{source} is no event, and not counted: {reason}", missing=True, place=source)
-        for source, reason in rows[:_SHOWN]
-    ]
+    found = [rejection(*row) for row in rows[:_SHOWN]]
     if len(rows) > _SHOWN:
         [(count,)] = tables.query("SELECT count(*) FROM rejected")
         more = f"{count - _SHOWN:,} more texts are no events: the table `rejected` has all of them"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
 _NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE")
+# What Delta Lake answers about a path without a Delta table, also where nothing is.
+_NOT_FOUND_AT_PATH = (*_NOT_FOUND, "DELTA_TABLE_ONLY_OPERATION")
 # The class of a parsed statement -> the method that gives its target. Other kinds of statements are not run.
 _TARGETS = {
     "InsertIntoStatement": "table",
@@ -173,14 +175,15 @@ class LiveSession:
             StoreError: Spark can't read it.
         """
         name = sql_name(table)
+        is_path = is_table_of_path(name)
         try:
-            location = "" if is_table_of_path(name) else self._location(name)
+            location = "" if is_path else self._location(name)
             if table.format == "iceberg":
                 return self._iceberg(name, location)
             if table.format == "delta":
                 return self._delta(name, location)
         except StoreError as problem:
-            if any(sign in str(problem) for sign in _NOT_FOUND):
+            if any(sign in str(problem) for sign in (_NOT_FOUND_AT_PATH if is_path else _NOT_FOUND)):
                 return None
             raise
         return LiveTable(location)

@@ -113,12 +113,13 @@ class _Run(NamedTuple):
 
 
 class _Holding(NamedTuple):
-    """The description of a job and an output: how it is written, its last time, and whether the run is complete."""
+    """The description of a job and an output: how it is written, its last time, if its run is complete, and the run."""
 
     described: JobDatasets
     output: Writing
     last_time: int
     is_done: bool
+    run: str
 
 
 class _Runs:
@@ -271,11 +272,11 @@ class Current:
         for job, dataset in new:
             chosen = runs[job, dataset]
             since = min((run.began for run in chosen if run.is_complete), default=self._began.get(job, 0))
-            stated = [(self._described[run.id], run.last_time, run.is_complete) for run in chosen]
-            stated += [(*each, False) for each in alone.get(job, ()) if each.last_time >= since]
+            stated = [(self._described[run.id], run.last_time, run.is_complete, run.id) for run in chosen]
+            stated += [(*each, False, "") for each in alone.get(job, ()) if each.last_time >= since]
             holding = [
-                _Holding(described, output, last_time, is_done)
-                for described, last_time, is_done in stated
+                _Holding(described, output, last_time, is_done, run)
+                for described, last_time, is_done, run in stated
                 for output in self._outputs_of(described, dataset)
             ]
             dropped = max(
@@ -288,6 +289,10 @@ class Current:
     def holds(self, job: int, dataset: int) -> bool:
         """Return whether a job writes a dataset, of those that were learnt."""
         return bool(self._holding.get((job, dataset)))
+
+    def makers(self, job: int, dataset: int) -> set[str]:
+        """Return the runs whose descriptions hold for a job and a dataset, of those that were learnt."""
+        return {held.run for held in self._holding.get((job, dataset), ()) if held.run}
 
     def descriptions(self, job: int, dataset: int) -> set[int | str]:
         """Return which rows of `told_edge` hold for a job and a dataset, of those that were learnt."""

@@ -21,6 +21,7 @@ from openlineage_pyspark.workbench.store.sqlite_file import PATIENCE_SECONDS, Sq
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from openlineage_pyspark.workbench.model.kinds import Diagnostic
     from openlineage_pyspark.workbench.store.events.ingest import Portion
     from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns
 
@@ -35,7 +36,7 @@ class Database:
     A store in one file. Several processes may read and write it at once.
 
     Args:
-        path: the file.
+        path: the file; None for a store in memory.
         read_only: whether nothing is to be written.
         migrate: whether a store of an older version is made one of this version at once, which takes as long as taking
             in all of its events again. With False, this is done before the first rows are added.
@@ -49,19 +50,22 @@ class Database:
 
     def __init__(
         self,
-        path: Path,
+        path: Path | None,
         *,
         read_only: bool = False,
         migrate: bool = True,
         create: bool = True,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
-        self.path = path
         self.damage = ""
+        self.of_input: tuple[Diagnostic, ...] | None = None
+        """What the events lack that a store in memory was made of; None for a store in a file, which has it itself."""
         try:
             self._file = SqliteFile(path, read_only=read_only, create=create, patience=patience)
         except (sqlite3.Error, UnicodeDecodeError, OSError) as problem:
-            raise StoreError(f"{path} can't be opened as a store: {why_not_opened(path, problem, read_only)}") from None
+            why = str(problem) if path is None else why_not_opened(path, problem, read_only)
+            raise StoreError(f"{path} can't be opened as a store: {why}") from None
+        self.path = path = self._file.path
         self.query = self._file.query
         self.many = self._file.many
         self.shrink = self._file.shrink

@@ -22,6 +22,7 @@ LOG_PAGES = 16_000
 A page that several transactions change is copied from the log into the file once. By default the log ends after each.
 """
 _PAUSE_SECONDS = 0.01
+_IN_MEMORY = Path("the store in memory")
 # With SQLite's 2 MB, each large transaction goes to the disk in parts and is read again from there.
 _CACHE_KIB = 65_536
 # While the log is copied into the file beside a writer, it grows further, up to this.
@@ -36,7 +37,7 @@ class SqliteFile:
     The file of a store, over one connection. Its content is not checked here.
 
     Args:
-        path: the file.
+        path: the file; None for a database in memory.
         read_only: whether nothing is to be written.
         create: whether the file is made if it is not there.
         patience: how many seconds to wait for another process that writes.
@@ -46,16 +47,18 @@ class SqliteFile:
         sqlite3.Error, UnicodeDecodeError, OSError: it can't be opened.
     """
 
-    def __init__(self, path: Path, *, read_only: bool, create: bool, patience: float) -> None:
-        self.path = path
+    def __init__(self, path: Path | None, *, read_only: bool, create: bool, patience: float) -> None:
+        self.path = path or _IN_MEMORY
         self._patience = patience
         self._copying: _Copying | None = None
-        if (read_only or not create) and not path.exists():
-            raise StoreError(f"there is no store at {path}. `openlineage-pyspark ingest FILE --store {path}` makes one")
-        refuse_others(path, patience)
+        if path is not None:
+            if (read_only or not create) and not path.exists():
+                made = f"`openlineage-pyspark ingest FILE --store {path}` makes one"
+                raise StoreError(f"there is no store at {path}. {made}")
+            refuse_others(path, patience)
         self.connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}",
-            uri=True,
+            ":memory:" if path is None else f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}",
+            uri=path is not None,
             timeout=patience,
             isolation_level=None,
             check_same_thread=False,

@@ -45,6 +45,7 @@ ALONE: dict[str, tuple[str, list[list[int]]]] = {
     "delta vacuumed": ("refused", [[2, 3]]),
     "delta two words": ("applied", [[1]]),
     "delta per%20cent": ("applied", [[1]]),
+    "delta a copy at a path": ("applied", [[1]]),
     "a table whose place is not known": ("refused", [[1]]),
     "a copy first": ("applied", [[], [1]]),
     "a copy that is there": ("refused", [[], [1]]),

@@ -130,7 +130,7 @@ def test_a_change_of_the_second_path_is_found(
     assert store.diff(at(2), "now").result.changes == (change,)
     for name, event in (("before", before), ("after", later)):
         Path(tmp_path, name).write_text(text_of_events([event]), encoding="utf-8")
-    assert diff_of_files(tmp_path / "before", tmp_path / "after").changes == (change,)
+    assert diff_of_files(tmp_path / "before", tmp_path / "after").result.changes == (change,)
 
 
 def unsure(minute: float, certainty: str, **run_facets: Any) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def test_an_edge_that_is_no_longer_sure_has_changed(filled: Fill, tmp_path: Path
         paths = [tmp_path / f"{each}.ndjson" for each in (before, after)]
         for path, run in zip(paths, (runs[before], runs[after]), strict=True):
             path.write_text(text_of_events([run]))
-        assert diff_of_files(*paths).changes == (change,)
+        assert diff_of_files(*paths).result.changes == (change,)
 
 
 def test_a_type_that_changed_is_shown_with_both(filled: Fill) -> None:
@@ -185,8 +185,8 @@ def test_files_are_compared_without_a_store(tmp_path: Path) -> None:
     old, new = tmp_path / "old.ndjson", tmp_path / "new.ndjson"
     old.write_text(text_of_events([load(1, "a", "x"), USE]))
     new.write_text(text_of_events([load(1, "a | `b`", "x"), USE]))
-    assert diff_of_files(old, old).changes == ()
-    diff = diff_of_files(old, new)
+    assert diff_of_files(old, old).result.changes == ()
+    diff = diff_of_files(old, new).result
     assert (
         markdown_of_diff(diff)
         == """\
@@ -199,7 +199,7 @@ def test_files_are_compared_without_a_store(tmp_path: Path) -> None:
 - `t.y`
 """
     )
-    assert markdown_of_diff(diff_of_files(new, new)) == "No lineage changed.\n"
+    assert markdown_of_diff(diff_of_files(new, new).result) == "No lineage changed.\n"
     (tmp_path / "none.ndjson").write_text("{}\n")
     with pytest.raises(StoreError, match=r"none.ndjson:1: `eventTime` is missing"):
         diff_of_files(old, tmp_path / "none.ndjson")
@@ -211,7 +211,7 @@ def test_the_same_events_in_another_order_make_no_difference(tmp_path: Path, see
     events = company(seed)
     (tmp_path / "a.ndjson").write_text(text_of_events(events))
     (tmp_path / "b.ndjson").write_text(text_of_events(events[::-1]))
-    assert diff_of_files(tmp_path / "a.ndjson", tmp_path / "b.ndjson").changes == ()
+    assert diff_of_files(tmp_path / "a.ndjson", tmp_path / "b.ndjson").result.changes == ()
 
 
 def test_a_value_that_is_no_longer_masked_is_named_first(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_value_that_is_no_longer_masked_is_named_first(tmp_path: Path) -> None
         sides.append(tmp_path / f"{name}.ndjson")
         event = run_event("job", "COMPLETE", 1, inputs=(dataset("raw"),), outputs=(made,))
         sides[-1].write_text(text_of_events([event]))
-    diff, back = diff_of_files(*sides), diff_of_files(*reversed(sides))
+    diff, back = (diff_of_files(*each).result for each in (sides, sides[::-1]))
 
     how = "TRANSFORMATION (masked) TRANSFORMATION of mail => TRANSFORMATION TRANSFORMATION of mail"
     assert text_of_diff(diff).splitlines() == [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.events.files import EVENT_ENDINGS, STANDARD_INPUT, event_texts
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import (
     described_rows,
@@ -59,16 +60,25 @@ class Portion:
         events: the rows of the lines that are events.
         mentions: each job and dataset that these mention -> when.
         rejected: the rows of the lines that are none.
+        odd: the diagnostics about parts of events that have another shape than they should, with their places; empty if
+            nobody wants them.
     """
 
     events: tuple[EventRows, ...]
     mentions: Mentions
     rejected: Rows
+    odd: tuple[Diagnostic, ...] = ()
 
     @property
     def reasons(self) -> list[str]:
         """Return why lines are no events, with their places."""
         return [f"{source}: {reason}" for _, reason, source, _ in self.rejected.get(schema.REJECTED.name, ())]
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Return what the lines lack: those that are no events, and the odd parts of the others."""
+        rows = self.rejected.get(schema.REJECTED.name, ())
+        return (*(rejection(str(source), str(reason)) for _, reason, source, _ in rows), *self.odd)
 
     def own_rows(self) -> Rows:
         """Return the rows of single events, without those of `event`."""
@@ -104,6 +114,24 @@ class Ingested:
     events: int = 0
     rejected: int = 0
     reasons: list[str] = attrs.Factory(list)
+
+    def add(self, portion: Portion) -> None:
+        """Count a portion that was taken in."""
+        reasons = portion.reasons
+        self.events += len(portion.events)
+        self.rejected += len(reasons)
+        self.reasons += reasons[: _SHOWN - len(self.reasons)]
+
+
+def rejection(source: str, reason: str) -> Diagnostic:
+    """
+    Return the diagnostic about a text that is no event.
+
+    Args:
+        source: where it is, for people.
+        reason: why it is none.
+    """
+    return Diagnostic("rejected", f"{source} is no event, and not counted: {reason}", missing=True, place=source)
 
 
 def files_of(path: Path) -> list[Path]:
@@ -161,23 +189,21 @@ def take(
     taken = Ingested()
     for portion in portions(lines):
         database.add(portion)
-        reasons = portion.reasons
-        taken.events += len(portion.events)
-        taken.rejected += len(reasons)
-        taken.reasons += reasons[: _SHOWN - len(taken.reasons)]
+        taken.add(portion)
         progress(taken)
     return taken
 
 
-def portions(lines: Iterable[EventLine]) -> Iterator[Portion]:
+def portions(lines: Iterable[EventLine], *, diagnosed: bool = False) -> Iterator[Portion]:
     """
     Yield the portions of lines.
 
     Args:
         lines: the lines. Empty ones are left out.
+        diagnosed: whether to read all parts of each event, for `Portion.odd`.
     """
     memory = EventMemory()
-    made, characters = _Gathered(), 0
+    made, characters = _Gathered(diagnosed), 0
     for line in lines:
         text = line.text.strip()
         if not text:
@@ -186,7 +212,7 @@ def portions(lines: Iterable[EventLine]) -> Iterator[Portion]:
         characters += len(text)
         if made.lines >= _MOST_LINES or characters >= _MOST_CHARACTERS:
             yield made.portion()
-            made, characters = _Gathered(), 0
+            made, characters = _Gathered(diagnosed), 0
     if made.lines:
         yield made.portion()
 
@@ -198,12 +224,16 @@ class _Gathered:
     All mentions of a job or a dataset in several events make its rows once: a run's START and its terminal event
     mention nearly the same, and so do the runs of a job.
 
+    Args:
+        diagnosed: as in `portions`.
+
     Attributes:
         lines: how many lines were read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, diagnosed: bool) -> None:  # noqa: FBT001 (of this module alone)
         self.lines = 0
+        self._odd: list[Diagnostic] | None = [] if diagnosed else None
         self._events: list[EventRows] = []
         self._rejected: Rows = {}
         # By identity: events with the same mentions share one value.
@@ -216,7 +246,11 @@ class _Gathered:
             self._reject(line, line.problem)
             return
         try:
-            found = read_event(line.text, memory.parse(line.text), memory)
+            event = memory.parse(line.text)
+            found = read_event(line.text, event, memory)
+            if self._odd is not None:
+                odd = (each for each in memory.facts_of(event).diagnostics if each.code == "odd-facet")
+                self._odd += (attrs.evolve(each, place=f"{line.source}: {each.place}") for each in odd)
         except InvalidEventError as problem:
             self._reject(line, str(problem))
         except RecursionError:
@@ -227,7 +261,7 @@ class _Gathered:
 
     def portion(self) -> Portion:
         """Return all that was read."""
-        return Portion(tuple(self._events), self._mentions(), self._rejected)
+        return Portion(tuple(self._events), self._mentions(), self._rejected, tuple(self._odd or ()))
 
     def _reject(self, line: EventLine, reason: str) -> None:
         for table, rows in rejected(line.text, reason, line.source).items():

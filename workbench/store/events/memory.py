@@ -123,7 +123,19 @@ class EventMemory:
         Raises:
             InvalidEventError: it is no valid event.
         """
-        event, tail = self.parse(text), self._tail
+        return self.facts_of(self.parse(text))
+
+    def facts_of(self, event: EventJson) -> EventFacts:
+        """
+        Return the facts of the last parsed event.
+
+        Args:
+            event: the event, as `parse` returned it.
+
+        Raises:
+            InvalidEventError: it is no valid event.
+        """
+        tail = self._tail
         if tail is None:
             return facts(event)
         if tail.datasets is None:

@@ -218,6 +218,10 @@ for place in ("two words", "per%20cent"):
         spark.range(k, k + 1).selectExpr("CAST(id AS INT) AS k").write.format("delta").mode("append").save(odd.parts[1])
     applied(f"delta {place}", [back(odd, ["0", "1", "2"])], odd)
 
+beside = TableId(("delta", f"{folder}/beside"), "delta", f"file:{folder}/beside")
+copied = f"CREATE TABLE {sql_name(beside)} USING delta AS SELECT * FROM {sql_name(odd)}"
+applied("delta a copy at a path", [RecoveryStep("copy", "Copy it.", "sql", (copied,), writes=(beside,))], beside)
+
 plain = TableId(("spark_catalog", "db", "plain"), "parquet")
 spark.sql(f"CREATE TABLE {sql_name(plain)} (k INT) USING parquet")
 spark.sql(f"INSERT INTO {sql_name(plain)} VALUES (1)")
