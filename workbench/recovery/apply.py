@@ -89,6 +89,7 @@ class PlanApplication:
         self._consent = consent
         self._recorder = recorder
         self._findings = Findings()
+        self._undone: set[int] = set()
 
     def apply(self) -> PlanOutcome:
         """
@@ -168,6 +169,8 @@ class PlanApplication:
                 self._settle_statement(number, step, last)
             elif not self._settle_wait(number, step, last):
                 return False
+        for number in sorted({*self._consent.undo} - self._undone):
+            self._say(f"step {number}: there is nothing to undo")
         return True
 
     def _settle_wait(self, number: int, step: RecoveryStep, last: JournalEntry) -> bool:
@@ -198,6 +201,7 @@ class PlanApplication:
                 return False
         for sql in progress.undo:
             self._session.run(sql)
+        self._undone.add(number)
         last = self._journal.last(number)
         self._begin_to_wait(number, step, {} if last is None else last.unwritten)
         return True
