@@ -193,7 +193,6 @@ if TYPE_CHECKING:
     )
     from openlineage_pyspark.workbench.report import (
         Lineage,
-        LineageEdge,
     )
     from openlineage_pyspark.workbench.store_api import (
         Store,
@@ -249,7 +248,6 @@ __all__ = [
     "Level",
     "Lifecycle",
     "Lineage",
-    "LineageEdge",
     "LineageError",
     "Metrics",
     "MicroBatch",
@@ -367,7 +365,7 @@ _NAMES = {
     "workbench.recovery.plan": (
         "CheckpointMove Mode Pin RecoveryPlan RecoveryStep RepeatedRun TableCheck TableId TouchedDataset"
     ),
-    "workbench.report": "Lineage LineageEdge",
+    "workbench.report": "Lineage",
     "workbench.store_api": "Store",
 }
 """The public names of each module."""

@@ -11,7 +11,9 @@ import attrs
 from openlineage_pyspark.command.screen import printable
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.answer import Answer, Values
+from openlineage_pyspark.workbench.from_plan import edges_of_output
 from openlineage_pyspark.workbench.model.document import document_of
+from openlineage_pyspark.workbench.model.graph import place_of_id
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.outcome import (
@@ -26,9 +28,10 @@ from openlineage_pyspark.workbench.predict.text import TEXT, is_of_types
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from openlineage_pyspark.workbench.model.graph import Edge
     from openlineage_pyspark.workbench.predict.outcome import Cause, Severity
     from openlineage_pyspark.workbench.predict.scripts import StatementLineage
-    from openlineage_pyspark.workbench.report import Lineage, LineageEdge
+    from openlineage_pyspark.workbench.report import Lineage
 
 _WORDS = 60
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -116,23 +119,25 @@ def _markdown(found: Sequence[StatementLineage]) -> str:
         place = f"{each.statement.file}:{each.statement.line}"
         for dataset, lineage in each.lineage.outputs:
             title = "query" if dataset is None else name_of(dataset)
-            edges = attrs.evolve(each.lineage, outputs=((dataset, lineage),)).edges
+            edges = edges_of_output(dataset, lineage)
             sources = {d.identifier: name_of(d) for d in each.lineage.inputs}
-            rows = [_markdown_row(edge, sources) for edge in edges]
-            with_edges = {edge.column for edge in edges}
+            rows = [row for edge in edges for row in _markdown_rows(edge, sources)]
+            with_edges = {edge.target_column for edge in edges}
             rows += [f"| {code_of(c.name)} | | |" for c in lineage.columns if c.name not in with_edges]
             table = ["| column | from | how |", "|---|---|---|", *rows] if rows else ["No column lineage."]
             parts.append("\n".join([f"### {code_of(title)}", "", f"{code_of(place)}{mark}", "", *table]) + "\n")
     return "\n".join(parts) + markdown_of_causes(outcome)
 
 
-def _markdown_row(edge: LineageEdge, names: dict[Identifier, str]) -> str:
-    source = names.get(Identifier(edge.source_namespace, edge.source), edge.source)
-    certainty = "" if edge.certainty == "exact" else f", {edge.certainty}"
-    masked = " (masked)" if edge.masking else ""
-    expression = f" {code_of(edge.expression)}" if edge.expression else ""
-    column = "every row" if edge.column is None else code_of(edge.column)
-    return f"| {column} | {code_of(f'{source}.{edge.source_column}')} | {edge.subtype}{masked}{certainty}{expression} |"
+def _markdown_rows(edge: Edge, names: dict[Identifier, str]) -> Iterator[str]:
+    """Yield a row for each path of an edge."""
+    namespace, name, field = place_of_id(edge.source)
+    source = names.get(Identifier(namespace, name), name)
+    column = code_of(edge.target_column) if edge.target_column else "every row"
+    for path in edge.paths:
+        certainty = "" if path.certainty == "exact" else f", {path.certainty}"
+        expression = f" {code_of(path.expression)}" if path.expression else ""
+        yield f"| {column} | {code_of(f'{source}.{field}')} | {path.kind}{certainty}{expression} |"
 
 
 def markdown_of_causes(outcome: Summary) -> str:

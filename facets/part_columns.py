@@ -1,7 +1,7 @@
 """
 Find the columns of CTEs, views and subqueries through which the edges of a plan come.
 
-A normal trace passes them by. This second trace stops at each of them, traces above and below separately, and joins
+The normal trace does not stop at them. This second trace stops at each, traces above and below separately, and joins
 the two.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.trace.solve import Paths, Sources
 
 _MOST_STATES = 2000
-"""How many columns are followed for one target at most."""
+"""The maximum number of columns that are followed for one target."""
 
 
 class _State(NamedTuple):
@@ -101,7 +101,7 @@ class PassedColumns:
     The columns of CTEs, views and subqueries through which an edge comes.
 
     Args:
-        dataset: the dataset from which it comes; None if that is not known.
+        dataset: the dataset from which it comes; None if that is unknown.
         columns: the columns, each with its operator.
         legs: the parts of its way.
     """
@@ -138,7 +138,8 @@ class PartColumns:
 
     @functools.cached_property
     def _trace(self) -> Trace:
-        # Most graphs are never requested, and to prepare a trace takes a walk through the whole plan.
+        # Created on demand: most graphs are never requested, and to prepare a trace takes a walk through the whole
+        # plan.
         return Trace(self._plan, stops=self._parts, fields=self._found.fields)
 
     @functools.cached_property

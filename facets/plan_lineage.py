@@ -112,7 +112,7 @@ class PlanLineage:
         gaps: operators, commands and relations without a rule, and parts that were cut.
         operators: the number of operators in the plan.
         command: the command's part of the job's name; None for a query.
-        unnamed: whether it is a command whose target is not known.
+        unnamed: whether it is a command whose target is unknown.
         quiet: whether the plan is a command that writes no dataset, or reads files only to infer their schema.
         code: kind of code that can't be read (`trace.expressions.Code`) -> how often the plan has it.
         streamed: the datasets of each leaf that is a stream, in the order of the plan; none for a source that holds or

@@ -1,9 +1,10 @@
 """
-The lines of the user's Python that run statements.
+Find the lines of the user's Python code that run statements.
 
-Spark knows no Python. But a thread that runs a statement waits in py4j until Spark has ended it, and any other thread
-can look at its stack meanwhile: the listener's own thread does so as soon as it hears of the execution. The user's
-thread does nothing for it. A statement that ends sooner than that has no line.
+Spark does not know these lines. But a thread that runs a statement waits in py4j until Spark has finished the
+statement, and
+any other thread can look at its stack meanwhile: the listener's own thread does so as soon as it is notified of the
+execution. The user's thread does nothing for this. A statement that ends before that has no line.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from openlineage_pyspark.facets.model.run import CallSite
 
 # The beginning of a record of a start: a root execution, and the method of Spark that was called.
 _START = re.compile(r'\{"k":"start","id":(\d+),"root":\1,"time":\d+,"call":"(\w{1,100})"')
-# A stream's executions name the call that has started it; its thread is none of Python's.
+# A stream's executions name the call that has started it, but their thread is not a Python thread.
 _OF_STREAMS = frozenset(("start", "toTable"))
 _PY4J = str(Path("py4j", "java_gateway.py"))
 _DEEPEST_CALL = 16
@@ -64,14 +65,14 @@ class CallSites:
             del self._found[next(iter(self._found))]
 
     def of(self, execution: int) -> CallSite | None:
-        """Return the line of an execution, once; None if it is not known."""
+        """Return the line of an execution, once; None if it is unknown."""
         return self._found.pop(execution, None)
 
 
 def _waiting() -> Iterator[tuple[str, CallSite | None]]:
-    """Yield, for each thread of Python that waits for the JVM, the method that it has called, and from which line."""
+    """Yield, for each Python thread that waits for the JVM, the method that it has called and the line of the call."""
     frames = sys._current_frames()
-    # This thread's own frame would hold itself, and so all that was looked at, until the garbage is collected.
+    # This thread's own frame would refer to itself, and so keep everything here until the next garbage collection.
     frames.pop(threading.get_ident(), None)
     for frame in frames.values():
         call = _py4j_call(frame)
@@ -120,7 +121,7 @@ def _folder_of(package: str) -> str:
 def _site(frame: FrameType, method: str) -> CallSite | None:
     file, line = frame.f_code.co_filename, frame.f_lineno
     if not line:
-        # Code that a program has made need not have lines.
+        # Code that a program has generated need not have lines.
         return None
     if "ipykernel_" in file or file.startswith("<ipython-input-"):
         shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()

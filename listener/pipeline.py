@@ -1,7 +1,8 @@
 """
 The path of one event, in one file: record, plan, analysis, run, event, delivery.
 
-Each stage takes and returns typed values. Nothing here knows of threads or time limits: `worker` calls `take` for each
+Each stage takes and returns typed values. Nothing here depends on threads or time limits: `worker` calls `take` for
+each
 record, on the listener's own thread, and guards the call.
 """
 
@@ -79,7 +80,7 @@ class Pipeline:
             guard: catches faults in a plan or a provider.
             entrust: called with the STARTs of all open runs whenever they change, so that the JVM can end the runs if
                 this process is killed.
-            call_site_of: returns the line of Python that runs an execution; None if it is not known.
+            call_site_of: returns the line of Python that runs an execution; None if it is unknown.
         """
         self.events = self.dropped = 0
         self.runs = self.edges = self.edges_in_doubt = self.remarks = 0
@@ -183,7 +184,7 @@ class Pipeline:
         self.code.update(dict(ended.code))
 
     def _place(self, text: str) -> str:
-        """Return the line of Python that made a column, as events name it; empty if that is not wanted."""
+        """Return the line of Python that made a column, in the form for events; empty if it is not to be reported."""
         site = call_site(text) if self._application.call_sites != "none" else None
         return "" if site is None else str(site.relative(self._application.source_location))
 

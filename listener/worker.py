@@ -169,7 +169,7 @@ class Worker:
         while not self._ending.is_set() and self._failures < _ATTEMPTS:
             waiting = self._barriers[:]
             taken = self._take(0 if waiting else _WAIT_MILLISECONDS)
-            self._guard.run("reporting micro-batches", self._tell_due)
+            self._guard.run("reporting micro-batches", self._report_due)
             if not taken:
                 self._release(waiting)
             if taken is False:
@@ -182,7 +182,7 @@ class Worker:
         self._end()
         self._ended.set()
 
-    def _tell_due(self) -> None:
+    def _report_due(self) -> None:
         for state in self._pipeline.due(_now()):
             self._pipeline.ship(state)
 

@@ -1,5 +1,5 @@
 """
-Calls of a transport, which may be foreign code: whatever it raises becomes a value. When they are repeated.
+Call a transport, which may be foreign code: whatever it raises becomes a value. Decide when to repeat the call.
 
 `RetryPolicy` has the delay of one event, `Breaker` is the circuit breaker of a receiver.
 """
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 @attrs.frozen
 class RetryPolicy:
     """
-    How attempts are repeated, and when a receiver counts as away.
+    How attempts are repeated, and when a receiver counts as unavailable.
 
     Args:
         first_seconds: the limit on the delay after the first failed attempt; it doubles with each further one.
         longest_seconds: the limit on the delay of one event; it may be short, since the receiver takes other events.
-        longest_pause_seconds: the limit on the pause of a receiver that is away.
+        longest_pause_seconds: the limit on the pause of a receiver that is unavailable.
         longest_asked_seconds: the limit on what the receiver may ask for (`Retry-After`).
         attempts: after this many failed attempts, while other events got through, an event is given up.
-        unanswered: after this many failed attempts in a row without an answer, the receiver is away.
-        refused: after this many failed attempts in a row with an answer that asks for a retry, the receiver is away.
+        unanswered: after this many failed attempts in a row without an answer, the receiver is unavailable.
+        refused: after this many failed attempts in a row with an answer that asks for a retry, the receiver is
+            unavailable.
         lasting: after this many failed attempts in a row whose cause lasts until it is repaired, the receiver counts as
             away too.
     """
@@ -56,10 +57,10 @@ class RetryPolicy:
 
     def pause(self, attempts: int, asked: float | None) -> float:
         """
-        Return the seconds until the next probe of a receiver that is away, drawn in the same way.
+        Return the seconds until the next probe of a receiver that is unavailable, drawn in the same way.
 
         Args:
-            attempts: how many probes have failed since it went away, at least 1.
+            attempts: how many probes have failed since it became unavailable, at least 1.
             asked: as for `delay`.
         """
         return self._drawn(attempts + 1, self.longest_pause_seconds, asked)
@@ -90,7 +91,7 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Return whether the receiver counts as away."""
+        """Return whether the receiver counts as unavailable."""
         return self._until is not None
 
     @property
@@ -118,7 +119,7 @@ class Breaker:
         self._probing = False
 
     def succeeded(self) -> bool:
-        """Note a final answer; return whether the receiver was away until now."""
+        """Note a final answer; return whether the receiver was unavailable until now."""
         was_open = self.is_open
         self._failures, self._openings, self._until, self._probing, self._asked = 0.0, 0, None, False, False
         return was_open
@@ -135,7 +136,7 @@ class Breaker:
         """
         probed, self._probing = self._probing, False
         if self.is_open and not probed and not asked:
-            # The attempt began before the receiver counted as away, so it is not news.
+            # The attempt began before the receiver counted as unavailable, so it is not news.
             return
         least = self._policy.refused if answered else self._policy.unanswered
         self._failures += 1.0 / (self._policy.lasting if lasting else least)
@@ -151,7 +152,7 @@ class ForeignError(TransportError):
     A transport raised an exception other than TransportError.
 
     It is retryable: the receiver has not judged the event, and most client libraries have their own exceptions for a
-    server that is away.
+    server that is unavailable.
 
     Args:
         place: the type of the exception and where it was raised; its text is not shown, as it may hold a key.

@@ -51,7 +51,8 @@ class Transport(abc.ABC):
             class must be cheap to import, because documents and suggestions list the options of all transports: import
             a client library where it is used.
         CONNECTIONS: the number of threads that may call `send` at the same time, each with an event of another run.
-        SPOOLED: whether events are kept on disk until they are delivered, because the receiver may be away for a while.
+        SPOOLED: whether events are kept on disk until they are delivered, because the receiver may be unavailable for a
+            while.
     """
 
     OPTIONS: ClassVar[tuple[Option[Any], ...]] = ()

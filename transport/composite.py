@@ -1,9 +1,10 @@
 """
-Several transports instead of one: all of them get each event, or the first that works.
+Combine several transports: all of them get each event, or the first that works.
 
-Where each gets each event, whatever the others do, each has a delivery of its own, with its own queue, spool and
-retries: `independent_parts` gives the transports, and `FanOut` hands the events to their deliveries. Otherwise what one
-part answers decides about the next, so all are behind one delivery, as a `CompositeTransport`.
+If each gets each event, whatever the others do, each has its own delivery, with its own queue, spool and retries:
+`independent_parts` returns the transports, and `FanOut` passes the events to their deliveries. Otherwise the answer
+of one
+part decides about the next, so all are behind one delivery, as a `CompositeTransport`.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ class CompositeTransport(Transport):
         parts: the transports, in the order in which they get an event; this transport closes them.
         continue_on_failure: False stops at the first failure.
         continue_on_success: False stops at the first success, so that the other parts are only used while the first
-            one is away. A part that is away is not tried again for a while.
+            one is unavailable. A part that is unavailable is not tried again for a while.
     """
 
     OPTIONS = (_TRANSPORTS, _ON_FAILURE, _ON_SUCCESS, _SORT, _THREADS)
@@ -128,7 +129,7 @@ class CompositeTransport(Transport):
         self._lock = threading.Lock()
         self._outcomes: OrderedDict[str, dict[int, TransportError | None]] = OrderedDict()
         self._breakers = [Breaker(RetryPolicy()) for _ in parts]
-        self._told = LogOnce(_log, "said once")
+        self._warnings = LogOnce(_log, "this is logged once")
         self._delivered = 0
         # Per part and event that it may still hold: how many events had been delivered before that event.
         self._held: list[deque[int]] = [deque() for _ in parts]
@@ -205,10 +206,10 @@ class CompositeTransport(Transport):
         refused = {number: problem for number, problem in outcomes.items() if problem is not None}
         if not self.continue_on_success and len(outcomes) > len(refused):
             # One part has it, and that is enough.
-            self._tell({**refused, **waiting})
+            self._report({**refused, **waiting})
             waiting, refused = {}, {}
         if waiting:
-            self._tell(refused)
+            self._report(refused)
             raise self._merged(waiting)
         with self._lock:
             self._outcomes.pop(event.id, None)
@@ -227,10 +228,10 @@ class CompositeTransport(Transport):
         for number, part in enumerate(self.parts):
             problem = attempt(functools.partial(part.transport.close, max(0.0, end - time.monotonic())))
             if problem is not None:
-                self._tell({number: problem})
+                self._report({number: problem})
 
     def _handed(self, number: int, part: CompositePart, event: Event) -> TransportError | None:
-        """Send the event to one part; if one part is enough, skip a part that was away just now."""
+        """Send the event to one part; if one part is enough, skip a part that was unavailable just now."""
         breaker = self._breakers[number]
         if not self.continue_on_success:
             with self._lock:
@@ -270,11 +271,13 @@ class CompositeTransport(Transport):
             lasting=all(problem.lasting for problem in problems.values()),
         )
 
-    def _tell(self, problems: Mapping[int, TransportError]) -> None:
+    def _report(self, problems: Mapping[int, TransportError]) -> None:
         """Log failures that are not the outcome, once per kind."""
         for number, problem in problems.items():
             name = self.parts[number].name
-            self._told.warn(f"{name}\n{problem.message}", "the part %s of the composite transport: %s", name, problem)
+            self._warnings.warn(
+                f"{name}\n{problem.message}", "the part %s of the composite transport: %s", name, problem
+            )
 
 
 class FanOut:

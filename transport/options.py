@@ -65,7 +65,7 @@ class Option(Generic[T]):
         text: one sentence for users.
         default: the value if it is not set. None, an empty text or an empty list if there is no default.
         example: a value to show in samples if there is no default.
-        example_name: a name to show in place of the part in angle brackets.
+        example_name: a name to show instead of the part in angle brackets.
         also: other spellings of the same option.
         source: the project from which name and meaning come: JAVA, PYTHON or OURS.
     """

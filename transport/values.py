@@ -53,7 +53,7 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     Args:
         name: a name that may be misspelled.
         known: the names that exist.
-        cutoff: the least similarity, from 0 to 1 (`difflib.get_close_matches`).
+        cutoff: the minimum similarity, from 0 to 1 (`difflib.get_close_matches`).
     """
     by_lower = {candidate.lower(): candidate for candidate in sorted(known)}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)

@@ -74,7 +74,7 @@ def graph_of_plan(
         operators: the operators of the plan.
         label: gives a dataset's name as people know it.
         passages: for each output, the columns of CTEs, views and subqueries through which its edges come, by the names
-            of its columns; empty if they are not known.
+            of its columns; empty if they are unknown.
     """
     nodes = tuple(operators)
     relations = {node.text: node.label or node.text for node in nodes if node.role}
@@ -99,6 +99,11 @@ def graph_of_plan(
     unknown = (Diagnostic("unknown-operator", gap.message, operator=gap.task) for gap in gaps)
     diagnostics = dict.fromkeys((*unknown, *_unread(edges), *limits))
     return ShownGraph((*datasets.values(), *columns.values(), *nodes), edges, tuple(diagnostics))
+
+
+def edges_of_output(dataset: Dataset | None, lineage: ColumnLineage) -> tuple[Edge, ...]:
+    """Return the edges into what a plan writes; None for what a query gives. They do not name what they pass."""
+    return united(_edges(_output_id(dataset), lineage, _PathMaker({}, {}, [])))
 
 
 def operators_of_plan(plan: Plan) -> tuple[OperatorNode, ...]:

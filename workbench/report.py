@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField
+from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.part_columns import PartColumns, Passages
 from openlineage_pyspark.facets.plan_lineage import PlanLineage
 from openlineage_pyspark.workbench.from_plan import graph_of_plan, operators_of_plan, traced_path
-from openlineage_pyspark.workbench.model.document import document_of, document_of_fields
-from openlineage_pyspark.workbench.model.graph import Graph, OperatorNode, Step
-from openlineage_pyspark.workbench.model.kinds import certainty_of
+from openlineage_pyspark.workbench.model.document import document_of
+from openlineage_pyspark.workbench.model.graph import Edge, Graph, OperatorNode
 from openlineage_pyspark.workbench.pictures.figure import FigureTable, figure
 from openlineage_pyspark.workbench.pictures.unfolded import unfolded
 from openlineage_pyspark.workbench.pictures.words import hows, together
@@ -43,49 +42,6 @@ _TABLE = "TABLE"
 _NOTHING = "no lineage: this statement writes no dataset"
 _NO_COLUMNS = "no column lineage"
 _DEEPEST_INDENT = 40
-
-
-@attrs.frozen
-class LineageEdge:
-    """
-    One influence of a source column on an output.
-
-    Args:
-        source: the name of the source dataset.
-        source_namespace: the namespace of the source dataset.
-        source_column: the column that is read.
-        output: the name of the output dataset; None for a query that writes nothing.
-        column: the output column; None if all rows are influenced.
-        type: DIRECT or INDIRECT.
-        subtype: IDENTITY, TRANSFORMATION, AGGREGATION, FILTER, JOIN, GROUP_BY, SORT, WINDOW or CONDITIONAL.
-        masking: whether the source's value can't be read back from the output.
-        expression: the SQL text of the expression, composed of all steps in terms of the columns of sources; empty for
-            a plain copy.
-        source_table: the source's name in its catalog; None if it is no table.
-        output_table: the output's name in its catalog; None if it is no table.
-        certainty: how sure the influence is: as sure as the least sure of its steps.
-        operators: the operators that it passes, from the source to the output.
-        steps: those of the operators that do not only pass the value on, in the same order.
-    """
-
-    source: str
-    source_namespace: str
-    source_column: str
-    output: str | None
-    column: str | None
-    type: str
-    subtype: str
-    masking: bool
-    expression: str
-    source_table: str | None = None
-    output_table: str | None = None
-    certainty: str = "exact"
-    operators: tuple[str, ...] = ()
-    steps: tuple[Step, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the edge as plain dicts and lists, ready for JSON."""
-        return document_of_fields(self)
 
 
 class WalkedPlan:
@@ -150,23 +106,23 @@ class Lineage:
         return self._walked.operators if self._walked is not None else ()
 
     @property
-    def edges(self) -> tuple[LineageEdge, ...]:
-        """All edges: for each output, those of its columns in order, then those that influence all rows."""
-        tables = {dataset.identifier: table_of(dataset) for dataset in self.inputs}
-        found: list[LineageEdge] = []
-        for dataset, lineage in self.outputs:
-            for column in lineage.columns:
-                found += _edges(dataset, column.name, column.edges, tables)
-            found += _edges(dataset, None, lineage.dataset, tables)
-        return tuple(found)
+    def edges(self) -> tuple[Edge, ...]:
+        """
+        All edges: for each output, those of its columns in order, then those that influence all rows.
+
+        Their paths do not name the CTEs, views and subqueries that they pass, as those of `graph` do.
+        """
+        return self._bare().edges
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the lineage as plain dicts and lists, ready for JSON."""
+        """Return the lineage as plain dicts and lists, ready for JSON, with the nodes at the ends of its edges."""
+        graph = self._bare()
         return {
             "inputs": [document_of(dataset.identifier) for dataset in self.inputs],
             "outputs": [document_of(dataset.identifier) for dataset, _ in self.outputs if dataset is not None],
             "columns": [[column.name for column in lineage.columns] for _, lineage in self.outputs],
-            "edges": document_of(self.edges),
+            "nodes": [node.to_dict() for node in graph.ends()],
+            "edges": [edge.to_dict() for edge in graph.edges],
             "gaps": document_of(self.gaps),
         }
 
@@ -182,6 +138,10 @@ class Lineage:
         passages = self._walked.passages() if self._walked is not None else ()
         found = graph_of_plan(self.inputs, self.outputs, self.gaps, self.operators, names.of, passages)
         return unfolded(found) if unfold else found
+
+    def _bare(self) -> Graph:
+        """Return the graph without what has to be found in the plan."""
+        return graph_of_plan(self.inputs, self.outputs, self.gaps, (), ShortNames.of_lineage(self).of)
 
     def to_text(self, format: GraphFormat, *, unfold: bool = False) -> str:  # noqa: A002 (the word of the command line)
         """
@@ -429,31 +389,3 @@ def remark_line(operator: str, message: str) -> str:
     if operator == PATHS:
         return f"left out: {message}"
     return f"not understood: {': '.join(filter(None, (operator, message)))}"
-
-
-def _edges(
-    output: Dataset | None, column: str | None, edges: Iterable[InputField], tables: Mapping[Identifier, str | None]
-) -> list[LineageEdge]:
-    return [
-        LineageEdge(
-            source=edge.dataset.name,
-            source_namespace=edge.dataset.namespace,
-            source_column=edge.field,
-            output=output.identifier.name if output is not None else None,
-            column=column,
-            type=t.type,
-            subtype=t.subtype,
-            masking=t.masking,
-            expression=t.description,
-            source_table=tables.get(edge.dataset),
-            output_table=table_of(output) if output is not None else None,
-            certainty=t.way.certainty.word,
-            operators=t.way.operators,
-            steps=tuple(
-                Step(step.operator, step.expression, certainty=certainty_of(step.certainty.word))
-                for step in t.way.steps
-            ),
-        )
-        for edge in edges
-        for t in edge.transformations
-    ]

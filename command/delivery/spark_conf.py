@@ -33,7 +33,7 @@ class SparkPlace:
 
     Args:
         package: the folder of the Python package `pyspark`; None if it can't be imported.
-        package_version: its version; None if it is not known.
+        package_version: its version; None if it is unknown.
         home: Spark's own folder: SPARK_HOME, or else the package, which contains a whole Spark if pip installed it.
     """
 

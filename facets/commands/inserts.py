@@ -306,7 +306,7 @@ def _stream_to_table(plan: Plan, operator: Operator, session: Session) -> Target
 
 @command({f"{_STREAMING}.continuous": "WriteToContinuousDataSource"})
 def _continuous(_: Plan, operator: Operator, _session: Session) -> Target:
-    """Continuous streams: the target is not known."""
+    """Continuous streams: the target is unknown."""
     return unnamed(operator.described("write"), operator.operator("query"))
 
 

@@ -3,7 +3,7 @@ Tables of other databases, through JDBC, and the queries that a JDBC source was 
 
 Its tables are the inputs. Its columns have sources where sqlglot is installed, which parses it (`foreign_sql`); it is
 large, and therefore imported only for a query. Elsewhere, and for a query that it can't parse, the tables alone are
-found (`facets.foreign_sql.tables`). A result column has no sources if they are not known; the relation then has a gap.
+found (`facets.foreign_sql.tables`). A result column has no sources if they are unknown; the relation then has a gap.
 """
 
 from __future__ import annotations

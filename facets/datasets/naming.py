@@ -252,7 +252,7 @@ def roots(paths: list[str], given: str | None, files: Container[str] | None = No
     Args:
         paths: the paths that are read, with wildcards resolved.
         given: the path that the user wrote, if it was a single one.
-        files: those of the paths that are files; None if that is not known.
+        files: those of the paths that are files; None if that is unknown.
 
     Returns:
         For the files that a pattern matches, however many, their directories; for a file that is a part of a dataset,

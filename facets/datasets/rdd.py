@@ -60,7 +60,7 @@ def rdd_inputs(sources: tuple[Value, ...]) -> RddInputs:
 
     Args:
         sources: paths; pairs of a JDBC URL and a table, or of `kafka:` with the servers and a topic; after a `?`, the
-            kind of an RDD whose inputs are unknown; and `?...` in place of what was cut.
+            kind of an RDD whose inputs are unknown; and `?...` instead of what was cut.
     """
     paths = [naming.before_glob(p) for p in sources if isinstance(p, str) and not p.startswith("?")]
     pairs = (s for s in sources if isinstance(s, tuple) and len(s) == 2)

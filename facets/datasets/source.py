@@ -75,7 +75,7 @@ class Relation:
     Args:
         datasets: the datasets that it reads.
         columns: exprId -> the columns that the attribute is read from; attributes without columns are left out.
-        opaque: why the columns are not known; None if they are known.
+        opaque: why the columns are unknown; None if they are known.
         rows: the columns that decide about its rows, each with how it does.
         texts: exprId -> the expression by which another system makes the attribute, in terms of the columns.
         certainty: how sure the columns are.
@@ -112,7 +112,7 @@ NO_DATASETS = Relation()
 
 Resolver = Callable[[Plan, Operator, Session], "Relation | None"]
 """
-Returns what a leaf operator reads; None if that is not known.
+Returns what a leaf operator reads; None if that is unknown.
 
 It is called with the plan, the leaf operator and the session. If the plan was cut, any argument may be missing.
 """

@@ -60,7 +60,7 @@ def of_topic(offset: str | None, topic: str) -> str | None:
 
 
 def messages_between(start: str | None, end: str | None, topic: str) -> int | None:
-    """Return how far a topic's offsets are apart; None if they are not known. There may be fewer messages than that."""
+    """Return how far a topic's offsets are apart; None if they are unknown. There may be fewer messages than that."""
     before, after = (by_topic(each) or {} for each in (start, end))
     if topic not in after or topic not in before or after[topic].keys() != before[topic].keys():
         return None

@@ -122,7 +122,7 @@ def looked_up(node: Any) -> tuple[str | None, list[str]] | None:
     Return what ClickHouse's dictGet and joinGet look up in another table.
 
     Returns:
-        The name of the table, None if it is not known, and those of its columns; None for other nodes.
+        The name of the table, None if it is unknown, and those of its columns; None for other nodes.
     """
     name = function_name(node)
     if not name.startswith(_LOOK_UPS):

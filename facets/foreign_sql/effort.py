@@ -73,7 +73,7 @@ class Effort:
                     waiting.append(iter([(part, compose(kind, use)) for part, use in used_arguments(node)]))
 
     def joined(self, parts: Iterable[Any], kind: Kind) -> SourceKinds | None:
-        """Return the union of sources, which are used in this way; None if one is not known."""
+        """Return the union of sources, which are used in this way; None if one is unknown."""
         found: dict[SourceColumn, frozenset[Kind]] = {}
         for part in parts:
             if part is None or part is ABSENT:
@@ -85,7 +85,7 @@ class Effort:
         return found
 
     def all(self, parts: Iterable[SourceKinds | None]) -> SourceKinds | None:
-        """Return the union of sources as they arrive; None if one of them is not known."""
+        """Return the union of sources as they arrive; None if one of them is unknown."""
         return self.joined(parts, Kind.IDENTITY)
 
     def composed(self, sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:

@@ -113,12 +113,12 @@ class Query:
             names: the names of all its columns, as the database reports them.
 
         Returns:
-            For each name its sources, none for a constant; None if they are not known.
+            For each name its sources, none for a constant; None if they are unknown.
         """
         return [item.kinds if item is not None else None for item in self._items(names)]
 
     def texts(self, names: tuple[str, ...]) -> list[str]:
-        """Return the expression of each column of the result; empty for a column as it is, or if it is not known."""
+        """Return the expression of each column of the result; empty for a column as it is, or if it is unknown."""
         return [item.text if item is not None else "" for item in self._items(names)]
 
     def _items(self, names: tuple[str, ...]) -> list[ResultColumn | None]:
@@ -339,7 +339,7 @@ class _QueryReader:
         return found if order is None else in_order(found, order, self._dialect.key, self._effort)
 
     def _froms(self, select: Any, scope: SelectScope) -> None:
-        """Read FROM, JOIN and ARRAY JOIN; what MATCH_RECOGNIZE and CONNECT BY make of the rows is not known."""
+        """Read FROM, JOIN and ARRAY JOIN; what MATCH_RECOGNIZE and CONNECT BY make of the rows is unknown."""
         self._sources(select, scope)
         if select.args.get("connect") is not None:
             scope.decides.append(None)

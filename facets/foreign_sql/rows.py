@@ -29,9 +29,9 @@ class ResultColumn:
 
     Args:
         name: the name of the column, as the database spells it; None for all columns of `table`.
-        kinds: the source columns, and how they arrive; None if they are not known.
+        kinds: the source columns, and how they arrive; None if they are unknown.
         table: the table whose columns these are, under their own names; None if this is one column.
-        text: the expression, in terms of the columns of tables; empty for a column as it is, or if it is not known.
+        text: the expression, in terms of the columns of tables; empty for a column as it is, or if it is unknown.
         fields: of a struct that the query builds, its fields with their sources.
     """
 
@@ -62,7 +62,7 @@ class SourceRows:
 
     Args:
         items: its columns.
-        every: the sources of each column that is not among the items; None if they are not known, and `ABSENT` if
+        every: the sources of each column that is not among the items; None if they are unknown, and `ABSENT` if
             there are no others.
         rows: the sources that decide about its rows, and how; None if not all are known.
         used: some of the columns that are not among the items, by their names.
@@ -98,7 +98,7 @@ def by_rows(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
 
 
 def all_of(*parts: SourceKinds | None) -> SourceKinds | None:
-    """Return the union of sources as they arrive; None if one of them is not known."""
+    """Return the union of sources as they arrive; None if one of them is unknown."""
     found: dict[SourceColumn, frozenset[Kind]] = {}
     for part in parts:
         if part is None:

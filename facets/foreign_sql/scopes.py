@@ -174,7 +174,7 @@ class ScopeNames:
         return all_of(self.effort.joined(sides, Kind.TRANSFORMATION), self.effort.joined(sides, Kind.CONDITIONAL))
 
     def holders(self, rows: list[SourceRows], key: str) -> list[SourceRows]:
-        """Return which of some tables has a column that one of them must have; what is not known if several may."""
+        """Return which of some tables has a column that one of them must have; what is unknown if several may."""
         certain = [each for each in rows if each.has(key, self._key)]
         found = certain or [each for each in rows if each.is_open]
         return found if len(found) == 1 else [SourceRows([], None)]

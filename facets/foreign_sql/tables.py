@@ -81,13 +81,13 @@ def named_tables(text: str, dialect: str | None = None, *, cut: bool = False) ->
 
     Args:
         text: SQL, a part of it, or anything else.
-        dialect: the name of its SQL, as for `foreign_sql.read_query`; None if it is not known.
+        dialect: the name of its SQL, as for `foreign_sql.read_query`; None if it is unknown.
         cut: whether the end of the text is missing, and so perhaps of its last name.
     """
     scan = _Scan(dialect or "")
     at = 0
     while at < len(text):
-        # In a database that is not known, square brackets may hold a name or a list.
+        # In an unknown database, square brackets may hold a name or a list.
         squares = scan.dialect in _SQUARE_NAMES or (not scan.dialect and scan.expected)
         found = _pieces(scan.dialect, squares=squares).match(text, at)
         # The last alternative matches any character.
@@ -113,7 +113,7 @@ def _pieces(dialect: str, *, squares: bool) -> re.Pattern[str]:
     parts += [r"[\#@]+\w+"] if dialect == "tsql" else []
     strings = [_quoted("'", backslash=backslash) + r"(?:'|\Z)"]
     if not dialect:
-        # Whether the backslash escapes the quote is not known, and so not where the string ends.
+        # It is unknown whether the backslash escapes the quote, and so where the string ends.
         strings = [r"'[^'\\]*(?:\\(?!')[^'\\]*)*(?:'|\\'(?s:.*)|\Z)"]
     if dialect in _DOUBLE_QUOTED_STRINGS:
         strings.append(_quoted('"', backslash=backslash) + r'(?:"|\Z)')
@@ -140,7 +140,7 @@ def _pieces(dialect: str, *, squares: bool) -> re.Pattern[str]:
 
 
 def _end_of_comment(text: str, at: int, *, nests: bool) -> int:
-    """Return where a comment ends that begins before `at`; where it is not known, comments nest."""
+    """Return the end of a comment that begins before `at`; if that is unknown, comments nest."""
     if not nests:
         end = text.find("*/", at)
         return len(text) if end < 0 else end + 2
@@ -187,7 +187,7 @@ class _Scan:
     The state of reading a text.
 
     Args:
-        dialect: the name of its SQL; empty if it is not known.
+        dialect: the name of its SQL; empty if it is unknown.
         expected: whether a table is next.
     """
 

@@ -1,7 +1,8 @@
 """
 Datasets as frozen values: their identity, schema, catalog and statistics; and how their names are trimmed.
 
-A date or a partition at the end of a path is no part of a dataset's name. The trimmers, their names and their order are
+A date or a partition at the end of a path is not a part of a dataset's name. The trimmers, their names and their
+order are
 those of the Java integration (`io.openlineage.client.dataset.partition.trimmer`), and so is the pattern that is cut
 from names after them (`RemovePathPatternUtils`). A dataset whose name was trimmed keeps the whole name in
 `Dataset.locations`.
@@ -100,9 +101,9 @@ class TableVersions:
         format: `iceberg` or `delta`.
         ids: ids of Iceberg's snapshots, or Delta Lake's version numbers; the last one is the newest that was committed.
         branch: the branch or tag that was named; None for the main branch.
-        parent: the version before the first one that was committed; None if there is none, or it is not known.
+        parent: the version before the first one that was committed; None if there is none, or it is unknown.
         operation: the operation of the last commit in the format's words, such as `append`; None if it is unknown.
-        table_id: the id that the format gives the table; None if it is not known.
+        table_id: the id that the format gives the table; None if it is unknown.
     """
 
     format: str
@@ -135,7 +136,7 @@ class Dataset:
         type: TABLE, VIEW, FILE, TOPIC or STREAM (DatasetTypeDatasetFacet).
         description: the table's comment.
         locations: the parts of it that a run reads or writes (its `subset` facet), sorted; empty for the whole.
-        versions: the versions that a run reads or has committed; None if it has none, or they are not known.
+        versions: the versions that a run reads or has committed; None if it has none, or they are unknown.
         guessed: whether its name is made from the options of a source without a rule.
     """
 
@@ -161,7 +162,7 @@ class Dataset:
 
     @property
     def is_named_by_catalog(self) -> bool:
-        """Whether it has the name that its catalog gives it because its location is not known."""
+        """Whether it has the name that its catalog gives it because its location is unknown."""
         return self.catalog is not None and not self.symlinks and self.identifier.namespace == self.catalog.name
 
 
@@ -186,7 +187,7 @@ FILE_METADATA = "_metadata"
 
 
 _SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
-"""Name of a type in JSON -> its name in SQL, if that is another one."""
+"""Name of a type in JSON -> its name in SQL, if that differs."""
 
 
 def fields_of(plan: Plan, operator: Operator) -> tuple[Field, ...]:
@@ -360,8 +361,9 @@ class Trimming:
 
         Args:
             identifier: the identity.
-            is_path: whether it is of files without a table, whose name may have a day in it; a table that has is one of
-                its own.
+            is_path: whether it names files without a table, whose name may contain a day; a table with a day in its
+                name
+                is a separate table.
         """
         name = self._without_pattern(self._without_end(identifier, is_path=is_path))
         namespace = self.namespace(identifier.namespace)
@@ -374,7 +376,7 @@ class Trimming:
         return tuple(sorted({option for rule in self.rules for option in rule.options}))
 
     def namespace(self, namespace: str) -> str:
-        """Return a namespace with logical names in place of hosts."""
+        """Return a namespace with logical names instead of hosts."""
         changed = (resolver.resolved(namespace) for resolver in self.resolvers)
         return next((each for each in changed if each != namespace), namespace)
 

@@ -1,5 +1,5 @@
 """
-The lineage of one output as frozen values: which source columns reach it, and how.
+The lineage of one output as frozen values: its source columns, and how they influence it.
 
 First the kinds of influence and how two of them compose; then the way of an influence through the plan; then the values
 of the columnLineage facet.
@@ -17,10 +17,10 @@ from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.model.plan import Value
 
 _MOST_TEXTS = 10_000
-"""The most texts that are kept of what earlier plans say; a loop may read its own rows again and again."""
+"""The maximum number of texts of earlier plans that are kept; a loop may read its own rows again and again."""
 
 MOST_PATHS = 16
-"""The most paths of one kind that are kept from a source column to a target."""
+"""The maximum number of paths of one kind that are kept from a source column to a target."""
 
 
 class Kind(enum.IntEnum):
@@ -99,7 +99,7 @@ class Certainty(enum.IntEnum):
     How sure an influence is: as sure as the least sure step of its way.
 
     TEXT: taken from a text alone: of a statement that did not analyze, or of a query that another database answers,
-    whose schema is not known. GUESSED: no rule covers an operator on the way, so each output column is assumed to
+    whose schema is unknown. GUESSED: no rule covers an operator on the way, so each output column is assumed to
     contain every input column. OPAQUE: it passes code that can't be read, such as a Python function. EXACT: read from
     the plan.
     """
@@ -111,7 +111,7 @@ class Certainty(enum.IntEnum):
 
     @property
     def word(self) -> str:
-        """The word for it, as events and answers have it."""
+        """The word for it in events and answers."""
         return self.name.lower()
 
 
@@ -148,7 +148,7 @@ class Step:
         before: the step before it, nearer to the source.
         jumps: where the way leaves the tree of operators, the nearest to the source first: from an operator's index to
             that of a reference to it (a CTE), or of one that reads its columns from inside a subquery.
-        call_site: the line of Python that made the expression, as `etl.py:12`; empty if it is not known.
+        call_site: the line of Python that made the expression, as `etl.py:12`; empty if it is unknown.
         computation: where its plan computes the value; None if it only passes the value on.
         shown: the text of the expression that is nearest to the sink and not empty.
         least: the certainty of the way so far.
@@ -350,7 +350,7 @@ class ColumnLineage:
         """Return the edges of both, each once: a micro-batch has none from a source that has no new data."""
         columns = {column.name: column for column in self.columns}
         if len(columns) < len(self.columns):
-            # Which of two columns with one name is meant is not known.
+            # Which of two columns with one name is meant is unknown.
             return self
         for column in other.columns:
             known = columns.get(column.name, column)

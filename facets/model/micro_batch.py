@@ -19,7 +19,7 @@ class BatchSource:
         start: the offset before the batch, as JSON; None if there is none.
         end: the offset after it, likewise.
         version: the version of the dataset that was read last; None if the offset does not state it.
-        rows: how many rows were read; None if it is not known.
+        rows: how many rows were read; None if it is unknown.
     """
 
     description: str
@@ -39,8 +39,8 @@ class BatchSink:
         dataset: the sink's output; None if the sink is not a dataset, or unknown.
         description: Spark's description of the sink; only without a dataset.
         version: the version that was committed; None if the sink has none.
-        parent: the version before it; None if it is not known.
-        rows: how many rows were written; None if it is not known.
+        parent: the version before it; None if it is unknown.
+        rows: how many rows were written; None if it is unknown.
         change: the change of the dataset, such as OVERWRITE; None for an append.
     """
 
@@ -60,8 +60,8 @@ class MicroBatch:
     Args:
         id: its number.
         time: when its trigger began (timezone-aware).
-        duration: how long the trigger took, in milliseconds; None if it is not known.
-        rows: how many rows it read; None if it is not known.
+        duration: how long the trigger took, in milliseconds; None if it is unknown.
+        rows: how many rows it read; None if it is unknown.
         watermark: the watermark (timezone-aware); None if there is none.
         sources: its reads, in the order of the plan.
         sinks: its commits, in order.
@@ -85,7 +85,7 @@ class StreamingQuery:
         id: the query's id, which stays when it restarts from its checkpoint.
         run: Spark's id of its run.
         name: the name that the user gave it, if any.
-        checkpoint: the URI of its checkpoint; None if it is not known.
+        checkpoint: the URI of its checkpoint; None if it is unknown.
         continues: whether it continues from the checkpoint of an earlier run.
         batches: the micro-batches, in order.
     """

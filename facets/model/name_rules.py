@@ -36,7 +36,7 @@ class SourceRule:
         return frozenset(key for text in _PLACEHOLDER.findall(self.namespace + self.name) for key in _keys(text))
 
     def named(self, options: Mapping[str, str]) -> tuple[str, str] | None:
-        """Return the namespace and the name that options give; None if one that it needs is not there."""
+        """Return the namespace and the name made from options; None if a required option is missing."""
         needed = map(_keys, _PLACEHOLDER.findall(self.namespace + self.name))
         if not all(any(key in options for key in keys) for keys in needed):
             return None
@@ -54,12 +54,12 @@ def _filled(template: str, options: Mapping[str, str]) -> str:
 @attrs.frozen
 class NamespaceResolver:
     """
-    What takes the place of hosts in namespaces, as `dataset.namespaceResolvers` of the Java integration has it.
+    A replacement of hosts in namespaces, as in `dataset.namespaceResolvers` of the Java integration.
 
     Args:
         pattern: matches the text to replace.
-        name: what takes its place; None for what `group` finds.
-        group: the group of the pattern that takes its place.
+        name: the replacement; None for the text that `group` matches.
+        group: the group of the pattern whose text is the replacement.
         schema: the only scheme of namespaces that it is for; None for any.
     """
 

@@ -195,7 +195,7 @@ class Expression(_ExpressionFields):
         type: the data type of a named expression.
         sql: the SQL, if the expression is at the top of an operator's argument: in parts, or as a text in which
             attributes can't be distinguished from the rest.
-        call_site: the line of Python that made it, as `etl.py:12`; empty if it is not known.
+        call_site: the line of Python that made it, as `etl.py:12`; empty if it is unknown.
         references: the references in its arguments, in order; found there unless they are given.
     """
 

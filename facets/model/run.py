@@ -27,7 +27,7 @@ class CallSite:
     Args:
         file: the file, as Python names it; a cell of a notebook is `cell [3]`.
         line: the number of the line in it.
-        function: the method of Spark that is called there, such as `saveAsTable`; empty if it is not known.
+        function: the method of Spark that is called there, such as `saveAsTable`; empty if it is unknown.
     """
 
     file: str
@@ -67,7 +67,7 @@ class CallSite:
         return f"{posixpath.dirname(script)}/{urllib.parse.quote(self.file)}#L{self.line}"
 
     def __str__(self) -> str:
-        """Return it in one word: `etl/load.py:12`."""
+        """Return it as one word: `etl/load.py:12`."""
         return f"{self.file}:{self.line}"
 
 
@@ -93,7 +93,7 @@ def call_site(text: str) -> CallSite | None:
 
 
 def _folder(script: str | None) -> str:
-    """Return the folder of a script with a slash at its end; empty if it is not known."""
+    """Return the folder of a script with a slash at its end; empty if it is unknown."""
     parts = urllib.parse.urlsplit(script) if script is not None else None
     if parts is None or parts.scheme != "file" or "/" not in parts.path:
         return ""
@@ -109,7 +109,7 @@ JobType: TypeAlias = Literal["APPLICATION", "SQL_JOB", "RDD_JOB"]
 ProcessingType: TypeAlias = Literal["BATCH", "STREAMING", "NONE"]
 """How a job handles its data."""
 Lifecycle: TypeAlias = Literal["ALTER", "CREATE", "DROP", "OVERWRITE", "RENAME", "TRUNCATE"]
-"""What a run does to a dataset, beside adding rows."""
+"""What a run does to a dataset, other than adding rows."""
 Replaced: TypeAlias = Literal["all", "partitions", "rows"]
 """What a run replaces of a dataset: all of it, partitions, or the rows that fulfil a condition."""
 
@@ -125,7 +125,7 @@ class Raised:
         frames: the lines of the stack trace that belong to it: below its message in Java, above it in Python.
         of_rows: whether it was raised where rows are handled, so that its message can quote their values.
         condition: the name of Spark's condition, such as CAST_INVALID_INPUT.
-        template: the text of the condition, with `<name>` in place of each parameter; empty if it is not known.
+        template: the text of the condition, with `<name>` instead of each parameter; empty if it is unknown.
         state: the SQLSTATE.
         parameters: the names and values of the condition's parameters.
     """
@@ -150,7 +150,7 @@ class Failure:
         language: the language of the code that raised.
         stack_trace: the trace in that language, if there is one.
         raised: the exceptions, in the order of the stack trace; empty if only their text is known.
-        has_rows_removed: whether all that may quote values of rows has been removed.
+        has_rows_removed: whether everything that may quote values of rows has been removed.
     """
 
     message: str
@@ -289,7 +289,7 @@ class Submission:
     How an application was started.
 
     Args:
-        command: the words of the command; none if they are not known.
+        command: the words of the command; none if they are unknown.
         folder: the driver's working directory; empty if it was removed.
         deploy_mode: `client` or `cluster`.
         redacted: whether parts of the command were replaced.
@@ -318,8 +318,8 @@ class RunState:
         failure: the reason of FAIL and ABORT.
         gaps: for `extractionError`; empty if nothing is missing.
         operators: the number of operators in the plan (`extractionError.totalTasks`).
-        call_site: the line of the user's Python that ran the statement; None if it is not known.
-        session: the settings of the session of its statement; None if they are not known.
+        call_site: the line of the user's Python that ran the statement; None if it is unknown.
+        session: the settings of the session of its statement; None if they are unknown.
         code: kind of code that can't be read -> how often the plans of the run have it.
         metrics: the listener's counters, by name; only in the application's terminal state.
         submission: how the application was started; only in the application's START.

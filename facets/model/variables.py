@@ -67,7 +67,7 @@ class VariableWrite(NamedTuple):
 
 
 def variable_name(plan: Plan, described: Value, scope: Value) -> VariableName | None:
-    """Return the name of a variable by its described Identifier; None if that is not known."""
+    """Return the name of a variable by its described Identifier; None if that is unknown."""
     last = described.text("name") if isinstance(described, Described) else None
     if not isinstance(described, Described) or last is None:
         return None

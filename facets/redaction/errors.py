@@ -153,7 +153,7 @@ def _indent(line: str) -> int:
 
 
 def _masked(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines with `?` in place of everything that can be a literal; merge consecutive lines of only `?`."""
+    """Yield the lines with `?` instead of everything that can be a literal; merge consecutive lines of only `?`."""
     before = ""
     for line in lines:
         shown = _masked_line(line)

@@ -240,7 +240,7 @@ def _submission(submission: Submission, redaction: Redaction) -> Submission:
 
 
 def _masked(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a command with `?` in place of the script's arguments, apart from the names of options."""
+    """Return a command with `?` instead of the script's arguments, apart from the names of options."""
     before = ("", *words)
     script = next((at for at, word in enumerate(words) if word.endswith(_SCRIPTS) or before[at] == "-m"), 0)
     return (*words[: script + 1], *map(_masked_word, words[script + 1 :]))

@@ -241,7 +241,7 @@ def _shown_text(text: str, shown: Mapping[str, str], *, of_rows: bool = False, h
 
 
 def _marked(text: str, shown: Mapping[str, str], places: list[str]) -> str:
-    """Put marks in place of the known messages, longest first; append the message of each mark to `places`."""
+    """Put marks instead of the known messages, longest first; append the message of each mark to `places`."""
     for known in sorted(shown, key=len, reverse=True):
         # An exception of Python's does not end in a line break.
         message = known.rstrip("\n")
@@ -336,7 +336,7 @@ def _is_block_of_rows(block: list[str], *, headed: bool) -> bool:
 
 
 def _types_and_frames(lines: list[str], *, headed: bool) -> Iterator[str]:
-    """Yield the lines that can't quote a value, and one text in place of each message."""
+    """Yield the lines that can't quote a value, and one text instead of each message."""
     is_message = follows_source = False
     margin: int | None = None
     for at, line in enumerate(lines):

@@ -206,7 +206,7 @@ _Fields = tuple[tuple[str, Any], ...]
 
 
 def _type_of(plan: Plan, value: Value) -> _Fields:
-    """Return the fields of a struct that is stored, built, taken out of one or changed; none if they are not known."""
+    """Return the fields of a struct that is stored, built, taken out of one or changed; none if they are unknown."""
     passed: list[Expression] = []
     while (expression := next(plan.expressions_of((value,)), None)) is not None:
         if known_type(plan, value) is not None or expression.name not in ("GetStructField", UPDATING):
@@ -224,7 +224,7 @@ def _type_of(plan: Plan, value: Value) -> _Fields:
 
 
 def _changed_fields(plan: Plan, expression: Expression, before: _Fields) -> _Fields:
-    """Return the fields of a struct after `withField` and `dropFields`; the type of one that is set is not known."""
+    """Return the fields of a struct after `withField` and `dropFields`; the type of one that is set is unknown."""
     changes = plan.expressions_of(expression.sequence("fieldOps"))
     last = {str(change.arguments.get("name")).casefold(): change.arguments.get("valExpr") for change in changes}
     names = [name for name, _ in before]
@@ -315,7 +315,7 @@ def kept_and_set(plan: Plan, expression: Expression) -> Iterator[tuple[Value, Pa
 
 
 def _names_in(plan: Plan, struct: Value) -> tuple[str, ...]:
-    """Return the names of a struct's fields, in lower case; none if they are not known."""
+    """Return the names of a struct's fields, in lower case; none if they are unknown."""
     names = tuple(name for name, _ in _type_of(plan, struct))
     # If two fields have one name, a path can't name one alone.
     return names if len(set(names)) == len(names) else ()
@@ -404,7 +404,7 @@ class Elements:
             self._called.append((variables, kind, certainty))
 
     def array_of(self, variable: Expression) -> Value:
-        """Return the array that a variable is an element of, which is now read; None if it is not known."""
+        """Return the array that a variable is an element of, which is now read; None if it is unknown."""
         self._read.add(variable.id)
         return self._arrays.get(variable.id)
 
@@ -844,7 +844,7 @@ def _with(_: Plan, expression: Expression) -> list[Influence]:
 
 
 def _sql_function(_: Plan, expression: Expression) -> list[Influence]:
-    """SQL functions: all that the body reads, with the arguments in place of the parameters."""
+    """SQL functions: all that the body reads, with the arguments instead of the parameters."""
     return [(expression.arguments.get("child"), Kind.IDENTITY)]
 
 

@@ -528,7 +528,7 @@ class Trace:
         )
 
     def _call_site(self, operator: int, text: str) -> str:
-        """Return the line of Python that made an expression of an operator; empty if it is not known."""
+        """Return the line of Python that made an expression of an operator; empty if it is unknown."""
         if not self._has_call_sites or not text:
             return ""
         known = self._call_sites.get(operator)

@@ -49,7 +49,7 @@ def _parts(dataset: Dataset) -> tuple[str, ...]:
 
 
 CUT = "..."
-"""Stands for what is left out of a text; the probe ends one that is too long with it."""
+"""Replaces what is left out of a text; the probe ends a text that is too long with it."""
 
 
 def own_text(sql: str | Sql | None) -> str:
@@ -79,7 +79,7 @@ def _part_text(part: str | Mention | StructSql) -> str:
 
 
 def field_text(path: tuple[str, ...]) -> str:
-    """Return how SQL writes the way to a field, behind the text of the struct; nothing of a value of a PIVOT."""
+    """Return the path to a field in SQL, as it follows the text of the struct; empty for a value of a PIVOT."""
     return "".join([f".{quoted_name(name)}" for name in path if not name.startswith("[")]) if path else ""
 
 
@@ -99,14 +99,14 @@ def attribute_text(name: str) -> str:
 
 
 def shown_text(part: str) -> str:
-    """Return a text or a subquery within the SQL of an expression as it is shown."""
+    """Return a text or a subquery within the SQL of an expression in the form in which it is shown."""
     if isinstance(part, SubqueryText):
         return subquery_text(part)
     return without_ids(part) if "#" in part else part
 
 
 def with_subqueries(sql: Sql) -> Sql:
-    """Return SQL in which several subqueries of EXISTS that come from one text have each their own, in their order."""
+    """Return SQL in which several subqueries of EXISTS that come from one text each have their own text, in order."""
     if SubqueryText not in map(type, sql):
         return sql
     subqueries = [part for part in sql if type(part) is SubqueryText]
@@ -160,7 +160,7 @@ _QUERIES = frozenset(("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUC
 
 def _opening(every: list[Token], which: int, of: int) -> int | None:
     """
-    Return the place of the parenthesis around a subquery; None if it is not clear which one is meant.
+    Return the position of the parenthesis around a subquery; None if it is not clear which one is meant.
 
     For EXISTS, Spark gives the position of the surrounding text, which may have other parentheses.
     """
@@ -179,7 +179,7 @@ def _opening(every: list[Token], which: int, of: int) -> int | None:
 
 
 def _closing(every: list[Token], opening: int) -> int:
-    """Return the place of the parenthesis that closes one; that of the last token if none does."""
+    """Return the position of the parenthesis that closes another; that of the last token if none does."""
     depth = 0
     for at in range(opening, len(every)):
         depth += {"(": 1, ")": -1}.get(every[at].text, 0)

@@ -113,7 +113,7 @@ class Probe:
 
     def speak_for(self, python: PythonProcess) -> None:
         """
-        Have the JVM deliver last words, should the Python process of the driver be killed.
+        Make the JVM deliver the last words if the Python process of the driver is killed.
 
         Args:
             python: the process, and how to start the one that delivers them.
@@ -403,7 +403,7 @@ def context_of(spark: Any) -> Any:
 
 
 def active_session() -> Any:
-    """Return the session that PySpark takes for the active one, or else its first one that runs; None without one."""
+    """Return PySpark's active session, or else its first running one; None if there is none."""
     if "pyspark.sql" not in sys.modules:
         return None
     from pyspark.sql import SparkSession
@@ -417,7 +417,7 @@ def active_session() -> Any:
 
 
 def refusals() -> tuple[type[Exception], ...]:
-    """Return the exceptions by which Spark refuses a query: it is no SQL, or names something that is not there."""
+    """Return the exceptions by which Spark refuses a query: it is not SQL, or names something that does not exist."""
     from pyspark.errors import PySparkException
 
     return (PySparkException,)
@@ -428,7 +428,7 @@ def plan_of_frame(query: Any) -> Any:
     Return the analyzed plan of a DataFrame, in the JVM.
 
     Raises:
-        TypeError: `query` is no DataFrame.
+        TypeError: `query` is not a DataFrame.
     """
     frame = getattr(query, "_jdf", None)
     if frame is None:
@@ -446,8 +446,8 @@ class Refusal:
         message: the problem, for people: one line, without a stack and without the statement.
         parameters: the names in the error, such as `relationName`.
         line: the line within the statement, from 1; None if Spark does not report it.
-        column: the place on that line, from 0.
-        is_sql: whether Spark's parser takes the text.
+        column: the position on that line, from 0.
+        is_sql: whether Spark's parser accepts the text.
     """
 
     code: str
@@ -475,10 +475,10 @@ def spark_errors() -> tuple[type[Exception], ...]:
 
 class StatementRefusedError(Exception):
     """
-    Spark refuses a statement, which the JVM returns as a text: an exception in Java costs many calls.
+    Raised if Spark refuses a statement, which the JVM returns as a text: a Java exception needs many calls.
 
     Args:
-        refusal: why.
+        refusal: the reason.
     """
 
     def __init__(self, refusal: Refusal) -> None:
@@ -488,10 +488,10 @@ class StatementRefusedError(Exception):
 
 def refusal_in(parts: Sequence[str]) -> Refusal:
     """
-    Return the JVM's data of an exception of Spark.
+    Return a refusal from the JVM's data about a Spark exception.
 
     Args:
-        parts: whether it is SQL (empty if not), the class of the error, and the message; of a message of the analyzer
+        parts: whether it is SQL (empty if not), the class of the error, and the message; for the analyzer's messages
             also the line and the column if they are known, and the parameters, each after its name.
     """
     is_sql, code, message, line, column, *parameters = [*parts, "", ""] if len(parts) == 3 else parts
@@ -501,7 +501,7 @@ def refusal_in(parts: Sequence[str]) -> Refusal:
 
 
 def refusal_of(problem: Exception) -> Refusal:
-    """Return the message of an exception of Spark, with its place if it is the parser's or the analyzer's."""
+    """Return the message of a Spark exception, with its place if it comes from the parser or the analyzer."""
     if isinstance(problem, StatementRefusedError):
         return problem.refusal
     from pyspark.errors import AnalysisException, ParseException

@@ -39,9 +39,9 @@ from openlineage_pyspark.facets.model.variables import VARIABLE_CLASS, with_vari
 _MISSING = Expression("Missing", {})
 _NOTHING: Mapping[str, Any] = FrozenMap()
 _OF_NODE = frozenset(("id", "n", "t", "s", "c", "broken"))
-"""What a node has besides its arguments and its readings."""
+"""The keys of a node besides its arguments and its readings."""
 _FOLLOWED = {"=": 1, "+": None}
-"""The output of an operator -> how many of its children have it together; None for all."""
+"""The encoding of an operator's output -> how many of its children together have this output; None for all."""
 _Decoded = tuple[
     str, str, "FrozenMap[str, Value]", "tuple[Reference, ...]", tuple[int, ...], "tuple[Output, ...] | str"
 ]
@@ -71,7 +71,7 @@ def cut_text(raw: Mapping[str, Any]) -> CutText:
     return CutText(f"{raw['cut']}...")
 
 
-# A plan has hundreds of attributes: made so, a named tuple takes a third of the time.
+# A plan has hundreds of attributes: created in this way, a named tuple takes a third of the time.
 _attribute = cast("Callable[[tuple[str, str, str | None]], Attribute]", functools.partial(tuple.__new__, Attribute))
 _mention = cast("Callable[[tuple[int, str, tuple[str, ...]]], Mention]", functools.partial(tuple.__new__, Mention))
 _expression = cast("Callable[[tuple[Any, ...]], Expression]", functools.partial(tuple.__new__, Expression))
@@ -79,7 +79,7 @@ _operator = cast("Callable[[tuple[Any, ...]], Operator]", functools.partial(tupl
 _output = cast("Callable[[tuple[int, str]], Output]", functools.partial(tuple.__new__, Output))
 
 
-# The same few thousand are in all plans.
+# All plans have the same few thousand.
 _operator_ref = functools.lru_cache(maxsize=4096)(OperatorRef)
 _expression_ref = functools.lru_cache(maxsize=4096)(ExpressionRef)
 _simple_name = functools.lru_cache(maxsize=4096)(simple_name)
@@ -237,7 +237,7 @@ class _Decoding:
 
 
 def _outputs(decoded: Sequence[_Decoded]) -> list[tuple[Output, ...]]:
-    """Return the outputs of operators: of those that the probe left out, what follows from the children."""
+    """Return the outputs of operators; derive those that the probe left out from the outputs of the children."""
     found: list[tuple[Output, ...] | None] = [None if isinstance(each[5], str) else each[5] for each in decoded]
     for first, known in enumerate(found):
         stack = [first] if known is None else []

@@ -1,4 +1,4 @@
-"""The limits of the probe. They are the defaults of settings, which an application reads that is switched off too."""
+"""The limits of the probe: the defaults of settings, which even an application with lineage switched off reads."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class ProbeLimits:
     The limits on what the probe encodes and keeps.
 
     Args:
-        max_nodes: the most tree nodes of one plan. A larger plan is cut, and marked as cut.
-        max_bytes: the most characters of one encoded plan; likewise.
-        max_waiting: the most characters of the records that wait to be taken, and at most a sixteenth of the heap.
-            Further records are dropped and counted.
+        max_nodes: the maximum number of tree nodes of a plan. A larger plan is cut, and marked as cut.
+        max_bytes: the maximum number of characters of an encoded plan; likewise.
+        max_waiting: the maximum number of characters of the records that wait to be taken, which is also limited to a
+            sixteenth of the heap. Further records are dropped and counted.
         reads: whether to send the plans of executions without an output.
         options: names of options, in lower case, whose values it may read besides those of `placed.WHERE`.
     """

@@ -71,7 +71,7 @@ class BatchExecution:
     Args:
         id: number of the micro-batch.
         query: id of the streaming query, which stays when the query restarts from its checkpoint.
-        checkpoint: the URI of the checkpoint; None if it is not known.
+        checkpoint: the URI of the checkpoint; None if it is unknown.
     """
 
     id: int
@@ -179,15 +179,15 @@ class Commit:
         location: the location of the table, as the format spells it.
         version: the id of the snapshot, or the number of the version.
         time: when it was made, by the clock of its committer (timezone-aware); None if that is unknown.
-        parent: the version before it; None if there is none, or it is not known.
-        table: the name of the table; None if it is not known.
+        parent: the version before it; None if there is none, or it is unknown.
+        table: the name of the table; None if it is unknown.
         operation: the operation of the commit in the format's words, such as `append`; None if it is unknown.
         branch: the branch that was written; None for the main one.
         query: the id of the streaming query that made it, by the commit's own mark; None if it has none.
         epoch: the micro-batch of that query, by the commit's own mark.
-        rows: the rows that it added; None if that is not known.
-        bytes: the size of the files that it added; None if that is not known.
-        table_id: the id of the table, which no other table of its name has; None if it is not known.
+        rows: the rows that it added; None if that is unknown.
+        bytes: the size of the files that it added; None if that is unknown.
+        table_id: the id of the table, which no other table of its name has; None if it is unknown.
     """
 
     format: str
@@ -215,10 +215,10 @@ class ExecutionStarted:
         root: id of the outermost execution around it; its own id if there is none.
         time: when it started (timezone-aware).
         query: what is known about its query by then.
-        call_site: the line of Python that runs it; None if it is not known.
+        call_site: the line of Python that runs it; None if it is unknown.
         model: whether it is a part of saving a model of Spark ML.
         loads: if it is a part of loading one, the class of the model and the classes above it.
-        session: the settings of its session; None if they are not known.
+        session: the settings of its session; None if they are unknown.
     """
 
     id: int
@@ -360,8 +360,8 @@ class RddJobStarted:
         job: id of the job.
         time: when it started (timezone-aware).
         writes: whether it writes through Spark's Hadoop writer.
-        path: directory that it writes to; None if it is not known.
-        format: full JVM name of the Hadoop output format; None if it is not known.
+        path: directory that it writes to; None if it is unknown.
+        format: full JVM name of the Hadoop output format; None if it is unknown.
         sources: where its rows come from.
         model: whether it is a part of saving a model of Spark ML.
     """
@@ -396,7 +396,7 @@ class RddJobEnded:
 @attrs.frozen
 class TableDropped:
     """
-    DropTableEvent: a table or a view of the session catalog was there and is gone.
+    DropTableEvent: a table or a view of the session catalog existed and was dropped.
 
     Args:
         name: `database.table`, in lower case.
@@ -516,7 +516,7 @@ class _Members:
             raise InvalidRecordError(f"{self._what}: 'time' is out of range") from problem
 
     def optional_instant(self, name: str) -> datetime.datetime | None:
-        """Return a point in time that is written as ISO 8601 has it, with a zone or in UTC."""
+        """Return a point in time that is written in ISO 8601, with a zone or in UTC."""
         found = self.optional_text(name)
         if found is None:
             return None

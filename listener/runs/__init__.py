@@ -1,1 +1,1 @@
-"""Turns records and analyses into the states of runs. Pure."""
+"""Turn records and analyses into the states of runs. Pure."""

@@ -44,7 +44,7 @@ class Application:
         replace_dots: whether `_` replaces the dots in job names.
         trimming: the rules that shorten the names of datasets.
         views: whether permanent views that are read count as inputs.
-        submission: how it was started; None if that is not known.
+        submission: how it was started; None if that is unknown.
         batch_interval: the seconds between two events that report micro-batches of a run; if it is negative, they come
             only when there are as many micro-batches as one event lists.
     """

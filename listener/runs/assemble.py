@@ -84,8 +84,8 @@ class Execution:
         plan_lineage: the lineage of its plan.
         statement: its statement, if that is run as several executions.
         dropped: the tables that Spark has dropped since it began.
-        call_site: the line of Python that runs it; None if it is not known.
-        session: the settings of its session; None if they are not known.
+        call_site: the line of Python that runs it; None if it is unknown.
+        session: the settings of its session; None if they are unknown.
         held: its query and lineage, if only what Spark has dropped by the end shows whether it did anything.
     """
 
@@ -212,7 +212,7 @@ class NestedRecordBuffer:
         return [step for root in list(self._records) for step in self._release(root)]
 
     def _waits(self, record: ExecutionStarted | ExecutionEnded) -> bool:
-        """Buffer a record if its root is not known yet; return whether it was buffered."""
+        """Buffer a record if its root is not yet known; return whether it was buffered."""
         if isinstance(record, ExecutionStarted) and record.root != record.id and record.root in self._records:
             self._roots[record.id] = record.root
         root = self._roots.get(record.id)
@@ -453,8 +453,8 @@ class Runs:
             return []
         if run is None or run.key != execution.key or execution.stream is not None:
             # A statement fails with what is inside it; a stream goes on if `foreachBatch` catches it.
-            is_told = run is not None and run.batches is None
-            return [] if is_told else self._analysis_error(execution, record)
+            is_reported = run is not None and run.batches is None
+            return [] if is_reported else self._analysis_error(execution, record)
         del self._runs[run.key]
         return [self._state(run, end_type(record.failure), record.time, record.failure)]
 
@@ -480,12 +480,12 @@ class Runs:
                     run.batches.wrote(batch.id, each.write.dataset.identifier, each.write.lifecycle)
 
     def _batch_of(self, execution: Execution) -> BatchExecution | None:
-        """Return the micro-batch that an execution is, or is a write of."""
+        """Return the micro-batch of an execution, or of the execution of which it is a write."""
         around = self._executions.get(execution.root)
         return execution.batch or (around.batch if around is not None else None)
 
     def _commit(self, run: OpenRun, execution: Execution, record: ExecutionEnded) -> None:
-        """Add the commits to the run's outputs that one of its executions has made."""
+        """Add the commits that an execution of the run has made to the run's outputs."""
         running = [self._writer(each) for each in self._executions.values()]
         by_output: dict[Identifier, list[Commit]] = {}
         batch = self._batch_of(execution)
@@ -500,7 +500,7 @@ class Runs:
                 run.batches.commit(batch.id, output, own)
 
     def _committed(self, run: OpenRun, commit: Commit, batch: BatchExecution | None) -> Identifier | None:
-        """Return the output of a run that a commit is to; None if it is to none."""
+        """Return the output of a run to which a commit was made; None if there is none."""
         place, trimming = naming.location(commit.location), self._application.trimming
         known = run.output_at(trimming.trimmed(place), commit.table)
         if known is not None:
@@ -591,7 +591,7 @@ class Runs:
         if batch is None:
             return []
         if not batches.has_room(batch) and not run.started and self._application.reads:
-            # It may never write. Its end would come too late for its START.
+            # The query may never write, and its START can't be sent as late as its end.
             run.started = True
             states.append(self._state(run, "START", record.time))
         while not batches.has_room(batch):
@@ -622,7 +622,7 @@ class Runs:
         if run.started or not (run.plan_lineage.outputs or run.nested or unknown):
             return []
         run.started = True
-        # By now it is known what `foreachBatch` writes.
+        # At this point the writes of `foreachBatch` are known.
         run.job = self._stream_job(run.key, run.parts, run.job.sql)
         started = self._streams.get(run.key)
         return [self._state(run, "START", execution.time if started is None else started.time)]

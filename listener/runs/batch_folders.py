@@ -1,8 +1,9 @@
 """
 The folders that `foreachBatch` writes, one for each micro-batch.
 
-The names of such folders have the number of the batch (`out/7`, `out/batch_7`). They are one dataset, the folder around
-them: otherwise the event of a stream would grow with each batch, and each restart would be another job.
+The names of such folders contain the number of the batch (`out/7`, `out/batch_7`). They are one dataset, the folder
+around
+them: otherwise the event of a stream would grow with each batch, and each restart would be a different job.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ _NUMBERED = re.compile(r"(?i)(?:(?:batch|epoch)(?:[_\-. ]?id)?[_\-. =]?)?0*([0-9
 
 
 def around_batch(place: Identifier, batch: int) -> Identifier:
-    """Return the folder around the folder of a micro-batch; any other place as it is."""
+    """Return the folder around the folder of a micro-batch; return any other place unchanged."""
     folder, _, last = place.name.rpartition("/")
     found = _NUMBERED.fullmatch(last)
     return Identifier(place.namespace, folder) if folder and found and int(found[1]) == batch else place
 
 
 def of_all_batches(plan_lineage: PlanLineage, batch: int) -> PlanLineage:
-    """Return the lineage of a write inside a micro-batch, to what all batches write."""
+    """Return the lineage of a write inside a micro-batch, with the output of all batches as its output."""
     outputs = tuple(_of_all(output, batch) for output in plan_lineage.outputs)
     return plan_lineage if outputs == plan_lineage.outputs else attrs.evolve(plan_lineage, outputs=outputs)
 

@@ -15,7 +15,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier, TableVersions
 from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
 
-_MOST_TOLD = 10_000
+_MOST_REPORTED = 10_000
 
 
 @attrs.frozen
@@ -25,7 +25,7 @@ class ConcurrentExecution:
 
     Args:
         root: id of the outermost execution around it.
-        outputs: the datasets that it writes; None if they are not known.
+        outputs: the datasets that it writes; None if they are unknown.
         ended: when it ended (timezone-aware); None if it still runs.
     """
 
@@ -39,12 +39,12 @@ class ConcurrentExecution:
 
 
 class Commits:
-    """The commits that were reported, and the executions that ran beside those that still run."""
+    """The reported commits, and the ended executions that ran beside those that still run."""
 
     def __init__(self) -> None:
         """Start with none."""
-        # A table that is dropped and made again has the same numbers again, at another time.
-        self._told: dict[tuple[str, str, datetime.datetime | None], None] = {}
+        # A table that is dropped and created again has the same version numbers again, at another time.
+        self._reported: dict[tuple[str, str, datetime.datetime | None], None] = {}
         self._ended: list[ConcurrentExecution] = []
 
     def end(self, writer: ConcurrentExecution, oldest: datetime.datetime | None) -> None:
@@ -69,7 +69,7 @@ class Commits:
         root: int,
     ) -> tuple[Commit, ...]:
         """
-        Return the commits to one table that an execution has made for sure, oldest first.
+        Return the commits to one table that an execution has certainly made, oldest first.
 
         Args:
             output: the table.
@@ -77,16 +77,16 @@ class Commits:
             metrics: its metrics.
             began: when it began (timezone-aware).
             running: the executions that run now.
-            root: id of the outermost execution around it; executions inside of that are no others.
+            root: id of the outermost execution around it; executions inside that one do not count as others.
         """
-        left = tuple(each for each in commits if _key(each) not in self._told)
+        left = tuple(each for each in commits if _key(each) not in self._reported)
         beside = [*running, *(each for each in self._ended if each.ended is not None and each.ended >= began)]
         contested = any(each.root != root and each.contests(output) for each in beside)
         found = _certain(left, metrics, contested=contested)
         for commit in found:
-            self._told[_key(commit)] = None
-        while len(self._told) > _MOST_TOLD:
-            del self._told[next(iter(self._told))]
+            self._reported[_key(commit)] = None
+        while len(self._reported) > _MOST_REPORTED:
+            del self._reported[next(iter(self._reported))]
         return found
 
 
@@ -95,7 +95,7 @@ def _key(commit: Commit) -> tuple[str, str, datetime.datetime | None]:
 
 
 def _certain(commits: tuple[Commit, ...], metrics: ExecutionMetrics, *, contested: bool) -> tuple[Commit, ...]:
-    """Return commits that are marked with this micro-batch, or that only it can have made, or that fit its writes."""
+    """Return the commits that carry this micro-batch's mark, that only it can have made, or that fit its writes."""
     marked = tuple(each for each in commits if each.query is not None)
     if marked or not contested:
         return marked or commits

@@ -26,9 +26,9 @@ from openlineage_pyspark.listener.runs.statistics import OutputStatistics, RunSt
 from openlineage_pyspark.listener.runs.stream_sources import SourceNames, batch_sources_of, reads_no_dataset
 
 MOST_BATCHES = 1000
-"""The most micro-batches that one event lists."""
+"""The maximum number of micro-batches in one event."""
 MOST_CHARACTERS = 256 * 1024
-"""The most characters that they may take; a single batch may take more."""
+"""The maximum number of characters of these; a single batch may take more."""
 _TASK = "micro-batches"
 _OF_A_BATCH = 120
 _OF_A_PART = 90
@@ -42,7 +42,7 @@ class _BatchOutput:
 
     Args:
         written: the counts since the last commit.
-        change: what became of the dataset.
+        change: the change of the dataset.
         sinks: the commits.
     """
 
@@ -58,8 +58,8 @@ class _WaitingBatch:
 
     Args:
         batch: the batch.
-        places: for each of its sources the place of the source in Spark's list.
-        size: about how many characters it takes in the event.
+        places: for each of its sources, the index of the source in Spark's list.
+        size: roughly how many characters it takes in the event.
     """
 
     batch: MicroBatch
@@ -91,10 +91,10 @@ class MicroBatches:
 
     Args:
         run: Spark's id of the query's run.
-        names: finds which inputs the sources are.
+        names: finds the inputs of the sources.
         id: the query's id; None until it is known.
         name: the name that the user gave it, if any.
-        checkpoint: the URI of its checkpoint; None if it is not known.
+        checkpoint: the URI of its checkpoint; None if it is unknown.
         continues: whether it continues from the checkpoint of an earlier run.
     """
 
@@ -108,7 +108,7 @@ class MicroBatches:
     _collected: list[_WaitingBatch] = attrs.field(factory=list, init=False)
     _size: int = attrs.field(default=0, init=False)
     _last: int | None = attrs.field(default=None, init=False)
-    _told: datetime.datetime | None = attrs.field(default=None, init=False)
+    _reported: datetime.datetime | None = attrs.field(default=None, init=False)
     _gaps: dict[Gap, None] = attrs.field(factory=dict, init=False)
     _forgotten: int = attrs.field(default=0, init=False)
     _versions: dict[Identifier, str] = attrs.field(factory=dict, init=False)
@@ -119,10 +119,10 @@ class MicroBatches:
 
     def begin(self, batch: BatchExecution | None, plan_lineage: PlanLineage) -> None:
         """
-        Take the information of a batch's execution about the query.
+        Learn about the query from an execution of a batch.
 
         Args:
-            batch: which batch it is; None if that is not known.
+            batch: which batch it is; None if that is unknown.
             plan_lineage: the lineage of its plan.
         """
         inputs = [dataset.identifier for dataset in plan_lineage.inputs]
@@ -144,7 +144,7 @@ class MicroBatches:
             batch: the number of the batch.
             metrics: the metrics of the execution.
             parts: the lineage of the plans that its scans may be of.
-            output: the output that it writes to; None if that is not known.
+            output: the output that it writes to; None if that is unknown.
         """
         running = self._running.setdefault(batch, _RunningBatch())
         running.counted.add(metrics, parts)
@@ -153,7 +153,7 @@ class MicroBatches:
 
     def wrote(self, batch: int, output: Identifier, change: str | None) -> None:
         """
-        Add an output that an execution of a batch has written, whether or not it is known how much.
+        Add an output that an execution of a batch has written, even if the amount is unknown.
 
         Args:
             batch: the number of the batch.
@@ -230,11 +230,13 @@ class MicroBatches:
         if not self._collected or len(self._collected) >= MOST_BATCHES:
             return bool(self._collected)
         # The clock may be a tick behind the time of the previous event.
-        return interval >= 0 and (self._told is None or max(0.0, (now - self._told).total_seconds()) >= interval)
+        return interval >= 0 and (
+            self._reported is None or max(0.0, (now - self._reported).total_seconds()) >= interval
+        )
 
     def later(self, time: datetime.datetime) -> datetime.datetime:
-        """Return a time, or one that is just after the event before: two events of a run differ in their time."""
-        return time if self._told is None else max(time, self._told + _TICK)
+        """Return a time, or one just after the previous event, because two events of a run have different times."""
+        return time if self._reported is None else max(time, self._reported + _TICK)
 
     def taken(self, event_type: EventType, time: datetime.datetime) -> tuple[StreamingQuery | None, tuple[Gap, ...]]:
         """
@@ -245,9 +247,9 @@ class MicroBatches:
             time: the event's time (timezone-aware).
 
         Returns:
-            The query with the batches since the event before, None if its id is unknown; and the gaps.
+            The query with the batches since the previous event, or None if its id is unknown; and the gaps.
         """
-        self._told = time
+        self._reported = time
         batches: tuple[MicroBatch, ...] = ()
         if event_type != "START":
             batches = tuple(self._named(each) for each in self._collected)
@@ -294,8 +296,9 @@ class MicroBatches:
         """
         Return the rows that a batch read, of all sources and of each.
 
-        Spark reports 0 if it can't assign its metrics to the sources, as on Spark 3.5 where one of them is idle. Then
-        the batch's executions have them.
+        Spark reports 0 if it can't assign its metrics to the sources, as on Spark 3.5 if one of them is idle. The
+        counts
+        then come from the batch's executions.
         """
         if progress.rows:
             return progress.rows, [source.rows for source in progress.sources]
@@ -322,7 +325,7 @@ class MicroBatches:
         return found
 
     def _named(self, collected: _WaitingBatch) -> MicroBatch:
-        """Return a batch with the names of its sources; some may only be known since a later batch."""
+        """Return a batch with the names of its sources, some of which may only be known since a later batch."""
         batch, sources = collected.batch, []
         for place, source in zip(collected.places, collected.batch.sources, strict=True):
             name = source.dataset or self.names.name_of(place)

@@ -1,9 +1,9 @@
 """
-Models of Spark ML: a model is one dataset, its folder, however many files and folders Spark makes in it.
+Models of Spark ML: a model is one dataset, its folder, however many files and folders Spark creates in it.
 
-Spark writes each stage of a pipeline on its own, as `stages/0_Tokenizer_.../metadata`, and each stage's data beside it.
+Spark writes each stage of a pipeline separately, as `stages/0_Tokenizer_.../metadata`, with the stage's data beside it.
 The output of a model's `transform` comes from the model, if this application has loaded it. A plan does not name its
-models: it has their code, whose class is that of the model, or one above it.
+models: it contains their code, whose class is that of the model or a class above it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
 
 _WITHIN = re.compile(r"/(?:stages/\d+_[^/]+|bestModel|subModels|estimator|evaluator|model_\d+)(?:/|$)")
-"""The folders of the models that a model holds."""
+"""The folders of the models inside a model."""
 
 _MOST_LOADED = 1_000
 _MOST_NAMED = 5
@@ -64,7 +64,7 @@ class LoadedModels:
         """
         Return the lineage of a plan with the loaded models whose code it calls among its inputs.
 
-        A model of a class that was not loaded was fitted in this application, and is in no file that is known.
+        A model of a class that was not loaded was fitted in this application, and its file, if any, is unknown.
         """
         found: dict[Identifier, None] = {}
         gaps = []

@@ -41,7 +41,7 @@ from openlineage_pyspark.listener.runs.statistics import RunStatistics, inputs_o
 
 _DATABASE_AND_TABLE = re.compile(r"[^._]+\.[^.]+")
 _LONGEST = 250
-# The least number of characters left for a job's own part when the application's name is long.
+# The minimum number of characters left for a job's own part when the application's name is long.
 _OWN = 100
 
 
@@ -96,7 +96,7 @@ class Jobs:
     The jobs of an application, and the ids of its runs.
 
     Args:
-        application: the application, with what it asks for the names of jobs.
+        application: the application, with its options for the names of jobs.
     """
 
     application: Application
@@ -113,13 +113,13 @@ class Jobs:
         return Job(app.namespace, name, type_, processing, sql, app.source_location)
 
     def at(self, job: Job, site: CallSite | None) -> Job:
-        """Return a job whose source is a line, if that is asked for and the line is in the script's folder."""
+        """Return a job whose source is a line, if that is requested and the line is in the script's folder."""
         if site is None or self.application.call_sites != "url":
             return job
         return attrs.evolve(job, source_location=site.location(job.source_location) or job.source_location)
 
     def call_site(self, site: CallSite | None) -> CallSite | None:
-        """Return a line of Python as events name it; None if they name none."""
+        """Return a line of Python in the form for events; None if they do not report it."""
         is_shown = site is not None and self.application.call_sites != "none"
         return site.relative(self.application.source_location) if site is not None and is_shown else None
 
@@ -224,7 +224,7 @@ def _writes(plan_lineage: PlanLineage) -> Iterable[Write]:
 
 
 MOST_PARTS = 1000
-"""The most nested writes that are reported for one run; writes with the same inputs and outputs count once."""
+"""The maximum number of nested writes in one run; writes with the same inputs and outputs count once."""
 _BEYOND = Gap("nested writes", f"only the first {MOST_PARTS} of this run's different writes are reported")
 
 
@@ -243,8 +243,8 @@ class OpenRun:
         counted: what its scans and writes counted.
         beyond: whether there were more nested writes than are kept.
         batches: the micro-batches that no event has reported yet; None unless it is the run of a streaming query.
-        call_site: the line of Python that runs it, as events name it; None if it is not known.
-        session: the settings of its session; None if they are not known.
+        call_site: the line of Python that runs it, as events name it; None if it is unknown.
+        session: the settings of its session; None if they are unknown.
         committed: the commits that it has made so far, by output; of a stream only the last one.
     """
 
@@ -273,7 +273,7 @@ class OpenRun:
         return frozenset(write.dataset.identifier for part in self.parts for write in _writes(part))
 
     def output_at(self, place: Identifier, table: str | None) -> Identifier | None:
-        """Return the output at a location, or of that name if its location is not known; None if there is none."""
+        """Return the output at a location, or of that name if its location is unknown; None if there is none."""
         outputs = self.outputs
         if place in outputs:
             return place
@@ -293,7 +293,7 @@ class OpenRun:
 
     def locate(self, plan_lineage: PlanLineage) -> bool:
         """
-        Name what it creates as the nested write does, which knows the location.
+        Give what it creates the name that it has in the nested write, which knows the location.
 
         Returns:
             Whether the nested write is the one that fills what this run creates.
@@ -383,7 +383,7 @@ class OpenRun:
             of_batches=self.job.processing_type == "STREAMING",
         )
         if self.batches is not None and not self.plan_lineage.outputs:
-            # The datasets that one write of `foreachBatch` reads are no sources of the others. Later batches may have
+            # The datasets that one write of `foreachBatch` reads are not sources of the others. Later batches may have
             # more writes.
             sources = sources_of(self.parts)
             outputs = tuple(attrs.evolve(each, sources=sources[each.dataset.identifier]) for each in outputs)

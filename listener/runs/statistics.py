@@ -42,7 +42,7 @@ class OutputStatistics:
         rows, size, files = self.by_writes
         if rows is None and any(self.by_tasks):
             return Statistics(self.by_tasks[0], self.by_tasks[1] or None)
-        # Writes of DataSource V2 report rows alone.
+        # Writes of DataSource V2 only report rows.
         size = self.by_tasks[1] or None if size is None else size
         return None if rows is size is files is None else Statistics(rows, size, files)
 
@@ -127,7 +127,7 @@ def inputs_of(parts: Iterable[PlanLineage], counted: RunStatistics) -> tuple[Run
 
 
 def _as_scanned(dataset: Dataset, scanned: tuple[str, ...]) -> Dataset:
-    """Return a dataset with the versions that scans have read; the plan has those that were not scanned."""
+    """Return a dataset with the versions that scans have read; for others, the plan has the versions."""
     planned = dataset.versions
     if planned is None or set(scanned) <= set(planned.ids):
         return dataset
@@ -148,8 +148,8 @@ def outputs_of(
         counted: the run's statistics; empty ones to leave them out.
         completed: whether the run ended successfully. If a write that Spark may skip (CREATE TABLE IF NOT EXISTS,
             `mode("ignore")`) has counted nothing by then, it was skipped and has no lineage.
-        of_batches: whether the parts are of several micro-batches, which may read different sources; else all that
-            write one dataset report the same.
+        of_batches: whether the parts belong to several micro-batches, which may read different sources; otherwise all
+            parts that write one dataset report the same.
     """
     found: dict[Identifier, RunOutput] = {}
     for part in parts:
@@ -172,7 +172,7 @@ def outputs_of(
         # The rows of an RDD have no columns, and so no column lineage.
         if made.lineage is not None or any(written.by_tasks):
             counts = written.statistics
-            # Hudi's commands have Spark's counters of files, and write through a client of its own, which counts none.
+            # Hudi's commands have Spark's counters of files, but write through Hudi's own client, which does not count.
             if counts is not None and made.dataset.storage_layer == "hudi":
                 counts = _without_zeros(counts)
             found[identifier] = attrs.evolve(made, statistics=counts)

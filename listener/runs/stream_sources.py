@@ -1,8 +1,8 @@
 """
-Find which input of a streaming query each of its sources is.
+Find the input of a streaming query that belongs to each of its sources.
 
-Spark's progress only describes the sources. The description of some of them names what they read; for the others, the
-plans of the micro-batches have them in the same order. There, a source without new data is a leaf without a dataset.
+Spark's progress only describes the sources. The descriptions of some of them name what they read; the others are in the
+same order in the plans of the micro-batches, where a source without new data is a leaf without a dataset.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ROWS = re.compile(r"(?:Rate\w*|\w*MemoryStream\w*)(?:\[|$)")
 @attrs.define
 class SourceNames:
     """
-    Find the inputs of one run's sources, and remember them: the sources of a run stay.
+    Finds the inputs of a run's sources, and remembers them, because the sources of a run do not change.
 
     Args:
         trimming: the rules that shorten the names of datasets.
@@ -42,7 +42,7 @@ class SourceNames:
 
     def learn(self, inputs: Iterable[Identifier], leaves: tuple[tuple[Identifier, ...], ...]) -> None:
         """
-        Take the datasets in the plan of a micro-batch.
+        Learn the datasets in the plan of a micro-batch.
 
         Args:
             inputs: the datasets that it reads.
@@ -53,14 +53,14 @@ class SourceNames:
         self._leaves = leaves
 
     def find(self, sources: Sequence[SourceProgress]) -> None:
-        """Find the inputs of a batch's sources; call this with the batch whose plan was learnt last."""
+        """Find the inputs of a batch's sources; call this for the batch whose plan was learned last."""
         for place, source in enumerate(sources):
             if place in self._known or reads_no_dataset(source.description):
                 continue
             described = self._described(source)
             found = described if described in self._inputs else None
             if described is not None and source.start == source.end:
-                # No plan has shown it yet.
+                # No plan has shown the source yet.
                 self._idle[place] = described
             if found is None and len(self._leaves) == len(sources) and len(self._leaves[place]) == 1:
                 found = self._leaves[place][0]
@@ -72,11 +72,11 @@ class SourceNames:
             self._known[open_[0]] = left[0]
 
     def name_of(self, place: int) -> Identifier | None:
-        """Return the input that the source at a place is; None if that is not known (yet)."""
+        """Return the input of the source with an index; None if that is unknown (yet)."""
         return self._known.get(place) or self._idle.get(place)
 
     def topics_of(self, source: SourceProgress) -> list[Identifier]:
-        """Return the inputs of a source of Kafka, perhaps several; empty for any other source."""
+        """Return the inputs of a Kafka source, perhaps several; empty for any other source."""
         if not _KAFKA.match(source.description):
             return []
         named = stream_offsets.by_topic(source.end) or stream_offsets.by_topic(source.start) or {}
@@ -106,14 +106,14 @@ def batch_sources_of(source: SourceProgress, topics: Sequence[Identifier], rows:
     Args:
         source: its progress.
         topics: its inputs, if it reads several topics.
-        rows: how many rows were read from the source; None if it is not known.
+        rows: how many rows were read from the source; None if it is unknown.
     """
     description = _HASH.sub("", source.description)
     if len(topics) < 2:
         version = stream_offsets.version_read(source.end)
         return [BatchSource(description, None, source.start, source.end, version, rows)]
     counts = [stream_offsets.messages_between(source.start, source.end, each.name) for each in topics]
-    # A transaction's marks are no messages: the offsets then count more than were read.
+    # Transaction markers are not messages, so the offsets may count more messages than were read.
     exact = None not in counts and sum(filter(None, counts)) == rows
     return [
         BatchSource(
@@ -128,7 +128,7 @@ def batch_sources_of(source: SourceProgress, topics: Sequence[Identifier], rows:
 
 
 def reads_no_dataset(description: str) -> bool:
-    """Return whether the rows of a source come from no dataset: they are generated, or held in memory."""
+    """Return whether the rows of a source come from no dataset, because they are generated or held in memory."""
     return _ROWS.match(description) is not None
 
 

@@ -1,4 +1,4 @@
-"""Every key that a configuration may contain, and the names of those that have an effect elsewhere alone."""
+"""Every key that a configuration may contain, and the names of keys that only have an effect elsewhere."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ _OWN = {key.name: key for key in WORKING}
 
 def why_without_effect(name: str, spelled_as: Callable[[str], str] = str) -> str | None:
     """
-    Return the diagnostic about a key of another OpenLineage integration; None if it is no such key.
+    Return the diagnostic about a key of another OpenLineage integration; None if it is not such a key.
 
     Args:
         name: its dotted name, without prefix.
-        spelled_as: gives the key to use instead as the user would write it.
+        spelled_as: returns the key to use instead as the user would write it.
     """
     below = name.removeprefix(TRANSPORT)
     if below != name:

@@ -12,12 +12,12 @@ _ACCESS_LIST = "system.posix_acl_access"
 
 def why_not_own(path: Path, file: os.stat_result) -> str:
     """
-    Return why another user than this one and root may have made or changed a file; nothing if none may.
+    Return why a user other than this one and root may have created or changed a file; empty if none may.
 
-    A file that is only found decides where lineage goes and which code sends it. So it counts only if all that leads to
-    it is this user's or root's: the file, the folder that holds it, each link on the path, and each folder above.
-    No other user may write the file and its folder. Folders above may have the sticky bit (`/tmp`), because then no
-    other user can rename their entries.
+    A file that nobody names decides where lineage goes and which code sends it. So it is read only if everything on the
+    way to it belongs to this user or to root: the file, its folder, each link on the path, and each folder above. No
+    other user may write the file and its folder. Folders above may have the sticky bit (`/tmp`), because then no other
+    user can rename their entries.
     """
     if not hasattr(os, "geteuid"):
         return ""

@@ -52,7 +52,7 @@ def load(spark_conf: Mapping[str, str], environ: Mapping[str, str], search: Sequ
 
 
 def _problems_of_names(layers: Sequence[Layer], *, has_transport: bool) -> Iterator[str]:
-    """Yield a warning for each unknown key, and for each key that has an effect elsewhere alone."""
+    """Yield a warning for each unknown key, and for each key that only has an effect elsewhere."""
     for layer in layers:
         for given in layer.given:
             # The transport checks its own options, if there is one.

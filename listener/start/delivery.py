@@ -33,7 +33,7 @@ def open_delivery(settings: Settings, application: str = "") -> Delivery | FanOu
 
     Args:
         settings: settings that name the `type` of a transport.
-        application: the application's name, for people who list spools; empty if it is not known.
+        application: the application's name, for people who list spools; empty if it is unknown.
 
     Raises:
         TransportConfigError: the transport is unknown, or an option can't be used.

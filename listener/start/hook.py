@@ -141,7 +141,7 @@ def _begin(context: Any) -> Callable[[Any, Any], None]:
 
 
 def _nothing(_context: Any, _java_context: Any) -> None:
-    """Do nothing, in place of attaching a listener."""
+    """Do nothing, instead of attaching a listener."""
 
 
 def _prefer_lasting_archive() -> None:

@@ -37,7 +37,7 @@ _IMPORTING = threading.Lock()
 
 def import_all() -> None:
     """
-    Import the modules that make, handle and ship events; return when they are there, whichever thread imports them.
+    Import the modules that make, handle and ship events; return when they are loaded, whichever thread loads them.
 
     This takes half a second. Repeated calls do nothing.
     """

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _START_SECONDS = 10.0
-"""The longest time that anybody waits for the listener's thread to have its worker."""
+"""The longest wait for the listener's thread to create its worker."""
 _PAUSES = (0.1, 1.0)
 """The seconds between the attempts to make the worker."""
 
@@ -347,7 +347,7 @@ def finish() -> None:
 
 
 def handle_of(context: Any) -> Handle | None:
-    """Return the listener that is attached to a context; None without one."""
+    """Return the listener that is attached to a context; None if there is none."""
     return next((handle for handle in _HANDLES if handle._context is context), None)
 
 
@@ -399,7 +399,7 @@ def register(spark: SparkSession, options: Mapping[str, str] | None = None) -> H
 
 
 def _with_prefix(options: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the options as they are; Spark has no properties without `spark.`, so that such a key would do nothing."""
+    """Return the options unchanged; refuse keys without `spark.`, which would have no effect in Spark's properties."""
     from openlineage_pyspark.listener.settings.given import PREFIX
 
     for key in options:

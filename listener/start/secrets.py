@@ -23,7 +23,7 @@ PREFIX_OF_LOG = "openlineage: "
 
 _SHORTEST = 3
 _MOST = 2000
-# Whole values that are no secret, whatever their names are.
+# Values that are not secret, whatever their names are.
 _WORDS = frozenset("true false yes no on off none null".split())
 _PLACEHOLDER = re.compile(r"\?|\*{3}|\$\{[\w.:\-]{1,200}\}")
 # Their names look like secrets, but they hold the working directory and the kind of desktop.
@@ -44,7 +44,7 @@ def secret_values(
 
     Args:
         conf: the Spark configuration.
-        environ: the environment; bytes of it that are no UTF-8 are surrogates, as in `os.environ`.
+        environ: the environment; bytes that are not UTF-8 are surrogates, as in `os.environ`.
         arguments: the arguments of the command line.
         transport: the options of the transport, nested.
     """
@@ -80,12 +80,12 @@ def _say_bounded(count: int) -> None:
 
 
 def longest_first(values: Iterable[str]) -> tuple[str, ...]:
-    """Return values in the order in which they must be replaced, so that none is torn by a part of it."""
+    """Return values in the order in which they must be replaced: a value before its parts."""
     return tuple(sorted(values, key=lambda value: (-len(value), value)))
 
 
 def _written(value: str) -> Iterator[str]:
-    """Yield a value as URLs, JSON, Python and XML write it; bytes that are no UTF-8 also as the JVM shows them."""
+    """Yield a value as URLs, JSON, Python and XML write it; bytes that are not UTF-8 also as the JVM shows them."""
     data = value.encode("utf-8", "surrogatepass" if _HALF.search(value) is not None else "surrogateescape")
     yield quote(data, safe="")
     yield quote_plus(data)

@@ -30,7 +30,7 @@ def submission(conf: Mapping[str, str], environ: Mapping[str, str]) -> Submissio
 
 def started_by(parent: Sequence[str] | None, own: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
     """
-    Return the words of the command that started the driver; none if they are not known.
+    Return the words of the command that started the driver; none if they are unknown.
 
     Args:
         parent: the command line of the JVM that started this Python; None if it was started by itself, empty if its

@@ -140,21 +140,28 @@ def test_the_lineage_for_people_says_what_is_not_sure_and_shows_the_plan() -> No
     assert found.plan.splitlines() == ["Project#0 [b]", "  SubqueryAlias#1 [a]", "    LogicalRelation#2 [a]"]
     assert found.to_dict()["edges"] == [
         {
-            "source": "/lake/t",
-            "sourceNamespace": "file",
-            "sourceColumn": "a",
-            "output": None,
-            "column": "b",
-            "type": "DIRECT",
-            "subtype": "TRANSFORMATION",
-            "masking": False,
-            "expression": "f(a) AS b",
-            "sourceTable": None,
-            "outputTable": None,
+            "source": "column|file|/lake/t|a",
+            "target": "column||(query)|b",
             "certainty": "opaque",
-            "operators": ["LogicalRelation#2", "SubqueryAlias#1", "Project#0"],
-            "steps": [{"operator": "Project#0", "expression": "f(a) AS b", "certainty": "opaque"}],
+            "paths": [
+                {
+                    "type": "DIRECT",
+                    "subtype": "TRANSFORMATION",
+                    "masking": False,
+                    "certainty": "opaque",
+                    "expression": "f(a) AS b",
+                    "steps": [
+                        {"operator": "LogicalRelation#2"},
+                        {"operator": "SubqueryAlias#1"},
+                        {"operator": "Project#0", "expression": "f(a) AS b", "certainty": "opaque"},
+                    ],
+                }
+            ],
         }
+    ]
+    assert [node["id"] for node in found.to_dict()["nodes"]] == [
+        *("dataset|file|/lake/t", "dataset||(query)"),
+        *("column|file|/lake/t|a", "column||(query)|b"),
     ]
 
 

@@ -109,22 +109,29 @@ def lineage_of_some_plan(chance: random.Random) -> ColumnLineage:
     building = Building()
     at = building.leaf(2)
     for _ in range(chance.randint(1, 4)):
-        column = chance.choice(building.output(at))
-        name = building.attributes[column].name
+        place = chance.randrange(len(building.output(at)))
+        column = building.output(at)[place]
         kind = chance.choice(("union", "self-join", "cte", "filter", "aggregate"))
-        if kind == "union":
-            made = [building.computed(at, (column, f"({name} {sign} 2)")) for sign in chance.sample("+-*/", 2)]
-            at = building.union(made)
+        if kind in ("union", "cte"):
+            definition = building.definition(at)
+            branches = [building.reference(definition), building.reference(definition)]
+            if kind == "union":
+                signs = zip(branches, chance.sample("+-*/", 2), strict=True)
+                branches = [computed(building, branch, place, f"{sign} 2") for branch, sign in signs]
+            at = building.union(branches)
         elif kind == "self-join":
             at = building.join(at, building.leaf(2), column, 0)
-        elif kind == "cte":
-            definition = building.definition(at)
-            at = building.union([building.reference(definition), building.reference(definition)])
         else:
             at = building.filter(at, column) if kind == "filter" else building.aggregate(at, column, column)
     found = lineage_of_plan(building.plan(), Session("/w"), paths=True).columns
     assert found is not None
     return found
+
+
+def computed(building: Building, at: int, place: int, what: str) -> int:
+    """Put out a column that is made of one of an operator's columns."""
+    column = building.output(at)[place]
+    return building.computed(at, (column, f"({building.attributes[column].name} {what})"))
 
 
 def outputs(seed: int) -> dict[str, ColumnLineage]:
@@ -153,10 +160,16 @@ def event(name: str, lineage: ColumnLineage, options: EventOptions, minute: int 
 def said(path: Transformation, *, described: bool, traced: bool) -> Said:
     """Return a path as surfaces say it; one that is not traced is exact, and states no operator."""
     text = path.description if described else ""
-    steps: dict[str, tuple[str, str]] = dict.fromkeys(path.way.operators, ("", "exact"))
-    steps |= {step.operator: (step.expression, step.certainty.word) for step in path.way.steps}
-    listed = tuple((operator, *rest) for operator, rest in steps.items()) if traced else ()
-    return path.type, path.subtype, path.masking, text, path.way.certainty.word if traced else "exact", listed
+    steps = {step.operator: (step.expression, step.certainty.word) for step in path.way.steps}
+    listed = tuple((each, *steps.get(each, ("", "exact"))) for each in dict.fromkeys(path.way.operators))
+    return (
+        path.type,
+        path.subtype,
+        path.masking,
+        text,
+        path.way.certainty.word if traced else "exact",
+        listed if traced else (),
+    )
 
 
 def expected(made: dict[str, ColumnLineage], options: EventOptions) -> Edges:

@@ -24,6 +24,7 @@ from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.workbench.report import lineage_of
 from support import cases, recorded_plans
+from support.flat_edges import flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,14 +120,14 @@ def test_each_edge_names_the_operators_from_its_source_to_the_top_and_its_steps_
     for case in (case for case in CASES if case.runs_on(version)):
         plan = decoded(version, case.theme, case.id)
         found = lineage_of(lineage_of_plan(plan, session_settings_of(plan, None), paths=True, composed=False), plan)
-        for edge in found.edges:
+        for edge in flat(found):
             places = [int(operator.rpartition("#")[2]) for operator in edge.operators]
             # The column of a row that MERGE changes may keep its value: it comes from the target itself.
             leaf = places[:1] == [plan.root] or (places and not plan.operators[places[0]].children)
             names = [f"{plan.operators[at].name}#{at}" for at in places] == list(edge.operators)
             ahead = iter(edge.operators)
-            in_order = all(any(step.operator == operator for operator in ahead) for step in edge.steps)
-            last = next((s.expression for s in reversed(edge.steps) if s.expression), "")
+            in_order = all(any(step["operator"] == operator for operator in ahead) for step in edge.steps)
+            last = next((s["expression"] for s in reversed(edge.steps) if "expression" in s), "")
             told = edge.expression == ("" if edge.subtype == "IDENTITY" else last)
             if not (leaf and names and in_order and told and places[-1] == plan.root):
                 wrong.append((case.id, edge))
@@ -138,7 +139,7 @@ def test_only_code_that_can_not_be_read_makes_an_edge_unsure(version: str) -> No
     unsure = set()
     for case in (case for case in CASES if case.runs_on(version)):
         found = lineage_of(replayed(version, case), decoded(version, case.theme, case.id))
-        if {edge.certainty for edge in found.edges} - {"exact"}:
+        if {edge.certainty for edge in flat(found)} - {"exact"}:
             unsure.add(case.name)
     names = {case.name for case in CASES if case.runs_on(version)}
     python = {name for name in names if name.startswith("python-")} - READABLE_PYTHON
@@ -167,7 +168,7 @@ def test_no_text_depends_on_the_session(version: str) -> None:
         later = recorded_plans.shifted(read(version, case.theme)[case.id], 1000)
         plans = [decoded(version, case.theme, case.id), decode_plan(later)]
         first, second = (lineage_of_plan(plan, session_settings_of(plan, None), paths=True) for plan in plans)
-        edges = [lineage_of(found).edges for found in (first, second)]
+        edges = [flat(lineage_of(found)) for found in (first, second)]
         assert edges[0] == edges[1], case.id
         composed = [edge.expression for edge in edges[0]]
         assert [text for text in composed if re.search(r"#\d|\b_w\d|__auto_generated|\bolx?\w{8,}_\d+_", text)] == [], (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openlineage_pyspark import lineage
+from support.flat_edges import flat
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +47,7 @@ CASES: dict[str, tuple[str, dict[str | None, list[str]]]] = {
 def test_each_path_has_its_text(session: SparkSession, name: str) -> None:
     sql, expected = CASES[name]
     found: dict[str | None, set[str]] = {}
-    for edge in lineage(session, sql).edges:
+    for edge in flat(lineage(session, sql)):
         if edge.expression and (edge.type == "DIRECT" or edge.subtype == "FILTER"):
             found.setdefault(edge.column, set()).add(" ".join(edge.expression.split()))
     assert {column: sorted(texts) for column, texts in found.items()} == {
@@ -58,6 +59,6 @@ def test_a_recursive_cte_is_entered_once(session: SparkSession) -> None:
     if session.version < "4.1":
         pytest.skip(f"Spark {session.version} has no recursive CTEs")
     sql = "WITH RECURSIVE r(n) AS (SELECT id FROM emp UNION ALL SELECT n + 1 FROM r WHERE n < 9) SELECT n * 2 x FROM r"
-    found = [edge for edge in lineage(session, sql).edges if edge.column == "x"]
+    found = [edge for edge in flat(lineage(session, sql)) if edge.column == "x"]
     assert sorted(edge.expression for edge in found) == ["((n + 1) * 2)", "(emp.id * 2)"]
     assert [sum("UnionLoopRef" in each for each in edge.operators) for edge in found] in ([0, 1], [1, 0])

@@ -16,6 +16,7 @@ from openlineage_pyspark.listener.analyze import encoded_query
 from openlineage_pyspark.testing import assert_golden_lineage, assert_lineage
 from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
+from support.flat_edges import flat, flat_of
 
 
 def test_a_statement_is_not_run(session):
@@ -47,7 +48,7 @@ def test_a_statement_takes_one_call_of_the_jvm_and_one_more_for_each_thread(sess
 
     lineage(session, "SELECT id FROM emp")
     monkeypatch.setattr(client, "send_command", noted)
-    assert str(lineage(session, "SELECT id FROM emp WHERE salary > 3").edges[0].column) == "id"
+    assert lineage(session, "SELECT id FROM emp WHERE salary > 3").edges[0].target_column == "id"
     assert called() == ["encodeStatement"]
     sent.clear()
     sums = ", ".join(f"id + {at} AS sum_{at}" for at in range(100))
@@ -295,7 +296,7 @@ def test_it_is_plain_lists_and_dicts_on_demand(session):
     found = lineage(session, "INSERT INTO report SELECT id, name, salary FROM emp WHERE bonus > 1").to_dict()
     assert json.loads(json.dumps(found)) == found
     assert found["columns"] == [["id", "name", "total"]]
-    assert [(e["column"], e["sourceColumn"], e["type"], e["subtype"]) for e in found["edges"]] == [
+    assert [(e.column, e.source_column, e.type, e.subtype) for e in flat_of(found)] == [
         ("id", "id", "DIRECT", "IDENTITY"),
         ("name", "name", "DIRECT", "IDENTITY"),
         ("total", "salary", "DIRECT", "IDENTITY"),
@@ -305,7 +306,7 @@ def test_it_is_plain_lists_and_dicts_on_demand(session):
 
 def test_each_edge_tells_the_text_of_its_expression(session):
     found = lineage(session, "SELECT upper(name) AS n, id FROM emp WHERE salary > 3 ORDER BY hired")
-    assert {(e.column, e.source_column): e.expression for e in found.edges} == {
+    assert {(e.column, e.source_column): e.expression for e in flat(found)} == {
         ("n", "name"): "upper(emp.name)",
         ("id", "id"): "",
         (None, "salary"): "(emp.salary > 3)",
@@ -318,7 +319,7 @@ def test_the_alias_of_a_pivoted_aggregate_is_no_part_of_its_text(session):
         SELECT q1_total FROM (SELECT quarter, amount FROM sale)
         PIVOT (sum(amount) AS total, max(amount) AS most FOR quarter IN ('q1', 'q2'))
     """
-    found = {edge.subtype: edge.expression for edge in lineage(session, query).edges if edge.column == "q1_total"}
+    found = {edge.subtype: edge.expression for edge in flat(lineage(session, query)) if edge.column == "q1_total"}
     assert found["AGGREGATION"] == "(sum(sale.amount) FOR sale.quarter = 'q1')"
 
 
@@ -335,7 +336,7 @@ class TestNamedSources:
         assert_lineage(found, {"country": [], "total": []})
         columns = {"country": ["orders.country"], "total": ["orders.amount"]}
         assert_lineage(found, columns, sources={"orders": orders}, rows=["orders.id FILTER", "orders.country GROUP_BY"])
-        assert str(lineage(session, found, sources={"orders": orders}).edges[1].column) == "total"
+        assert lineage(session, found, sources={"orders": orders}).edges[1].target_column == "total"
 
     def test_a_dataframe_that_is_joined_with_itself_or_read_by_a_view_is_one_source(self, session, orders):
         left, right = orders.alias("a"), orders.alias("b")

@@ -14,8 +14,12 @@ try:
 except ImportError:
     from yaml import SafeLoader  # type: ignore[assignment]
 
+from support.flat_edges import flat
+
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.report import Lineage, LineageEdge
+    from openlineage_pyspark.workbench.report import Lineage
+
+    from support.flat_edges import FlatEdge
 
 EVERY_ROW = "(every row)"
 FOLDER = Path(__file__).parents[1] / "lineage"
@@ -97,7 +101,7 @@ def comparable(lineage: Lineage) -> dict[str, Any]:
         columns: dict[str, list[str]] = {name: [] for name in names}
         rows: list[str] = []
         # Paths of one text, such as those from both sides of a self join, are one edge in a case.
-        edges = attrs.evolve(lineage, outputs=((dataset, column_lineage),)).edges
+        edges = flat(attrs.evolve(lineage, outputs=((dataset, column_lineage),)))
         for column, words, _ in dict.fromkeys((edge.column, _words(edge), edge.expression) for edge in edges):
             (rows if column is None else columns[column]).append(words)
         name = _short(dataset.identifier.name) if dataset is not None else None
@@ -134,7 +138,7 @@ def _of_columns(edges: list[str]) -> list[str]:
 def texts(lineage: Lineage) -> dict[str, list[str]]:
     """Return the texts of each column's edges, and of those of all rows, each once; none for a plain copy."""
     found: dict[str, set[str]] = {}
-    for edge in lineage.edges:
+    for edge in flat(lineage):
         if edge.expression:
             found.setdefault(edge.column or EVERY_ROW, set()).add(edge.expression)
     return {name: sorted(known) for name, known in found.items()}
@@ -148,6 +152,6 @@ def _short(name: str) -> str:
     return name.rstrip("/").rpartition("/")[2]
 
 
-def _words(edge: LineageEdge) -> str:
+def _words(edge: FlatEdge) -> str:
     masked = " masked" if edge.masking else ""
     return f"{_short(edge.source)}.{edge.source_column} {edge.subtype}{masked}"

@@ -22,6 +22,7 @@ from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.statements import statements_of
 from openlineage_pyspark.workbench.store_api import Store
 from support import browser
+from support.flat_edges import flat, flat_of
 from support.lineage_events import taken
 from support.surfaces import SURFACES, Told
 
@@ -125,7 +126,7 @@ def _pairs(found: Lineage) -> set[tuple[str, str, str, str]]:
     """Return the edges of a lineage: column, table without its database, source column, and how."""
     return {
         ((edge.column or "").lower(), (edge.source_table or "").rpartition(".")[2], edge.source_column, edge.subtype)
-        for edge in found.edges
+        for edge in flat(found)
     }
 
 
@@ -171,11 +172,11 @@ def test_a_file_of_the_queries_has_the_lineage_of_the_run(runs: dict[str, Any], 
     assert (done.returncode, done.stderr) == (0, "")
     found: dict[str, set[tuple[str, ...]]] = {}
     for statement in json.loads(done.stdout)["result"]["statements"]:
-        for edge in statement["lineage"]["edges"]:
-            source = (edge["source"].rpartition(".")[2], edge["sourceColumn"])
-            how = (edge["type"], edge["subtype"], str(edge["masking"]))
-            query = edge["output"].rpartition(".out_")[2]
-            found.setdefault(query, set()).add((edge["column"] or "", *source, *how))
+        for edge in flat_of(statement["lineage"]):
+            source = (edge.source.rpartition(".")[2], edge.source_column)
+            how = (edge.type, edge.subtype, str(edge.masking))
+            query = str(edge.output).rpartition(".out_")[2]
+            found.setdefault(query, set()).add((edge.column or "", *source, *how))
     expected = {name: _edges_of(events[-1]) for name, events in runs["events"].items() if events}
     assert found == {name: edges for name, edges in expected.items() if edges}
 

@@ -94,7 +94,7 @@ def test_a_refusal_waits_for_those_that_could_still_take_the_event_and_is_the_ou
     transport = composite(a, b)
     error = failure(transport)
     assert (str(error), error.retryable, error.status, error.retry_after) == ("b: answered 503", True, 503, 7.0)
-    assert told(caplog) == ["the part a of the composite transport: answered 400: bad facet; said once"]
+    assert told(caplog) == ["the part a of the composite transport: answered 400: bad facet; this is logged once"]
     error = failure(transport)
     assert (str(error), error.retryable, error.status) == ("a: answered 400: bad facet", False, 400)
     assert ([each.calls for each in (a, b)], b.events) == ([1, 2], [EVENT])
@@ -136,7 +136,7 @@ def test_the_first_that_works_is_enough_where_that_is_set(caplog: pytest.LogCapt
     transport.send(EVENT)
     transport.send(EVENT)
     assert [each.events for each in (a, b, c)] == [[EVENT], [EVENT], []]
-    assert told(caplog) == ["the part a of the composite transport: answered 400: bad facet; said once"]
+    assert told(caplog) == ["the part a of the composite transport: answered 400: bad facet; this is logged once"]
 
 
 def test_where_none_works_the_event_can_be_tried_again_unless_all_refuse_it() -> None:

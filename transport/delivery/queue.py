@@ -54,7 +54,7 @@ class Entry:
         reads: the datasets that its run reads.
         writes: the datasets that its run writes.
         attempts: how many attempts have failed.
-        strikes: how many of them failed while the receiver was not known to be away.
+        strikes: how many of them failed while the receiver was not known to be unavailable.
         others_sent: how many events had been delivered when its first attempt failed.
         sequence: its place in the order; the queue sets it.
         since: when it came into an orphaned spool, in seconds since the epoch.

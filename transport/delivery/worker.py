@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# How long the end of the application waits for the last attempt at a receiver that is away.
+# How long the end of the application waits for the last attempt at a receiver that is unavailable.
 _LAST_ATTEMPT_SECONDS = 1.0
 _ABOUT_LOGIN = frozenset({401, 403})
 
@@ -96,9 +96,9 @@ class Delivery:
 
     def flush(self, timeout_seconds: float) -> int:
         """
-        Wait until every event has its answer, or the time is up, or the receiver is away.
+        Wait until every event has its answer, or the time is up, or the receiver is unavailable.
 
-        A receiver that is away gets one more attempt, for which this waits at most one second.
+        A receiver that is unavailable gets one more attempt, for which this waits at most one second.
 
         Args:
             timeout_seconds: the limit; 0 does not wait.
@@ -140,7 +140,7 @@ class Delivery:
         return left
 
     def _sum_up(self) -> None:
-        """Log how many events arrived, and what became of those that did not."""
+        """Log how many events arrived, and the outcomes of those that did not."""
         counts, where = self.counts(), self._transport.destination
         if not (self._awaited or counts.failed or counts.dropped):
             for each in self.metrics():
@@ -365,7 +365,7 @@ class Delivery:
         self._recovered_sent += entry.recovered
         self._backlog.delivered(entry, self._transport.held)
         if self._breaker.succeeded():
-            # What failed because the receiver was away is due at once.
+            # Events that failed because the receiver was unavailable are due at once.
             self._backlog.hurry()
 
     def _refused(self, entry: Entry, problem: TransportError) -> None:

@@ -103,7 +103,7 @@ class Compressor:
         Wait for the compression that is running.
 
         Args:
-            timeout: the limit, in seconds; files that are not compressed by then stay as they are.
+            timeout: the limit, in seconds; files that are not compressed by then stay uncompressed.
         """
         if self._thread is not None:
             self._wanted.put(None)
@@ -389,7 +389,7 @@ class LocalFile:
 
 def _open(path: Path) -> int:
     """
-    Open the file; follow a link only if it is this user's own, or of whom this user has to trust.
+    Open the file; follow a link only if it belongs to this user, or to somebody whom this user has to trust.
 
     Whoever may write into the directory may put a link there that leads to another file of this user.
 
@@ -472,7 +472,7 @@ class FileTransport(Transport):
 
     Args:
         place: a local file, to which many processes may append; or objects of a file system that is not local, which
-            belong to this process. Events for objects are spooled, because that file system may be away.
+            belong to this process. Events for objects are spooled, because that file system may be unavailable.
     """
 
     OPTIONS = (

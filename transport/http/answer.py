@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 
 PASSING_STATUSES = frozenset({408, 425, 429})
 
-# These judge neither the event nor the receiver's state, but who asks and where: a key that expired, a gateway that
-# does not know its receiver yet, a proxy. The same event is taken once that is repaired.
+# These concern neither the event nor the receiver's state, but the login and the address: an expired key, a gateway
+# that does not know its receiver yet, a proxy. The same event is accepted once that is repaired.
 LASTING_STATUSES = frozenset({*range(300, 400), 401, 402, 403, 404, 405, 407, 410, 421, 451})
 
 _STATUSES: Option[tuple[str, ...]] = Option(
@@ -38,7 +38,7 @@ RETRY_OPTIONS = (
     Option(
         "retry.<option>",
         text,
-        text="Has no effect and costs a warning: the delivery decides when an event is sent again.",
+        text="Has no effect, and logs a warning: the delivery decides when an event is sent again.",
         default="",
         source=PYTHON,
     ),
@@ -116,7 +116,7 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
 
 def mask_secrets(text: str, secrets: Iterable[str]) -> str:
     """
-    Return a text with `***` in place of each secret, also of its URL-encoded and JSON-escaped forms.
+    Return a text with `***` instead of each secret, also of its URL-encoded and JSON-escaped forms.
 
     Args:
         text: the text of a response; servers often repeat the key that they refuse.

@@ -163,7 +163,7 @@ class TokenLogin:
         shown = without_secrets(request.url)
         if not 200 <= reply.status < 300:
             # The answer is about the login; the event has not been judged, so it is tried again. It is not the
-            # receiver's status, so it is left out, and the receiver counts as away.
+            # receiver's status, so it is left out, and the receiver counts as unavailable.
             raise TransportError(
                 f"the token endpoint {shown} answered {reply.status}{self._code(reply)}",
                 retryable=True,

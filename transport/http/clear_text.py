@@ -38,7 +38,7 @@ def warn_of_clear_text(settings: HttpSettings, options: Mapping[str, object]) ->
         _warn(prefix_of(options), option, without_secrets(address), credential)
 
 
-# Of each application that a process runs one after the other, only the first one is warned.
+# If a process runs several applications, one after the other, only the first one logs the warning.
 @functools.lru_cache(maxsize=1000)
 def _warn(prefix: str, option: str, address: str, credential: str) -> None:
     _log.warning(
@@ -67,7 +67,7 @@ def _credential(names: Iterable[str]) -> str | None:
 
 
 def _is_open(address: str) -> bool:
-    """Return whether an address is one of plain http on another machine than this one."""
+    """Return whether an address uses plain http on a machine other than this one."""
     parts = urlsplit(address)
     host = (parts.hostname or "").rstrip(".")
     if parts.scheme != "http" or host == "localhost" or host.endswith(".localhost"):

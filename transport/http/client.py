@@ -73,7 +73,8 @@ class HttpClient:
         tls: the certificates.
         connect_seconds: the limit on connecting.
         read_seconds: the limit on the wait for the response, and on the time that the whole response may take. A
-            request may take longer, as long as the server goes on taking it: nothing may be taken for this time, or for
+            request may take longer, as long as the server keeps accepting it: nothing may be taken for this time, or
+            for
             10 s if that is longer.
     """
 

@@ -1,7 +1,7 @@
 """
 The options of the http transport: those of the OpenLineage Java client, and those of the Python client.
 
-They are apart from the code that reads them, because that code needs an HTTP client, which is slow to import.
+They are separate from the code that reads them, because that code needs an HTTP client, which is slow to import.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _DEAD = (
 @attrs.frozen
 class Content:
     """
-    What one directory of a spool holds.
+    The content of one directory of a spool.
 
     Args:
         directory: the directory.
@@ -48,7 +48,7 @@ class Content:
         problem: why it can't be read; empty if it can.
         newest: when the newest of both arrived, likewise.
         sender: the salted hash of the sender of its events; None if an older version made it.
-        application: the name of the application that owns it; empty if it is not known.
+        application: the name of the application that owns it; empty if it is unknown.
     """
 
     directory: Path

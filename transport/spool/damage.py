@@ -1,4 +1,4 @@
-"""Damage: what reading a broken database may raise, and how it differs from a fault that passes."""
+"""Damage: what reading a broken database may raise, and how it differs from a temporary fault."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 FAULTS = (sqlite3.Error, ValueError, TypeError, AttributeError, ArithmeticError, LookupError, MemoryError, SystemError)
 """
-What working with a database may raise.
+The exceptions that a database may raise.
 
 Python decodes sqlite's message, which may quote broken bytes (UnicodeDecodeError), and a column may hold any type.
 """
 
-# What the environment does to a healthy database; Python 3.10 has no codes for these, only the texts of sqlite.
+# Faults of the environment of a healthy database; Python 3.10 has no codes for these, only the texts of sqlite.
 _PASSING = re.compile(r"locked|busy|\bfull\b|I/O|unable to open|readonly|interrupted|out of memory|authoriz")
 _LOG_MAGIC, _LOG_HEADER, _FRAME_HEADER = 0x377F0682, 32, 24
 _MAGIC = b"SQLite format 3\0"
@@ -75,10 +75,10 @@ def _has_sound_header(path: Path) -> bool:
 
 def committed_frames(path: Path) -> int:
     """
-    Return how many frames a write-ahead log has up to its last commit, by the headers of the frames alone.
+    Return how many frames a write-ahead log has up to its last commit, from the headers of the frames only.
 
-    SQLite ends a log at the first frame whose checksum is wrong, without a word: if it counts fewer frames, what
-    follows a damaged byte is lost (https://www.sqlite.org/fileformat.html#walformat).
+    SQLite silently ends a log at the first frame with a wrong checksum: if it counts fewer frames, what follows a
+    damaged byte is lost (https://www.sqlite.org/fileformat.html#walformat).
 
     Args:
         path: of the database's log, which nobody writes to.
@@ -100,7 +100,7 @@ def committed_frames(path: Path) -> int:
         frames = commits = 0
         while len(frame := log.read(_FRAME_HEADER)) == _FRAME_HEADER:
             frames += 1
-            # A frame of an earlier use of the file has two other salts; one with one other salt is damaged.
+            # A frame of an earlier use of the file differs in both salts; a frame that differs in one salt is damaged.
             if any(frame[4:8]) and (frame[8:12] == salts[:4] or frame[12:16] == salts[4:]):
                 commits = frames
             log.seek(size, os.SEEK_CUR)

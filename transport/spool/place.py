@@ -37,7 +37,7 @@ _mutex = threading.Lock()
 
 def default_root() -> Path:
     """
-    Return the spool's root for when none is configured: below `$XDG_STATE_HOME`, else `~/.local/state`.
+    Return the spool's root if none is configured: below `$XDG_STATE_HOME`, else `~/.local/state`.
 
     Raises:
         SpoolError: the user has no home.
@@ -77,7 +77,7 @@ def _is_own(directory: Path) -> bool:
 
 
 def bytes_of(directory: Path) -> int:
-    """Return the bytes that a directory takes on disk, without those of files that can't be looked at."""
+    """Return the bytes that a directory takes on disk, ignoring files that can't be inspected."""
     total = 0
     for name in _FILES:
         with contextlib.suppress(OSError):

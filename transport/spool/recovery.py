@@ -94,7 +94,7 @@ class Recovery:
             # Its owner was stopped at its very first step, or it is damaged: opening it shows which.
             return True
         if seen.destination == self._destination and seen.waiting:
-            self._tell_of_other_sender(seen)
+            self._report_other_sender(seen)
         retention = self._scope.retention
         if retention is not None and is_expired(seen, retention.max_age_seconds):
             days = retention.max_age_seconds / DAY_SECONDS
@@ -104,7 +104,7 @@ class Recovery:
         # Opening and closing it removes dead letters that are too old.
         return _is_outdated(seen)
 
-    def _tell_of_other_sender(self, seen: Content) -> None:
+    def _report_other_sender(self, seen: Content) -> None:
         if not self._said_other_sender:
             self._said_other_sender = True
             _log.warning(

@@ -1,4 +1,4 @@
-"""The limits of a spool's root: what applications that run no longer have left behind is not kept for ever."""
+"""The limits of a spool's root: what ended applications have left behind is not kept forever."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Retention:
 
 def make_room(root: Path, max_bytes: int) -> int:
     """
-    Delete directories of applications that run no longer until the others fit; those of running ones always stay.
+    Delete directories of ended applications until the others fit; those of running applications always stay.
 
-    What was set aside goes first, then dead letters, then what waits; the oldest of each first.
+    Damaged databases are deleted first, then dead letters, then waiting events; the oldest of each first.
 
     Returns:
         The number of deleted events.
@@ -70,7 +70,7 @@ def _in_order(sizes: dict[Path, int], excess: int) -> Iterator[Content]:
         return
     yield from (Content(directory) for directory in sizes if directory.name.endswith(UNREADABLE))
     whole = [content(directory) for directory in sizes if not directory.name.endswith(UNREADABLE)]
-    # What can't be read at the moment may only be locked.
+    # A database that can't be read at the moment may only be locked.
     left = [seen for seen in whole if not (seen.in_use or seen.problem)]
     yield from (seen for seen in left if not seen.waiting)
     yield from (seen for seen in left if seen.waiting)

@@ -183,7 +183,7 @@ class Spool:
         return cls(directory, checked=True) if free else None
 
     def name_application(self, name: str) -> None:
-        """Write down which application this spool belongs to, for people who list spools."""
+        """Store the name of the application that this spool belongs to, for people who list spools."""
         with contextlib.suppress(SpoolError):
             self._do("INSERT OR REPLACE INTO about VALUES ('application', ?)", name)
 
@@ -302,7 +302,7 @@ class Spool:
                     " checksum, since) SELECT number, run_id, event_type, body, parent_run_id, id, reads, writes,"
                     " checksum, since FROM dead"
                 ).rowcount
-                # One whose number another event has stays, for the numbers of a damaged database may be wrong.
+                # An event whose number another one has stays, because the numbers in a damaged database may be wrong.
                 connection.execute(
                     "DELETE FROM dead WHERE (number, id) IN (SELECT number, id FROM waiting WHERE number = dead.number)"
                 )
@@ -404,8 +404,8 @@ def is_of_sender(stored: str | None, sender: str) -> bool:
     Return whether events were stored for this sender.
 
     Args:
-        stored: the salted hash; None in a spool of an older version, whose events only a sender without any key,
-            header or parameter may take, since they can't be another tenant's more than its own.
+        stored: the salted hash; None in a spool of an older version. Only a sender without any key, header or parameter
+            may send its events, because then nothing distinguishes tenants.
         sender: see `Transport.sender`.
     """
     if stored is None:

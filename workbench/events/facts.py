@@ -106,10 +106,10 @@ class StatedPath(NamedTuple):
     @property
     def path(self) -> Path:
         """The path as graphs have it."""
-        steps = (
+        steps = [
             Step(each.operator, each.expression, each.relation, each.column, None, each.certainty, each.call_site)
             for each in self.steps
-        )
+        ]
         return Path(Kind(*self.kind), self.expression, self.certainty, steps_of(self.operators, steps))
 
 

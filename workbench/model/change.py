@@ -131,9 +131,8 @@ def changed_graph(before: Graph, after: Graph, changes: Iterable[Change]) -> Gra
     """
     edges = [change.one for change in changes if isinstance(change.one, Edge)]
     nodes: dict[str, Node] = {node.id: node for graph in (before, after) for node in graph.nodes}
-    ends = {end for edge in edges for end in (edge.source, edge.target, edge.job)}
-    ends |= {node.dataset for node in nodes.values() if isinstance(node, ColumnNode) and node.id in ends}
-    return Graph(tuple(node for id_, node in nodes.items() if id_ in ends), edges, (), after.time)
+    whole = Graph(nodes.values(), edges, (), after.time)
+    return Graph(whole.ends(), edges, (), after.time)
 
 
 def _columns(graph: Graph) -> dict[str, ColumnNode]:

@@ -7,6 +7,7 @@ diagnostics. Nothing in it depends on where it was made: from a store, from even
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -15,7 +16,7 @@ from openlineage_pyspark.workbench.model.document import document_of_fields, fro
 from openlineage_pyspark.workbench.model.kinds import Certainty, Diagnostic, Kind, NodeId, best, rank, worst
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _ROLES = {"CTE": "CTE", "VIEW": "View", "SUBQUERY": "Subquery"}
 
@@ -379,6 +380,16 @@ class Edge:
         return self.source, self.target, self.job
 
     @property
+    def source_column(self) -> str:
+        """Return the name of the column that it leads from; empty for another node."""
+        return place_of_id(self.source)[2] if self.source.startswith("column|") else ""
+
+    @property
+    def target_column(self) -> str:
+        """Return the name of the column that it leads to; empty for another node, such as all rows of a dataset."""
+        return place_of_id(self.target)[2] if self.target.startswith("column|") else ""
+
+    @property
     def run_id(self) -> str:
         """Return the id in events of the last run that stated it; empty if it is not known."""
         return "".join(names_of_id(self.run))
@@ -419,19 +430,28 @@ class Edge:
         return from_document(cls, {**document, "paths": [*map(Path.from_dict, document.get("paths", ()))]})
 
 
-def steps_of(operators: Iterable[str], steps: Iterable[Step]) -> tuple[Step, ...]:
+def steps_of(operators: Iterable[str], steps: Sequence[Step]) -> tuple[Step, ...]:
     """
     Return the steps of a path: each operator in order, with what it does.
+
+    An operator that a path passes again, as in a recursive CTE, is there again only if it then does something.
 
     Args:
         operators: all operators of the path, from the source to the target.
         steps: those that do more than pass the value on, in the same order.
     """
-    known: dict[str, list[Step]] = {}
-    for step in steps:
-        known.setdefault(step.operator, []).append(step)
-    found = [step for operator in dict.fromkeys(operators) for step in known.pop(operator, [Step(operator)])]
-    return (*found, *(step for each in known.values() for step in each))
+    passed = (*operators,)
+    known = {*passed}
+    waiting = deque(step for step in steps if step.operator in known)
+    found: list[Step] = []
+    seen: set[str] = set()
+    for operator in passed:
+        if operator not in seen and not (waiting and waiting[0].operator == operator):
+            found.append(Step(operator))
+        while waiting and waiting[0].operator == operator:
+            found.append(waiting.popleft())
+        seen.add(operator)
+    return (*found, *waiting, *(step for step in steps if step.operator not in known))
 
 
 def last_of(edges: Iterable[Edge]) -> Edge:
@@ -499,6 +519,12 @@ class Graph:
     diagnostics: tuple[Diagnostic, ...] = attrs.field(default=(), converter=_diagnostics)
     time: str = ""
 
+    def ends(self) -> tuple[Node, ...]:
+        """Return the nodes at which edges begin or end, their jobs, and the datasets that they belong to."""
+        ends = {end for edge in self.edges for end in (edge.source, edge.target, edge.job)}
+        ends |= {node.dataset for node in self.nodes if isinstance(node, ColumnNode) and node.id in ends}
+        return tuple(node for node in self.nodes if node.id in ends)
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, as the JSON Schema describes them."""
         return {
@@ -555,6 +581,12 @@ def node_id(type_: str, *names: str) -> str:
 def names_of_id(id_: NodeId) -> tuple[str, ...]:
     """Return the names in an id, as `node_id` took them."""
     return tuple(name.replace("%7C", "|").replace("%25", "%") for name in id_.split("|")[1:])
+
+
+def place_of_id(id_: NodeId) -> tuple[str, str, str]:
+    """Return the namespace and the name of a dataset, and a column, which is empty for the dataset, from an id."""
+    namespace, name, *column = names_of_id(id_)
+    return namespace, name, "".join(column)
 
 
 def column_id(dataset: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""A graph as text, in each format that there is."""
+"""Write a graph as text, in each of its formats."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def text_of_graph(graph: Graph, format: str, *, unfold: bool = False) -> str:  #
     Args:
         graph: the graph.
         format: one of `GRAPH_FORMATS`.
-        unfold: whether CTEs, views and subqueries are shown between what they read and what is made of them.
+        unfold: whether CTEs, views and subqueries are shown between their inputs and outputs.
 
     Raises:
         ValueError: there is no such format, or `unfold` has no effect there.
@@ -56,7 +56,7 @@ def text_of_graph(graph: Graph, format: str, *, unfold: bool = False) -> str:  #
 
 def text_of_comparison(before: Graph, after: Graph, format: str) -> str:  # noqa: A002 (the word of the command line)
     """
-    Return what is different between two graphs as a picture; as a page, which shows both sides whole.
+    Return the differences between two graphs as a picture, or both graphs as a page.
 
     Args:
         before: the earlier graph.

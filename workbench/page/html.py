@@ -1,9 +1,9 @@
 """
-Makes the page of a graph.
+Make the page of a graph.
 
 Everything is in one file: the graph as JSON, the scripts and the styles. The file's own policy
-(https://www.w3.org/TR/CSP3/) lets the browser run these scripts and no others, and load nothing. Names in a graph are
-foreign text: they are in the JSON alone, where no `<` is left, and the scripts show them as text.
+(https://www.w3.org/TR/CSP3/) lets the browser run only these scripts, and load nothing. Names in a graph are untrusted
+text: they are only in the JSON, in which every `<` is escaped, and the scripts show them as text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.kinds import NodeId
 
 LIBRARY = "vendor/dagre.min.js"
-"""The library that places the boxes; the build of the wheel brings it from npm."""
+"""The library that places the boxes; the build of the wheel downloads it from npm."""
 
 _LICENSE = "vendor/dagre-LICENSE.txt"
 _COMMENT = re.compile(r"^[ \t]*/\*\*.*?\*/[ \t]*\n|^[ \t]*//[^\n]*\n", re.DOTALL | re.MULTILINE)
@@ -45,10 +45,10 @@ def page_of(
 
     Args:
         graph: the graph.
-        before: the graph at an earlier time, to be compared.
+        before: the graph at an earlier time, for a comparison.
         around: the dataset or the column that the page shows first, unless its address names another one.
-        unfold: whether it shows CTEs, views and subqueries first, unless its address states what it shows.
-        rows: how many rows were last written to datasets, by the ids of their nodes; None if that is not known.
+        unfold: whether the page first shows CTEs, views and subqueries, unless its address decides that.
+        rows: how many rows were last written to datasets, by the ids of their nodes; None if that is unknown.
         owners: the owners of datasets and jobs, each with the type of ownership, by the ids of their nodes; None if
             they are unknown.
     """
@@ -92,7 +92,7 @@ def _library() -> str:
 
 
 def _script() -> str:
-    """Return the scripts as one, without the comments on lines of their own, which are for readers of the source."""
+    """Return the scripts as one, without comments on separate lines, which are for readers of the source."""
     return '"use strict";\n' + _COMMENT.sub("", "".join(_read(name) for name in _SCRIPTS))
 
 

@@ -39,7 +39,7 @@ const REASONS = {
 const REASONS_WITHOUT_STEPS = {
   exact: "It was read from the plan.",
   guessed: "The run states it, but a part of its plan was not understood.",
-  unstated: "The run states it, but not how the value arrives.",
+  unstated: "The run states it, but not how the value is computed.",
 };
 /** A group of more tables is divided; one that has most of all tables, if it has more than `MANY_ALONE`. */
 const MOST_TABLES = 100;

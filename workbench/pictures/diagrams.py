@@ -1,7 +1,7 @@
 """
-Pictures as text that other programs draw: Mermaid (which GitHub draws in Markdown) and DOT (Graphviz).
+Write pictures as text that other programs draw: Mermaid (which GitHub draws in Markdown) and DOT (Graphviz).
 
-A picture is boxes and arrows. `picture_of_graph` makes one of a graph; a store's answers make their own.
+A picture consists of boxes and arrows. `picture_of_graph` makes one from a graph; a store's answers make their own.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 _EVERY_ROW = "every row"
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
-"""The character for each sign of a change."""
+"""The character for each kind of change."""
 _LONGEST = 60
-"""The most characters of an expression that an arrow shows."""
+"""The maximum number of characters of an expression at an arrow."""
 _LONGEST_TEXT = 200
-"""The most characters of any text. Mermaid refuses a picture with more than 50,000 in all."""
+"""The maximum number of characters of any text. Mermaid refuses a picture with more than 50,000 in total."""
 _ENTITIES = (
     *(("#", "#35;"), ("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("`", "#96;")),
     *(("%%", "#37;#37;"), ("$$", "#36;#36;")),
@@ -41,12 +41,12 @@ _ENTITIES = (
 @attrs.frozen
 class Box:
     """
-    A thing, or one thing with its parts.
+    A box, with or without parts.
 
     Args:
         title: its text.
-        parts: the key and the text of each part; empty for a thing without parts.
-        key: the key of the thing itself, if arrows lead to it; empty if they lead to its parts.
+        parts: the key and the text of each part; empty for a box without parts.
+        key: the key of the box itself, if arrows lead to it; empty if they lead to its parts.
     """
 
     title: str
@@ -57,13 +57,14 @@ class Box:
 @attrs.frozen
 class Arrow:
     """
-    One box, or a part of it, leads to another.
+    An arrow from a box, or a part of it, to another.
 
     Args:
-        source: the key of where it begins.
-        target: the key of where it ends.
-        label: its text; empty without one.
-        solid: whether a value arrives for sure; else it only decides, or it is uncertain.
+        source: the key of its source.
+        target: the key of its target.
+        label: its text; empty if it has none.
+        solid: whether the value certainly becomes part of the target; otherwise the source only decides about rows or
+            values, or the edge is uncertain.
     """
 
     source: str
@@ -93,7 +94,7 @@ class Picture:
 
 
 def mermaid(picture: Picture) -> str:
-    """Return a picture as a Mermaid flowchart: a box for each thing with its parts, an arrow for each arrow."""
+    """Return a picture as a Mermaid flowchart."""
     ids = picture.ids
     lines = ["flowchart LR"]
     for number, box in enumerate(picture.boxes):
@@ -111,7 +112,7 @@ def mermaid(picture: Picture) -> str:
 
 
 def dot(picture: Picture) -> str:
-    """Return a picture in Graphviz's language."""
+    """Return a picture in DOT, the language of Graphviz."""
     ids = picture.ids
     lines = ["digraph lineage {", "  rankdir=LR;", "  node [shape=box];"]
     for number, box in enumerate(picture.boxes):
@@ -130,14 +131,15 @@ def dot(picture: Picture) -> str:
 
 def picture_of_graph(graph: Graph, signs: Mapping[tuple[str, str, str], Sign] | None = None) -> Picture:
     """
-    Return the picture of a graph: its datasets with their columns, and the jobs of which no column is known.
+    Return the picture of a graph: its datasets with their columns, and the jobs without known columns.
 
-    In an unfolded graph, CTEs, views and subqueries are boxes too. Of a dataset that is only read, it has the columns
-    that are used.
+    In an unfolded graph, CTEs, views and subqueries are boxes too. A dataset that is only read has only the columns
+    that
+    are used.
 
     Args:
         graph: the graph.
-        signs: what became of edges, by their keys; None in a graph that is no difference.
+        signs: the changes of edges, by their keys; None for a graph that is not a comparison.
     """
     marks = {key: SIGNS[sign] for key, sign in (signs or {}).items()}
     values = [edge for edge in graph.edges if not edge.is_flow]
@@ -208,11 +210,10 @@ def _path_label(path: Path, mark: str) -> str:
 
 def _mermaid_text(text: str) -> str:
     """
-    Return a text in quotes. Mermaid reads entities, and would take quotes and markup for its own.
+    Return a text in quotes, with entities for quotes and markup, which Mermaid would interpret.
 
-    It looks for some of its own words before it knows what is in quotes: for its settings (`%%{init: ...}%%`), for
-    formulas (`$$...$$`), for icons (`fa:fa-car`), and for styles with a colour, of which it removes a semicolon. And it
-    refuses the whole picture for an empty text.
+    Even in quotes, Mermaid interprets its settings (`%%{init: ...}%%`), formulas (`$$...$$`), icons (`fa:fa-car`), and
+    styles with a colour, from which it removes a semicolon. It refuses the whole picture for an empty text.
     """
     shown = _short(text) or " "
     for sign, entity in _ENTITIES:
@@ -223,7 +224,7 @@ def _mermaid_text(text: str) -> str:
 
 
 def _dot_text(text: str) -> str:
-    """Return a text in quotes. Graphviz reads backslashes and entities there."""
+    """Return a text in quotes, in which Graphviz interprets backslashes and entities."""
     shown = _short(text)
     for sign, escaped in (("\\", "\\\\"), ('"', '\\"'), ("&", "&amp;")):
         shown = shown.replace(sign, escaped)
@@ -231,6 +232,6 @@ def _dot_text(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    """Return a text on one line; of a long one its beginning and its end."""
+    """Return a text on one line; of a long text, only its beginning and its end."""
     half = _LONGEST_TEXT // 2
     return plain(text if len(text) <= _LONGEST_TEXT else f"{text[:half]}...{text[-half:]}")

@@ -1,11 +1,11 @@
 """
-Shows a graph in a notebook: its picture, small, with a table beneath it.
+Show a graph in a notebook: a small picture with a table beneath it.
 
-It is plain HTML with the SVG inside: Jupyter, VS Code and nbconvert show it without an extension and without a script.
+The output is plain HTML that contains the SVG: Jupyter, VS Code and nbconvert show it without extensions or scripts.
 
-Jupyter removes SVG and styles from the output of notebooks that it does not trust, and would leave the words of the
-picture in a heap. So the picture is there a second time, as an image, which Jupyter keeps: without the colours of
-the theme, and without texts under the pointer. The style that goes with the SVG shows the one and hides the other.
+Jupyter removes SVG and styles from the output of untrusted notebooks, and would leave only the words of the picture. So
+the output contains the picture a second time, as an image, which Jupyter keeps: without the colours of the theme and
+without texts under the pointer. The style beside the SVG shows the SVG and hides the image.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _MOST_ROWS = 500
 _HEADINGS = ("from", "to", "how", "expression", "certainty", "job")
 _LONGEST_CELL = 2000
 _FRAME = "overflow:auto;max-height:{}px;margin:4px 0"
-# Each in its own output: another cell may be trusted.
+# Each output has its own style, because another cell may be trusted.
 _DRAWN, _IMAGE = "openlineage-drawn", "openlineage-image"
 _STYLE = f".{_DRAWN}:has(svg){{display:block!important}}.{_DRAWN}:has(svg)+.{_IMAGE}{{display:none!important}}"
-# JupyterLab makes all columns of a table equally wide, and names would be cut in their middle.
+# JupyterLab would make all columns of a table equally wide, and break names in the middle.
 _TABLE = "table-layout:auto"
 _CELL = "text-align:left;vertical-align:top"
-# A longer text is broken where it must be, so that it leaves room for names.
+# A longer text may be broken anywhere, so that it leaves room for names.
 _LONGEST_UNBROKEN = 60
 
 
@@ -71,7 +71,7 @@ def figure(
         graph: the graph.
         tables: the tables.
         title: a sentence above the picture; empty for none.
-        around: the id of the node that the picture is about.
+        around: the id of the node that is the subject of the picture.
         remarks: sentences below the tables.
     """
     frame = f'role="region" aria-label="Lineage graph" tabindex="0" style="{_FRAME.format(460)}"'
@@ -81,17 +81,17 @@ def figure(
 
 
 class ShownGraph(Graph):
-    """A graph as users get it: a notebook shows its figure."""
+    """A graph for users: a notebook shows its figure."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the graph, and its edges as a table."""
+        """Return the HTML for a notebook: the graph, and its edges as a table."""
         return figure(self, [table] if (table := _edges_of(self)).rows else [])
 
 
 def _edges_of(graph: Graph) -> FigureTable:
-    """Return the edges of a graph as a table, without columns of which it says nothing."""
+    """Return the edges of a graph as a table, without columns that would be empty."""
     names = {node.id: node.label for node in graph.nodes if isinstance(node, DatasetNode)}
     names |= {node.id: f"job {node.name}" for node in graph.nodes if isinstance(node, JobNode)}
     names |= {node.id: node.title for node in graph.nodes if isinstance(node, OperatorNode)}
@@ -104,7 +104,7 @@ def _edges_of(graph: Graph) -> FigureTable:
     known = {edge.job for edge in graph.edges if not edge.is_flow}
     rows = []
     for edge in graph.edges:
-        # What a job reads and writes is in the edges of its columns, if there are any.
+        # If there are edges between columns, they already show what a job reads and writes.
         if edge.is_flow and edge.job in known:
             continue
         ends = [names.get(each, each) for each in (edge.source, edge.target)]
@@ -130,7 +130,7 @@ def _doubt(certainty: str) -> str:
 def _picture(graph: Graph, around: str) -> str:
     drawn = drawing(graph, around=around, bounds=_BOUNDS)
     data = base64.b64encode(drawn.text.encode()).decode()
-    # Jupyter would make a wide image narrower, and its words too small.
+    # Jupyter would shrink a wide image, which would make its text too small.
     image = f'class="{_IMAGE}" style="max-width:none" alt="{html.escape(drawn.summary)}"'
     source = f'src="data:image/svg+xml;base64,{data}"'
     return f'<style>{_STYLE}</style><div class="{_DRAWN}" style="display:none">{drawn.text}</div><img {image} {source}>'
@@ -152,7 +152,7 @@ def _table(table: FigureTable) -> str:
 
 
 def _cell(text: str, *, code: bool) -> str:
-    # Between these tags the direction of a name changes nothing around it.
+    # These tags keep the writing direction of a name from changing the text around it.
     inner = f"<code>{_text(text)}</code>" if code and text else f"<bdi>{_text(text)}</bdi>" if text else ""
     broken = ";overflow-wrap:anywhere" if len(text) > _LONGEST_UNBROKEN else ""
     return f'<td style="{_CELL}{broken}">{inner}</td>'

@@ -1,4 +1,4 @@
-"""Text in columns of a terminal: how wide it is, and how it is broken into lines."""
+"""Measure text in columns of a terminal, and break it into lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 
 
 def cell_len(text: str) -> int:
-    """Return how many columns a text takes: characters of East Asia take two, and combining ones none."""
+    """Return how many columns a text takes: East Asian characters take two, and combining characters none."""
     if text.isascii():
         return len(text)
     return sum(
@@ -17,7 +17,7 @@ def cell_len(text: str) -> int:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Return a text as lines: broken between words, and in a word that is too long after a character such as `/`."""
+    """Return a text as lines, broken between words; a word that is too long is broken after a character such as `/`."""
     lines = [""]
     for word in text.split(" "):
         for place, piece in enumerate([word] if cell_len(word) <= width else pieces_of(word, width)):

@@ -1,10 +1,11 @@
 """
-Places boxes in layers, from left to right.
+Place boxes in layers, from left to right.
 
-This is the method of Sugiyama, Tagawa and Toda (1981): links that close a circle are turned round; each box gets the
-layer of the longest path that leads to it; a link over several layers passes each of them; boxes are ordered within
-their layers by the barycentre of their neighbours, so that few links cross; and each stands at the height of its
-neighbours, as far as there is room. The same boxes and links give the same places.
+This is the method of Sugiyama, Tagawa and Toda (1981): links that close a cycle are reversed; each box gets the layer
+of
+the longest path to it; a link over several layers crosses each of them; boxes are ordered within their layers by the
+barycentre of their neighbours, so that few links cross; and each is placed at the height of its neighbours, if there is
+room. The same boxes and links give the same places.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SWEEPS = 8
 
 @attrs.frozen
 class Size:
-    """How large a box is, in pixels."""
+    """The size of a box, in pixels."""
 
     width: int
     height: int
@@ -46,15 +47,15 @@ class Gaps:
 @attrs.frozen
 class Layout(Generic[BoxKey]):
     """
-    Where boxes stand, in pixels.
+    The positions of boxes, in pixels.
 
     Args:
         places: the left and the top of each box.
-        bends: for each link, the points through which it passes layers on its way, in its own direction: a layer's
-            left and right side, with the height.
+        bends: for each link, the points at which it crosses layers, in its own direction: the left and right sides of
+            the layer, with the height.
         backward: the links that lead from right to left.
-        width: how wide the whole is.
-        height: how high.
+        width: the total width.
+        height: the total height.
     """
 
     places: Mapping[BoxKey, tuple[int, int]]
@@ -66,12 +67,12 @@ class Layout(Generic[BoxKey]):
 
 def layered(sizes: Mapping[BoxKey, Size], links: Mapping[tuple[BoxKey, BoxKey], int], gaps: Gaps) -> Layout[BoxKey]:
     """
-    Return where boxes stand.
+    Return the positions of boxes.
 
     Args:
         sizes: the boxes.
-        links: pairs of different boxes, of which the first should stand to the left of the second; with the height
-            that the link needs where it passes a layer, in pixels.
+        links: pairs of different boxes, of which the first should be to the left of the second; with the height that
+            the link needs where it crosses a layer, in pixels.
         gaps: the space between boxes.
     """
     keys = list(sizes)
@@ -119,7 +120,7 @@ def _neighbours(count: int, pairs: Iterable[tuple[int, int]]) -> tuple[list[list
 
 
 def _closing(count: int, pairs: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Return the pairs that close a circle, as a walk in depth finds them; it begins where nothing leads to."""
+    """Return the pairs that close a cycle, found by a depth-first search from the boxes to which nothing leads."""
     before, after = _neighbours(count, pairs)
     found: set[tuple[int, int]] = set()
     state = [0] * count
@@ -141,7 +142,7 @@ def _closing(count: int, pairs: Sequence[tuple[int, int]]) -> set[tuple[int, int
 
 
 def _layers(count: int, forward: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the layer of each box: that of the longest path to it; a box that nothing leads to stands by its next."""
+    """Return the layer of each box: the length of the longest path to it; a box without one is next to its target."""
     before, after = _neighbours(count, forward)
     missing = [len(each) for each in before]
     ready = [each for each in range(count) if not missing[each]]
@@ -160,14 +161,14 @@ def _layers(count: int, forward: Sequence[tuple[int, int]]) -> list[int]:
 
 class _Passed:
     """
-    The boxes, and what stands for a link in each layer that it passes.
+    The boxes, and a placeholder for each link in each layer that it crosses.
 
     Attributes:
         layers: the layer of each; the boxes come first.
         heights: the height of each.
-        ways: for each link, what stands for it, from left to right.
+        ways: for each link, its placeholders from left to right.
         before: the neighbours of each in the layer to its left.
-        after: those in the layer to its right.
+        after: the neighbours of each in the layer to its right.
     """
 
     def __init__(self, heights: Sequence[int], links: Mapping[tuple[int, int], int]) -> None:
@@ -187,7 +188,7 @@ class _Passed:
 
 
 def _ordered(passed: _Passed) -> list[list[int]]:
-    """Return what is in each layer, from the top, so that few links cross."""
+    """Return the content of each layer, from the top, in an order in which few links cross."""
     rows: list[list[int]] = [[] for _ in range(max(passed.layers, default=-1) + 1)]
     for each, layer in enumerate(passed.layers):
         rows[layer].append(each)
@@ -200,7 +201,7 @@ def _ordered(passed: _Passed) -> list[list[int]]:
             fixed = rows[layer - 1 if to_right else layer + 1]
             place = {each: at for at, each in enumerate(fixed)}
             middle = {each: _mean([place[other] for other in beside[each]]) for each in rows[layer]}
-            # Who has no neighbour there stays where it stands.
+            # A box without a neighbour in that layer stays where it is.
             own = {each: at for at, each in enumerate(rows[layer])}
             rows[layer].sort(key=lambda each: (own[each] if middle[each] is None else middle[each], own[each]))
         crossings = _crossings(passed, rows)
@@ -224,7 +225,7 @@ def _crossings(passed: _Passed, rows: Sequence[Sequence[int]]) -> int:
 
 
 def _tops(passed: _Passed, rows: Sequence[Sequence[int]], gap: int) -> list[int]:
-    """Return the top of each, so that it stands at the height of its neighbours where there is room; the least is 0."""
+    """Return the top of each, at the height of its neighbours where there is room; the smallest is 0."""
     heights = passed.heights
     tops = [0.0] * len(heights)
     for row in rows:
@@ -248,9 +249,9 @@ def _tops(passed: _Passed, rows: Sequence[Sequence[int]], gap: int) -> list[int]
 
 def _apart(wanted: Sequence[float], needed: Sequence[int]) -> list[float]:
     """
-    Return the heights that are closest to those wanted, by the sum of squares, with enough room between them.
+    Return the heights that are closest to the desired ones, by the sum of squares, with enough room between them.
 
-    Without the room that is needed before each, it is isotonic regression, which pooling neighbours solves.
+    After subtracting the room that is needed before each, this is isotonic regression, which pooling neighbours solves.
     """
     offsets = [sum(needed[:at]) for at in range(len(needed))]
     pools: list[tuple[float, int]] = []

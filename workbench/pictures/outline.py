@@ -1,4 +1,4 @@
-"""A tree as lines of text, fitted to a width: names on the left, what is known of each on the right."""
+"""A tree as lines of text, fitted to a width: names on the left, details on the right."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 Role: TypeAlias = Literal["heading", "guide", "name", "text", "mark", "job"]
-"""What a piece of a line is: `text` is an expression, `mark` what somebody should notice."""
+"""The role of a piece of a line: `text` is an expression, `mark` is something to notice."""
 Piece: TypeAlias = tuple[str, Role]
 
 _GAP = 2
-# Beyond so many levels, a number stands for the guides.
+# Beyond this many levels, a number replaces the guides.
 _MOST_GUIDES = 12
-# The least room for what is known of a name; without it, that begins on the next line.
+# The minimum room for the details of a name; if there is less, they begin on the next line.
 _LEAST = 24
 
 
@@ -31,7 +31,7 @@ class Tree(Protocol):
 
     @property
     def hint(self) -> str:
-        """What is only shown on demand, as a sentence; empty if nothing is."""
+        """A sentence about what is only shown on demand; empty if nothing is."""
 
     def lines(
         self, width: int, *, all_: bool = False, clean: Callable[[str], str] = plain
@@ -42,14 +42,14 @@ class Tree(Protocol):
         Args:
             width: the width.
             all_: whether to include what is only shown on demand.
-            clean: makes a foreign text safe for a terminal.
+            clean: makes an untrusted text safe for a terminal.
 
         Returns:
             The pieces of each line: a text, and its role.
         """
 
     def to_text(self, width: int = 120) -> str:
-        """Return it as text."""
+        """Return the tree as text."""
 
 
 @attrs.frozen
@@ -58,10 +58,10 @@ class Branch:
     A line of a tree.
 
     Args:
-        name: what it is about.
-        about: what is known of that: texts, each with its role.
+        name: the name at the left.
+        about: the details of it: texts, each with its role.
         last: for each level above it and for its own, whether it is the last branch there; empty for a root.
-        has_more: whether branches of its own follow.
+        has_more: whether it has branches of its own.
     """
 
     name: str
@@ -71,14 +71,14 @@ class Branch:
 
     @property
     def guide(self) -> str:
-        """Return what leads to it."""
+        """Return the guides that lead to it."""
         if not self.last:
             return ""
         return f"{_guides(self.last[:-1])}{'└─ ' if self.last[-1] else '├─ '}"
 
     @property
     def below(self) -> str:
-        """Return what stands before its further lines."""
+        """Return the guides before its further lines."""
         return f"{_guides(self.last)}{'│  ' if self.has_more else ''}"
 
 
@@ -95,8 +95,8 @@ class Section:
 
     Args:
         branches: its lines.
-        title: its heading; empty without one.
-        on_demand: whether it is only shown to those who ask for all.
+        title: its heading; empty if it has none.
+        on_demand: whether it is only shown on demand.
     """
 
     branches: tuple[Branch, ...]
@@ -111,7 +111,7 @@ class Outline:
 
     Args:
         sections: its parts.
-        count: a sentence without its full stop: how much there is.
+        count: a sentence without its full stop: the size of the answer.
         hint: a sentence about what is shown on demand; empty if nothing is.
     """
 
@@ -120,7 +120,7 @@ class Outline:
     hint: str = ""
 
     def shown(self, *, all_: bool = False) -> tuple[Section, ...]:
-        """Return the parts that are shown; `all_` for those on demand too."""
+        """Return the parts to show; with `all_`, also those on demand."""
         return tuple(each for each in self.sections if all_ or not each.on_demand)
 
     def lines(
@@ -132,7 +132,7 @@ class Outline:
         Args:
             width: the width.
             all_: whether to include what is only shown on demand.
-            clean: makes a foreign text safe for a terminal.
+            clean: makes an untrusted text safe for a terminal.
         """
         for place, section in enumerate(self.shown(all_=all_)):
             if place:
@@ -149,13 +149,13 @@ class Outline:
                 yield from _fitted(branch, column, width)
 
     def to_text(self, width: int = 120) -> str:
-        """Return it as text, with its last line."""
+        """Return the answer as text, with its last line."""
         lines = ["".join(text for text, _ in line).rstrip() for line in self.lines(width)]
         return "".join(f"{line}\n" for line in (*lines, *filter(None, (self.hint,))))
 
 
 def _fitted(branch: Branch, column: int, width: int) -> Iterator[tuple[Piece, ...]]:
-    """Yield the lines of a branch: what is known of it begins at a column, if its name leaves room for that."""
+    """Yield the lines of a branch: its details begin at a column, if its name leaves room for them."""
     left = cell_len(branch.guide + branch.name)
     line: list[Piece] = [(branch.guide, "guide"), (branch.name, "name")]
     column = max(column, cell_len(branch.below) + _GAP)

@@ -1,4 +1,4 @@
-"""Foreign text in what people see: names and expressions come from events, and anybody can send one."""
+"""Make untrusted text safe to show: names and expressions come from events, which anybody can send."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def csv_of(rows: Iterable[Sequence[object]]) -> str:
     """
     Return rows as CSV that a spreadsheet can open.
 
-    A text that a spreadsheet would compute as a formula (https://owasp.org/www-community/attacks/CSV_Injection) has an
-    apostrophe before it, and a character that a terminal would act on is a blank; line breaks stay.
+    A text that a spreadsheet would evaluate as a formula (https://owasp.org/www-community/attacks/CSV_Injection) gets a
+    leading apostrophe, and a blank replaces each character that a terminal would act on; line breaks stay.
     """
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows(map(_cells, rows))
@@ -38,6 +38,6 @@ def _cell(value: object) -> object:
 
 
 def first_of(names: Sequence[str], most: int = 5) -> str:
-    """Return the first of some names in a line, and how many more there are."""
+    """Return the first of some names on one line, and how many more there are."""
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + rest

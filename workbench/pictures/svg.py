@@ -1,10 +1,10 @@
 """
-Draws a graph as a picture that stands still: one SVG, without scripts, for notebooks, documents and pull requests.
+Draw a graph as a static picture: one SVG, without scripts, for notebooks, documents and pull requests.
 
-Tables are boxes with their columns as rows, and the jobs that make one from another stand between them, if the graph
-has any. The picture carries its own style, for light and for dark, and needs no ids, so that several can be in one
-page. Names are foreign text: they are shown as text, cut, and without characters that turn the direction of writing.
-The same graph gives the same bytes.
+Tables are boxes with their columns as rows, with the jobs between them, if the graph has any. The picture contains its
+own style, light and dark, and needs no ids, so that several can be in one page. Names are untrusted text: they are
+shown
+as text, shortened, and without characters that change the direction of writing. The same graph gives the same bytes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _Row: TypeAlias = ColumnNode | VersionNode
 _Signs: TypeAlias = "Mapping[tuple[str, str, str], Sign]"
 
 _SIGN = 6.6
-"""The width of a sign in pixels, in the picture's font of equal widths."""
+"""The width of a character in pixels, in the picture's monospaced font."""
 _HEAD = 24
 _ROW = 17
 _LANE = 4
@@ -53,7 +53,7 @@ _LONGEST_TYPE = 14
 _LONGEST_TEXT = 200
 _LONGEST_NOTE = 110
 _MOST_TOLD = 4
-# So many parts of a job's name does its box show at most.
+# The maximum number of parts of a job's name in its box.
 _MOST_PARTS = 4
 _MOST_NOTES = 3
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
@@ -61,7 +61,7 @@ _STATES = {"COMPLETE": ("good", "✓", "complete"), "FAIL": ("bad", "✕", "fail
 _OPEN = ("open", "…", "not finished")
 _VALUE, _INFLUENCE, _DOUBT, _FLOW = "value", "influence", "doubt", "flow"
 _LOOKS = (_FLOW, _DOUBT, _INFLUENCE, _VALUE)
-"""How lines look; the last lie above."""
+"""The looks of lines; later ones are drawn above earlier ones."""
 _KEY = {
     _VALUE: "a value that arrives",
     _INFLUENCE: "decides about rows or values",
@@ -70,7 +70,7 @@ _KEY = {
 _CHANGES = ("added", "removed", "changed")
 """What may have happened to an edge between two times."""
 
-# Notebooks say by these attributes of the page whether their theme is dark; elsewhere the system's choice counts.
+# In notebooks these attributes of the page show whether the theme is dark; elsewhere the system's setting counts.
 _LIGHT = (
     "--ground:#f7f8fa;--paper:#fff;--ink:#1c2430;--faint:#5b6675;--line:#c3cad4;--edge:#6b7a8c;--job:#e5ebf3;"
     "--good:#15803d;--bad:#b91c1c;--open:#a16207;--doubt:#7e22ce;--focus:#1d4ed8"
@@ -120,19 +120,19 @@ _STYLE_OF_CHANGES = "".join(
 )
 
 
-# Only if there is one: it is the same for all other pictures.
+# Only added if the picture has such a box, so that all other pictures have the same style.
 _STYLE_OF_PARTS = f".{_NAME} .part .paper{{stroke:var(--faint);stroke-dasharray:4 2}}.{_NAME} .part .head{{fill:none}}"
 
 
 @attrs.frozen
 class Bounds:
     """
-    How much a picture shows at most. What does not fit is counted below it.
+    The limits of a picture. What is left out is counted below it.
 
     Args:
-        boxes: tables, jobs and operators: those that are closest to what the picture is about.
-        rows: columns of one table; those that edges end at come first.
-        lines: lines between them, the surest first.
+        boxes: the number of tables, jobs and operators: those closest to the subject of the picture are kept.
+        rows: the number of columns of one table; columns with edges come first.
+        lines: the number of lines between them; the most certain come first.
     """
 
     boxes: int = 60
@@ -147,7 +147,7 @@ class Drawing:
 
     Args:
         text: the SVG.
-        summary: what a screen reader says of it.
+        summary: the description that a screen reader reads out.
     """
 
     text: str
@@ -160,17 +160,17 @@ def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None, signs: 
 
     Args:
         graph: the graph.
-        around: the id of the node that the picture is about; empty for the box with the most neighbours, if not all
-            boxes have room.
-        bounds: how much is shown at most.
-        signs: what became of edges, by their keys; None in a graph that is no difference.
+        around: the id of the node that is the subject of the picture; empty for the box with the most neighbours, which
+            only matters if not all boxes fit.
+        bounds: the limits of the picture.
+        signs: the changes of edges, by their keys; None for a graph that is not a comparison.
     """
     return drawing(graph, around=around, bounds=bounds, signs=signs).text
 
 
 def drawing(graph: Graph, *, around: str = "", bounds: Bounds | None = None, signs: _Signs | None = None) -> Drawing:
     """
-    Return the picture of a graph, with what it says in words.
+    Return the picture of a graph, with its description in words.
 
     Args:
         graph: the graph.
@@ -184,12 +184,12 @@ def drawing(graph: Graph, *, around: str = "", bounds: Bounds | None = None, sig
 
 def shown(text: str, most: int, *, end: bool = False) -> str:
     """
-    Return a foreign text as it can be shown: cut, and without characters that are invisible or turn the direction.
+    Return an untrusted text as it can be shown: shortened, without invisible characters and changes of direction.
 
     Args:
         text: the text.
-        most: how many characters are left at most. One that takes the room of two counts twice.
-        end: whether its end is left, as of a path, and not its beginning.
+        most: the maximum number of characters. A character of double width counts twice.
+        end: whether the end is kept, as for a path, and not the beginning.
     """
     start = text[-2 * most :] if end else text[: 2 * most]
     signs = list(_UNSEEN.sub("\ufffd", start))
@@ -206,7 +206,7 @@ def shown(text: str, most: int, *, end: bool = False) -> str:
 
 
 def _width_of(signs: Iterable[str]) -> int:
-    """Return how many places of a line a text takes, where East Asian characters take two (UAX 11)."""
+    """Return the width of a text in columns, of which East Asian characters take two (UAX 11)."""
     return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in signs)
 
 
@@ -220,10 +220,10 @@ class _PlacedBox:
     A box and its rows.
 
     Args:
-        node: what it stands for.
-        label: its name, as it is shown.
+        node: the node that it represents.
+        label: its name, as shown.
         rows: the columns that it shows.
-        more: how many it does not show.
+        more: the number of columns that it does not show.
     """
 
     node: DatasetNode | JobNode | OperatorNode
@@ -240,7 +240,7 @@ class _PlacedBox:
         return Size(max(widest, _pixels(self.label), 80) + 20, _HEAD + inner + (4 if inner else 0))
 
     def height_of(self, anchor: str) -> int:
-        """Return where a line meets the box, below its top: at a row, or at the head."""
+        """Return the distance from the top of the box to the point where a line meets it: at a row, or at the head."""
         if anchor == self.node.id:
             return _HEAD // 2
         place = next((at for at, row in enumerate(self.rows) if row.id == anchor), len(self.rows))
@@ -262,10 +262,10 @@ class _Leg:
     A line from one box to another; several edges may share it.
 
     Args:
-        source: the id of the column, table, job or operator where it begins.
-        target: where it ends.
-        look: how it looks.
-        change: whether its edges are `added`, `removed` or `changed`, in a graph of differences; else empty.
+        source: the id of the column, table, job or operator at which it begins.
+        target: the id of the one at which it ends.
+        look: its look.
+        change: whether its edges are `added`, `removed` or `changed`, in a comparison; else empty.
     """
 
     source: str
@@ -276,10 +276,10 @@ class _Leg:
 
 def _short_names(jobs: list[JobNode]) -> dict[str, str]:
     """
-    Return what is in the box of each job.
+    Return the text in the box of each job.
 
-    It is the last part of its name, and behind it as many of those before as it takes to distinguish it from the
-    others: `default_daily (insert_into)`.
+    It is the last part of the job's name, followed by as many earlier parts as distinguish it from the others:
+    `default_daily (insert_into)`.
     """
     found: dict[str, str] = {}
     open_ = jobs
@@ -296,7 +296,7 @@ def _short_names(jobs: list[JobNode]) -> dict[str, str]:
 
 
 class _Scene:
-    """What is shown of a graph, before anything has a place."""
+    """The shown part of a graph, before anything is placed."""
 
     def __init__(self, graph: Graph, around: str, bounds: Bounds, signs: _Signs) -> None:
         self.graph = graph
@@ -352,26 +352,26 @@ class _Scene:
                 return id_
 
     def state_of(self, job: JobNode) -> tuple[str, str, str] | None:
-        """Return how the last run of a job ended: a class, a sign and a word; None if no run is known."""
+        """Return how the last run of a job ended: a class, a symbol and a word; None if no run is known."""
         last = self._last_runs.get(job.id)
         return None if last is None else _STATES.get(last.state, _OPEN)
 
     def warnings_of(self, job: JobNode) -> list[Diagnostic]:
-        """Return what the runs of a job did not understand."""
+        """Return the diagnostics about what was not understood in the runs of a job."""
         return [each for each in self.graph.diagnostics if each.node == job.id]
 
     def _home(self, id_: str) -> str:
-        """Return the box in which a node stands; empty for none."""
+        """Return the box that contains a node; empty if there is none."""
         node = self._nodes.get(id_)
         home = node.dataset if isinstance(node, (ColumnNode, VersionNode)) else id_
         return home if home in self.all_boxes else ""
 
     def _links(self, edge: Edge) -> list[tuple[str, str]]:
-        """Return the pairs of boxes that an edge connects, which are two if a job stands between."""
+        """Return the pairs of boxes that an edge connects: two pairs if a job is between."""
         ends = [self._home(edge.source), self._home(edge.target)]
         if not all(ends):
             return []
-        # The job makes what the statement gives, and reads through CTEs, views and subqueries.
+        # The job makes the result of the statement, and reads through CTEs, views and subqueries.
         inside = isinstance(self.all_boxes[ends[1]], OperatorNode)
         if edge.job in self.all_boxes and edge.job not in ends and not inside:
             return [(ends[0], edge.job), (edge.job, ends[1])]
@@ -379,7 +379,7 @@ class _Scene:
 
     def _box(self, node: DatasetNode | JobNode | OperatorNode, ends: set[str]) -> _PlacedBox:
         if isinstance(node, JobNode):
-            # A statement of a file has no namespace, and its name is that of the file: `daily.sql:5`.
+            # A statement of a file has no namespace, and is named after its place: `daily.sql:5`.
             short = self._job_names[node.id] if node.namespace else node.name
             return _PlacedBox(node, shown(short, _LONGEST_NAME, end=not node.namespace))
         is_table = isinstance(node, DatasetNode)
@@ -392,7 +392,7 @@ class _Scene:
         return _PlacedBox(node, label, tuple(each for each in columns if each.id in few), len(columns) - len(few))
 
     def _lines(self) -> tuple[dict[tuple[str, str], dict[_Leg, list[Edge]]], int]:
-        """Return the lines between each two boxes, with their edges, and how many edges have no line."""
+        """Return the lines between each pair of boxes, with their edges, and the number of edges without a line."""
         legs: dict[tuple[str, str], dict[_Leg, list[Edge]]] = {}
         count = undrawn = 0
         for edge in sorted(self.graph.edges, key=_surest):
@@ -406,14 +406,14 @@ class _Scene:
             for link, source, target in zip(links, anchors, anchors[1:], strict=False):
                 known = legs.setdefault(link, {})
                 leg = _Leg(source, target, _look(edge), self.signs.get(edge.key, ""))
-                # That a job reads a table is seen at the lines of the columns that it reads.
+                # The lines of the columns that a job reads already show that it reads the table.
                 if leg.look != _FLOW or (source, target) != link or not known:
                     count += leg not in known
                     known.setdefault(leg, []).append(edge)
         return legs, undrawn
 
     def _anchor(self, id_: str) -> str:
-        """Return what a line ends at: a row; for a column that is not shown, the row that stands for the rest."""
+        """Return the end of a line: a row; for a column that is not shown, the row that represents the rest."""
         node = self._nodes[id_]
         if not isinstance(node, (ColumnNode, VersionNode)):
             return id_
@@ -422,7 +422,7 @@ class _Scene:
 
 
 def _surest(edge: Edge) -> tuple[bool, int, tuple[object, ...], str, str]:
-    """Return what sorts edges: those of columns first, and the surest of them."""
+    """Return a key that sorts edges: those of columns first, and of these the most certain first."""
     return edge.is_flow, rank(edge.certainty), edge.order, edge.target, edge.source
 
 
@@ -437,13 +437,13 @@ def _look(edge: Edge) -> str:
 
 def _near(boxes: list[str], links: Iterable[tuple[str, str]], start: str, most: int) -> set[str]:
     """
-    Return the boxes that are shown: those closest to one of them.
+    Return the boxes to show: those closest to a given one.
 
     Args:
-        boxes: all of them.
-        links: which of them lie side by side.
-        start: the one; empty for the one with the most neighbours.
-        most: how many are shown at most.
+        boxes: all boxes.
+        links: the pairs of neighbours.
+        start: the given box; empty for the one with the most neighbours.
+        most: the maximum number of boxes.
     """
     if len(boxes) <= most:
         return set(boxes)
@@ -510,12 +510,12 @@ class _Drawing:
         )
 
     def _style(self, used: set[str]) -> str:
-        """Return the style of what the picture has."""
+        """Return the style for the elements of the picture."""
         has_parts = any(isinstance(box.node, OperatorNode) for box in self._scene.boxes.values())
         return f"{_STYLE}{_STYLE_OF_CHANGES if used & {*_CHANGES} else ''}{_STYLE_OF_PARTS if has_parts else ''}"
 
     def summary(self) -> str:
-        """Return the sentence that a screen reader says of the picture."""
+        """Return the sentence that a screen reader reads out for the picture."""
         boxes = [box.node for box in self._scene.boxes.values()]
         tables = sum(isinstance(node, DatasetNode) for node in boxes)
         inner = sum(isinstance(node, OperatorNode) for node in boxes)
@@ -530,7 +530,7 @@ class _Drawing:
         return f"Lineage graph: {', '.join(parts)}"
 
     def _notes(self) -> Iterator[str]:
-        """Yield what the picture says in words: what it does not show, and what was not understood."""
+        """Yield the notes below the picture: what it does not show, and what was not understood."""
         scene = self._scene
         if scene.is_empty:
             yield "no lineage"
@@ -539,7 +539,7 @@ class _Drawing:
             about = f" closest to {shown(scene.label(scene.start), 40)}" if scene.start else ""
             yield f"shown: the {len(scene.boxes):,} tables and jobs{about}; {left_out:,} more are left out"
         if scene.undrawn:
-            yield f"{scene.undrawn:,} edges that are less sure have no line"
+            yield f"{scene.undrawn:,} edges that are less certain have no line"
         warnings = list(dict.fromkeys(f"{each.operator}: {each.message}" for each in scene.graph.diagnostics))
         for warning in warnings[:_MOST_NOTES]:
             yield shown(f"not understood: {warning.removeprefix(': ')}", _LONGEST_NOTE)
@@ -562,7 +562,7 @@ class _Drawing:
             label, inner = self._label_of_table(box), self._rows(box, size)
         else:
             kind, label, inner = self._small(box, box.node, size)
-        # An inner picture cuts what a font makes wider than was computed, without an id.
+        # An inner SVG clips text that a font makes wider than computed, and needs no id.
         return (
             f'<svg class="{kind}{start}" role="group" aria-label="{_attribute(label)}" x="{x}" y="{y}" '
             f'width="{size.width}" height="{size.height}"><title>{_text(label)}</title>{inner}</svg>'
@@ -614,7 +614,7 @@ class _Drawing:
         return f"job {state[0]}" if state else "job", label, paper + mark + name
 
     def _made(self, id_: str) -> str:
-        """Return in words what a column or a table is made from; empty if no edge states it."""
+        """Return in words from what a column or a table is computed; empty if no edge states it."""
         edges = sorted(self._scene.by_target.get(id_, ()), key=_surest)
         texts = dict.fromkeys(
             f"{kind} of {shown(self._scene.label(each.source), 80)}".lstrip()
@@ -624,7 +624,7 @@ class _Drawing:
         return _some(list(texts), ", ")
 
     def _lines(self) -> Iterator[str]:
-        """Yield the lines, the surest last, so that they lie above; then their heads."""
+        """Yield the lines, the most certain last, so that they are above the others; then their heads."""
         ends: dict[tuple[int, int, bool], None] = {}
         lines: list[tuple[str, str]] = []
         for link, legs in self._scene.legs.items():
@@ -634,8 +634,8 @@ class _Drawing:
                 points = self._points(link, leg, at - (len(ordered) - 1) / 2)
                 end = (*points[-1], backward)
                 ends[end] = None
-                told = _text(_some([self._told(edge) for edge in legs[leg]], "\n"))
-                title = f"<title>{told}</title>"
+                text = _text(_some([self._in_words(edge) for edge in legs[leg]], "\n"))
+                title = f"<title>{text}</title>"
                 look = f"{leg.look} {leg.change}".rstrip()
                 lines.append((leg.look, f'<path class="{look}" d="{_curve(points)}">{title}</path>'))
         for look in _LOOKS:
@@ -649,8 +649,8 @@ class _Drawing:
 
         Args:
             link: the boxes that it connects.
-            leg: where it begins and ends.
-            lane: its place among the lines of the link, counted from the middle.
+            leg: its ends.
+            lane: its position among the lines of the link, counted from the middle.
         """
         backward, circle = link in self._layout.backward, link[0] == link[1]
         start, end = (self._layout.places[box][0] for box in link)
@@ -665,7 +665,7 @@ class _Drawing:
     def _height(self, box: str, anchor: str) -> int:
         return self._layout.places[box][1] + self._scene.boxes[box].height_of(anchor)
 
-    def _told(self, edge: Edge) -> str:
+    def _in_words(self, edge: Edge) -> str:
         """Return an edge in words."""
         ends = " → ".join(shown(self._scene.label(each), 80) for each in (edge.source, edge.target))
         change = self._scene.signs.get(edge.key)
@@ -683,13 +683,13 @@ def _path_text(path: Path) -> str:
 
 
 def _curve(points: list[tuple[int, int]]) -> str:
-    """Return a line through points as the data of a path: straight where it passes a layer, curved in between."""
+    """Return a line through points as SVG path data: straight where it crosses a layer, curved in between."""
     parts = [f"M{points[0][0]},{points[0][1]}"]
     for place, ((x1, y1), (x2, y2)) in enumerate(itertools.pairwise(points), 1):
         if place % 2 == 0:
             parts.append(f"H{x2}")
         elif x1 == x2:
-            # From a box to itself: out to the right, and back; from a row to itself in a loop, and not on one line.
+            # From a box to itself: out to the right and back; from a row to itself in a loop.
             loop = _BULGE // 2 if y1 == y2 else 0
             parts.append(f"C{x1 + _BULGE},{y1 - loop} {x2 + _BULGE},{y2 + loop} {x2},{y2}")
         else:

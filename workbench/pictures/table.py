@@ -1,4 +1,4 @@
-"""A table for people: its columns, its rows, and how it is written where nothing is cut."""
+"""A table for people: its columns and rows, and its text in full width."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class TableColumn:
 
     Args:
         title: its header.
-        least: the width in characters below which it is not narrowed in a terminal.
+        least: its minimum width in a terminal, in characters.
         right: whether it is right-aligned.
-        wrap: whether a long cell continues in the next line; otherwise it is cut.
+        wrap: whether a long cell continues on the next line; otherwise it is cut.
         cut_end: whether it is cut at its end, not in the middle.
         cut_start: whether it is cut at its start, because the end of a dataset's name is the most useful part.
     """
@@ -52,7 +52,7 @@ class TextTable:
     without_rows: str = "nothing found"
 
     def to_text(self) -> str:
-        """Return the table as text, without cutting anything."""
+        """Return the table as text, in which nothing is cut."""
         if not self.rows:
             return f"{plain(self.without_rows)}\n"
         lines = [[column.title for column in self.columns], *([plain(cell) for cell in row] for row in self.rows)]
@@ -79,7 +79,7 @@ def _line(cells: Sequence[str], columns: Sequence[TableColumn], widths: Iterable
 
 def code_of(text: str) -> str:
     """Return a text as code in a cell of a Markdown table."""
-    # A backslash before the one that keeps a bar within the cell would take its effect.
+    # Another backslash before the one that escapes a bar would cancel the escape.
     shown = plain(text).replace("\\|", "\\ |")
     if not shown.strip():
         return ""

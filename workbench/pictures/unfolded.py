@@ -1,7 +1,7 @@
 """
-Unfold a graph: the CTEs, views and subqueries that its paths pass stand between, each with the columns it is passed by.
+Unfold a graph: show the CTEs, views and subqueries on its paths, each with the columns through which paths pass.
 
-Pictures draw such a graph. As data it would have less than the graph itself, whose paths are whole.
+Only pictures draw such a graph. As data it would contain less than the graph itself, whose paths are whole.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 def unfolded(graph: Graph) -> Graph:
     """
-    Return a graph in which edges lead from column to column of the CTEs, views and subqueries that they pass.
+    Return a graph in which edges lead through the columns of the CTEs, views and subqueries on their paths.
 
-    A column of one of these is a column of the operator that gives its rows. A path that passes one by none of its
-    columns, as that of a filter inside, leads through the operator, which stands for all rows there. What no plan is
-    known of, as of most events, stays as it is.
+    A column of one of these is a column of the operator that returns its rows. A path that passes through none of its
+    columns, such as that of a filter inside, leads through the operator, which represents all rows. Edges without a
+    known plan, such as those of most events, are unchanged.
 
     Args:
         graph: the graph.
@@ -56,7 +56,7 @@ def unfolded(graph: Graph) -> Graph:
 
 
 def _passed(edge: Edge, path: Path, relations: _Relations) -> list[Step]:
-    """Return the steps of a path at relations; if it does not distinguish them, those at operators that are some."""
+    """Return the steps of a path at relations; if it does not name relations, those at operators that return them."""
     known = [step for step in path.steps if (edge.job, step.operator) in relations]
     return [step for step in known if step.relation] or known
 
@@ -81,9 +81,9 @@ def _edges(edge: Edge, path: Path, passed: list[Step], relations: _Relations) ->
 
 
 def _columns(relation: OperatorNode, used: dict[str, None]) -> Iterator[ColumnNode]:
-    """Yield the columns by which something passes, in their order. The others were not followed."""
+    """Yield the columns through which paths pass, in their order. The other columns were not traced."""
     types = {column.name: column.data_type for column in relation.columns if column.name in used}
     for name in (*types, *(each for each in used if each not in types)):
-        # Without a name it has the id of the operator.
+        # A column without a name has the id of the operator.
         if name:
             yield ColumnNode(relation.id, name, types.get(name, ""))

@@ -18,18 +18,18 @@ _REASONS: dict[Certainty, str] = {
 _WITHOUT_STEPS: dict[Certainty, str] = {
     "exact": "It was read from the plan.",
     "guessed": "The run states it, but a part of its plan was not understood.",
-    "unstated": "The run states it, but not how the value arrives.",
+    "unstated": "The run states it, but not how the value is computed.",
 }
 INFERRED = "No event names the version that was read: this one was current when the run began to read."
 
 
 def reason_of(certainty: Certainty, steps: Iterable[Step] = ()) -> str:
     """
-    Return why a path is as sure as it is.
+    Return the reason for the certainty of a path.
 
     Args:
-        certainty: how sure it is.
-        steps: its steps; those of this certainty are named.
+        certainty: the certainty.
+        steps: its steps; those with this certainty are named.
     """
     operators = ", ".join(
         dict.fromkeys(step.operator for step in steps if step.certainty == certainty and step.operator)
@@ -75,10 +75,10 @@ def counted(number: int, noun: str) -> str:
 
 def together(columns: Iterable[tuple[str, str]]) -> str:
     """
-    Return columns in a line, the name of each table once: `shop.orders.id, .amount, shop.days.day`.
+    Return columns on one line, with the name of each table only once: `shop.orders.id, .amount, shop.days.day`.
 
     Args:
-        columns: a table and a column each; an empty column for the table alone.
+        columns: pairs of a table and a column; the column is empty for the table itself.
     """
     found: dict[str, dict[str, None]] = {}
     for table, column in columns:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.workbench.from_plan import edges_of_output
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
@@ -15,9 +16,9 @@ from openlineage_pyspark.workbench.model.graph import (
     Path,
     column_id,
     node_id,
+    place_of_id,
     united,
 )
-from openlineage_pyspark.workbench.model.kinds import Kind, certainty_of
 from openlineage_pyspark.workbench.questions.diff import Diff, PlacedGraph, differences, downstream_of
 from openlineage_pyspark.workbench.report import table_of
 
@@ -35,7 +36,7 @@ ColumnName = tuple[str, str]
 def lineage_state_of(found: Iterable[StatementLineage]) -> PlacedGraph:
     """Return the columns that scripts write, and the edges that lead to them, by the names of the datasets."""
     columns: dict[ColumnName, str] = {}
-    edges: list[tuple[ColumnName, ColumnName, Path]] = []
+    edges: list[tuple[ColumnName, ColumnName, tuple[Path, ...]]] = []
     tables: dict[tuple[str, str], None] = {}
     queries: Counter[str] = Counter()
     for each in found:
@@ -52,16 +53,16 @@ def lineage_state_of(found: Iterable[StatementLineage]) -> PlacedGraph:
             for column in lineage.columns:
                 columns.setdefault((target, column.name), "")
             tables |= {(name_of(source), target): None for source in each.lineage.inputs if name_of(source) != target}
-            for edge in attrs.evolve(each.lineage, outputs=((dataset, lineage),)).edges:
-                source = (_source(edge.source_namespace, edge.source, names), edge.source_column)
-                path = Path(Kind(edge.type, edge.subtype, edge.masking), edge.expression, certainty_of(edge.certainty))
-                edges.append((source, (target, edge.column or ""), path))
+            for edge in edges_of_output(dataset, lineage):
+                namespace, name, field = place_of_id(edge.source)
+                paths = tuple(attrs.evolve(path, steps=()) for path in edge.paths)
+                edges.append(((_source(namespace, name, names), field), (target, edge.target_column), paths))
     return _placed(columns, edges, tables)
 
 
 def _placed(
     columns: Mapping[ColumnName, str],
-    edges: Collection[tuple[ColumnName, ColumnName, Path]],
+    edges: Collection[tuple[ColumnName, ColumnName, tuple[Path, ...]]],
     tables: Collection[tuple[str, str]],
 ) -> PlacedGraph:
     every = {*columns, *(end for source, target, _ in edges for end in (source, target))}
@@ -70,7 +71,7 @@ def _placed(
     ids = {(table, column): column_id(node_id("dataset", "", table), column) for table, column in every}
     nodes = [DatasetNode("", table, table) for table in dict.fromkeys(table for table, _ in every)]
     parts = [ColumnNode(ids[table, ""], column, type_) for (table, column), type_ in columns.items() if column]
-    made = (Edge(ids[source], ids[target], (path,)) for source, target, path in edges)
+    made = (Edge(ids[source], ids[target], paths) for source, target, paths in edges)
     between = (Edge(ids[source, ""], ids[target, ""]) for source, target in tables)
     return PlacedGraph(Graph((*nodes, *parts), united((*made, *between))), {id_: place for place, id_ in ids.items()})
 

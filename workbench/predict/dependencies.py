@@ -86,7 +86,7 @@ class Dependence:
             effects: the statement's changes in the session.
             is_refused: whether Spark refused it.
         """
-        # A function in a database is called by its last name if it is not known otherwise.
+        # A function in a database is called by its last name if it is unknown otherwise.
         seen = {part for each in _names_in(tokens(text)) for part in _parts_of(each)}
         if not seen <= self.words or (self.replaces_setting and is_refused):
             return False

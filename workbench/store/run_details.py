@@ -107,5 +107,5 @@ def call_sites_of_runs(query: Query, runs: Iterable[str]) -> dict[str, str]:
 @functools.lru_cache(maxsize=10_000)
 def _path(type_: str, subtype: str, masking: int, expression: str, certainty: str, passed: str) -> Path:
     operators, steps = json.loads(passed)
-    made = (Step(at, text, certainty=certainty_of(sure), call_site=site) for at, text, sure, site in steps)
+    made = [Step(at, text, certainty=certainty_of(sure), call_site=site) for at, text, sure, site in steps]
     return Path(Kind(type_, subtype, bool(masking)), expression, certainty_of(certainty), steps_of(operators, made))

@@ -219,7 +219,7 @@ def test_a_large_graph_shows_what_is_near_and_says_what_was_left_out() -> None:
     assert f"Table {about.label}" in "\n".join(groups)
     assert "… 6 more" in texts(picture)
     assert texts(picture)[-2] == f"shown: the 20 tables and jobs closest to {about.label}; 560 more are left out"
-    assert re.fullmatch(r"\d+ edges that are less sure have no line", texts(picture)[-1])
+    assert re.fullmatch(r"\d+ edges that are less certain have no line", texts(picture)[-1])
 
 
 def test_nothing_is_said_to_be_nothing() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from support.flat_edges import flat_of
 from support.lineage_events import dataset, lineage, run_event, taken
 from support.spark_jobs import SPARK_VERSION, without_foreign
 
@@ -174,9 +175,9 @@ def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -
     statements = json.loads(answer.stdout)["result"]["statements"]
     edges = {
         f"{each['file']}:{each['line']}": sorted(
-            f"{edge['column']} <- {edge['sourceTable']}.{edge['sourceColumn']} {edge['subtype']}"
-            for edge in each["lineage"]["edges"]
-            if edge["type"] == "DIRECT"
+            f"{edge.column} <- {edge.source_table}.{edge.source_column} {edge.subtype}"
+            for edge in flat_of(each["lineage"])
+            if edge.type == "DIRECT"
         )
         for each in statements
         if each["lineage"] and each["problem"] is None
@@ -260,7 +261,7 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
     )
     told = {(each["file"], each["line"]): each["lineage"] for each in json.loads(answer.stdout)["result"]["statements"]}
     text = told["2.sql", 4]
-    assert [(edge["column"], edge["sourceTable"], edge["certainty"]) for edge in text["edges"]] == [
+    assert [(edge.column, edge.source_table, edge.certainty) for edge in flat_of(text)] == [
         ("rate", "stage.rates", "text"),
         ("id", "default.orders", "text"),
         (None, "default.orders", "text"),
@@ -268,7 +269,7 @@ def test_what_spark_refuses_has_its_place_and_the_lineage_of_its_text(answer: An
     ]
     assert [dataset["namespace"] for dataset in text["inputs"]] == ["spark_catalog", "spark_catalog"]
     placed, viewed = (
-        [(edge["column"], edge["sourceTable"], edge["sourceColumn"]) for edge in told["3.sql", line]["edges"]]
+        [(edge.column, edge.source_table, edge.source_column) for edge in flat_of(told["3.sql", line])]
         for line in (11, 14)
     )
     assert placed == [
@@ -283,8 +284,7 @@ def test_a_function_that_is_not_known_leaves_the_other_columns_as_they_are(answe
     told = {(each["file"], each["line"]): each for each in json.loads(answer.stdout)["result"]["statements"]}
     assert "`frob`" in told["5.sql", 7]["problem"]["message"]
     edges = [
-        (edge["column"], edge["sourceColumn"], edge["subtype"], edge["certainty"])
-        for edge in told["5.sql", 7]["lineage"]["edges"]
+        (edge.column, edge.source_column, edge.subtype, edge.certainty) for edge in flat_of(told["5.sql", 7]["lineage"])
     ]
     assert edges == [
         ("id", "id", "TRANSFORMATION", "opaque"),
@@ -298,9 +298,7 @@ def test_a_function_that_is_not_known_leaves_the_other_columns_as_they_are(answe
 def test_a_type_that_nobody_knows_is_no_fault_of_the_statement(answer: Answer) -> None:
     told = {(each["file"], each["line"]): each for each in json.loads(answer.stdout)["result"]["statements"]}
     edges = {
-        line: [
-            (edge["column"], edge["sourceColumn"], edge["subtype"]) for edge in told["5.sql", line]["lineage"]["edges"]
-        ]
+        line: [(edge.column, edge.source_column, edge.subtype) for edge in flat_of(told["5.sql", line]["lineage"])]
         for line in (2, 3, 10)
     }
     assert edges == {
@@ -320,7 +318,7 @@ def test_a_variable_has_no_value_of_the_machine(answer: Answer) -> None:
     assert CANARY not in answer.stdout + answer.stderr
     assert "5.sql:15:8: the variable missing has no value" in answer.stderr
     told = {(each["file"], each["line"]): each for each in json.loads(answer.stdout)["result"]["statements"]}
-    filters = [edge["expression"] for edge in told["5.sql", 12]["lineage"]["edges"] if edge["subtype"] == "FILTER"]
+    filters = [edge.expression for edge in flat_of(told["5.sql", 12]["lineage"]) if edge.subtype == "FILTER"]
     assert filters == ["(orders.customer = 3)"]
 
 
@@ -400,7 +398,7 @@ def test_a_script_of_anybody_computes_nothing_and_opens_nothing(tmp_path: Path) 
     assert "s3cr3t-of-ci" not in answer.stdout + answer.stderr
     assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == set(given)
     made = {
-        each["line"]: [edge["column"] for edge in each["lineage"]["edges"]]
+        each["line"]: [edge.column for edge in flat_of(each["lineage"])]
         for each in json.loads(answer.stdout)["result"]["statements"]
         if each["lineage"] and each["problem"] is None
     }
@@ -545,8 +543,8 @@ def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_fal
     statements = [each for each in json.loads(ended.stdout)["result"]["statements"] if each["lineage"]]
     assert {
         each["line"]: [
-            f"{edge['column']} <- {edge['sourceTable']}.{edge['sourceColumn']} {edge['subtype']} {edge['certainty']}"
-            for edge in each["lineage"]["edges"]
+            f"{edge.column} <- {edge.source_table}.{edge.source_column} {edge.subtype} {edge.certainty}"
+            for edge in flat_of(each["lineage"])
         ]
         for each in statements
         if each["line"] not in (1, 10)
@@ -591,8 +589,8 @@ SELECT id FROM nowhere
     assert [line.split(": ")[0] for line in ended.stderr.splitlines()] == ["q.sql:6:1"]
     assert {
         each["line"]: [
-            f"{edge['outputTable']}.{edge['column']} <- {edge['sourceTable']}.{edge['sourceColumn']}"
-            for edge in each["lineage"]["edges"]
+            f"{edge.output_table}.{edge.column} <- {edge.source_table}.{edge.source_column}"
+            for edge in flat_of(each["lineage"])
         ]
         for each in json.loads(ended.stdout)["result"]["statements"]
     } == {
@@ -617,7 +615,7 @@ def test_a_store_and_event_files_declare_tables(tmp_path: Path, shared: Callable
     answer = shared(tmp_path, "q.sql", "--catalog", "events.ndjson", "--format", "json")
     assert answer.returncode == 0, answer.stderr
     (found,) = json.loads(answer.stdout)["result"]["statements"]
-    assert [(edge["column"], edge["source"], edge["sourceColumn"]) for edge in found["lineage"]["edges"]] == [
+    assert [(edge.column, edge.source, edge.source_column) for edge in flat_of(found["lineage"])] == [
         ("x", "/w/orders", "a"),
         ("u", "/w/orders", "b"),
     ]

@@ -9,6 +9,7 @@ from openlineage_pyspark.workbench.predict.answers import answers_of
 from openlineage_pyspark.workbench.predict.assigned import assigned
 from openlineage_pyspark.workbench.predict.scripts import Given, Script, StatementLineage, lineage_of_answers
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
+from support.flat_edges import flat
 from support.kept_answers import sessions_of
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def edges(found: StatementLineage) -> set[str]:
     assert found.lineage is not None
     return {
         f"{edge.column} <- {edge.source_table}.{edge.source_column} {edge.subtype}"
-        for edge in found.lineage.edges
+        for edge in flat(found.lineage)
         if edge.column is not None
     }
 

@@ -20,6 +20,7 @@ from openlineage_pyspark.workbench.predict.scripts import Script, StatementLinea
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.uses import type_by_use
 from openlineage_pyspark.workbench.report import Lineage
+from support.flat_edges import flat
 
 
 def plain(text: str) -> str:
@@ -215,7 +216,7 @@ def test_a_change_of_a_model_reaches_the_exposures_of_the_project(tmp_path: Path
 def test_an_exposure_reads_all_columns_of_its_tables_and_is_exact(tmp_path: Path) -> None:
     weekly, other = lineage_of_exposures(read_project(manifest(tmp_path)).exposures, [made_of("IDENTITY")])
     assert weekly.lineage is not None
-    edges = weekly.lineage.edges
+    edges = flat(weekly.lineage)
     assert [(each.source_table, each.source_column) for each in edges] == [("lake.mart.a", "x"), ("lake.mart.a", "z")]
     assert [each.identifier.name for each in weekly.lineage.inputs] == ["mart.a", "raw.orders"]
     assert (weekly.statement.file, certainty_of_statement(weekly)) == ("models/uses.yml", "exact")

@@ -11,6 +11,7 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, 
 from openlineage_pyspark.workbench.predict.reading import read_statement
 from openlineage_pyspark.workbench.predict.text import TEXT, lineage_of_text, named_table, unknown_table
 from openlineage_pyspark.workbench.report import Lineage
+from support.flat_edges import flat
 
 NAMES = "it does not name the columns of mart.out that it fills: the query's names are used"
 WHY = "the table nope is not known"
@@ -62,7 +63,7 @@ def test_columns_that_one_table_alone_can_have_are_told_and_marked() -> None:
         f"not understood: {TEXT}: Spark can't analyze the statement ({WHY}): its lineage is taken from its text",
         f"not understood: {TEXT}: {NAMES}",
     ]
-    assert {edge.certainty for edge in found.edges} == {"text"}
+    assert {edge.certainty for edge in flat(found)} == {"text"}
 
 
 def test_what_the_text_does_not_tell_is_named_and_not_guessed() -> None:
@@ -111,7 +112,7 @@ def test_ctes_and_unions_are_followed() -> None:
     found = told(
         "WITH c AS (SELECT a AS k FROM t1 UNION ALL SELECT b FROM lake.d.t2) INSERT INTO out (kk) SELECT k FROM c"
     )
-    assert [(edge.column, edge.source_table, edge.source_column) for edge in found.edges] == [
+    assert [(edge.column, edge.source_table, edge.source_column) for edge in flat(found)] == [
         ("kk", "lake.d.t2", "b"),
         ("kk", "default.t1", "a"),
     ]
@@ -343,7 +344,7 @@ def test_the_tables_of_other_statements_are_told(statement: str, reads: list[str
 
 
 def sources(found: Lineage) -> list[tuple[str | None, str | None, str, str]]:
-    return [(edge.column, edge.source_table, edge.source_column, edge.subtype) for edge in found.edges]
+    return [(edge.column, edge.source_table, edge.source_column, edge.subtype) for edge in flat(found)]
 
 
 def of_columns(found: Lineage) -> list[tuple[str | None, str | None, str, str]]:
@@ -470,7 +471,7 @@ def of_rows(found: Lineage) -> list[tuple[str | None, str, str]]:
 def test_the_columns_that_a_statement_sets_are_told(statement: str, expected: list[tuple[str, str, str, str]]) -> None:
     found = told(statement)
     assert sources(found) == expected
-    assert {edge.source_table for edge in found.edges} <= {each.symlinks[0].name for each in found.inputs}
+    assert {edge.source_table for edge in flat(found)} <= {each.symlinks[0].name for each in found.inputs}
     # Nothing but why it is taken from the text.
     assert len(found.gaps) == 1
 
@@ -529,7 +530,7 @@ def test_a_view_that_spark_knows_is_followed_to_its_tables() -> None:
         (None, "default.nope", "id", "JOIN"),
     ]
     assert [dataset.symlinks[0].name for dataset in found.inputs] == ["c.d.base", "default.nope"]
-    assert {edge.certainty for edge in found.edges} == {"text"}
+    assert {edge.certainty for edge in flat(found)} == {"text"}
 
 
 def test_a_column_that_a_known_table_or_view_has_not_is_not_taken_from_it() -> None:
@@ -681,7 +682,7 @@ def test_of_a_text_that_is_too_long_to_be_parsed_the_tables_are_told() -> None:
     long = "INSERT INTO t SELECT a FROM nope WHERE a IN (" + ", ".join(map(str, range(20_000))) + ")"
     found = told(long)
     assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.nope"]
-    assert found.edges == ()
+    assert flat(found) == []
     assert found.gaps[-1].message == "there may be more columns than are listed"
 
 

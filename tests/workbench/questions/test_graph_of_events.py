@@ -126,7 +126,7 @@ def test_an_earlier_time_is_told_by_the_runs_until_then(tmp_path: Path) -> None:
         ("opaque", "opaque", "It passes code that can't be read: Project#1."),
         ("guessed", "guessed", "It passes an operator that is not understood: Project#1."),
         ("text", "text", "It was taken from the text of the statement, which was not analyzed: Project#1."),
-        ("magic", "unstated", "The run states it, but not how the value arrives."),
+        ("magic", "unstated", "The run states it, but not how the value is computed."),
     ],
 )
 def test_each_word_for_a_certainty_has_its_reason(tmp_path: Path, word: str, certainty: str, reason: str) -> None:
