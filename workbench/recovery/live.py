@@ -320,7 +320,7 @@ class LiveSession:
             parameters = row["operationParameters"] or {}
             is_empty = operation == "TRUNCATE" or (operation == "DELETE" and _is_whole(parameters))
             restored = parameters.get("version") if operation == "RESTORE" else ""
-            by = row["userMetadata"] or "another"
+            by = (row["userMetadata"] or "another") if "userMetadata" in row else ""
             made = (operation, str(at), count, _micros(at), is_empty, restored or "", by)
             versions[str(number)] = LiveVersion(str(number), parent, *made)
         newest = str(max(map(int, versions))) if versions else ""
