@@ -14,6 +14,7 @@ from openlineage_pyspark.workbench.recovery.checks import (
     Findings,
     after_problem,
     check_plan,
+    listed_versions,
     statement_problem,
     unwritten_tables,
     written_problem,
@@ -88,6 +89,7 @@ class PlanApplication:
         self._consent = consent
         self._recorder = recorder
         self._findings = Findings()
+        self._undone: set[int] = set()
 
     def apply(self) -> PlanOutcome:
         """
@@ -167,6 +169,8 @@ class PlanApplication:
                 self._settle_statement(number, step, last)
             elif not self._settle_wait(number, step, last):
                 return False
+        for number in sorted({*self._consent.undo} - self._undone):
+            self._say(f"step {number}: there is nothing to undo")
         return True
 
     def _settle_wait(self, number: int, step: RecoveryStep, last: JournalEntry) -> bool:
@@ -197,6 +201,7 @@ class PlanApplication:
                 return False
         for sql in progress.undo:
             self._session.run(sql)
+        self._undone.add(number)
         last = self._journal.last(number)
         self._begin_to_wait(number, step, {} if last is None else last.unwritten)
         return True
@@ -216,10 +221,32 @@ class PlanApplication:
         if step.move is not None:
             return
         if now and now != dict(last.tables):
+            if self._is_as_begun(number, step, last):
+                return
             self._say(f"step {number}: statement {last.place + 1} was committed before the end was written down")
             self._journal.write(JournalEntry(number, last.place, "done", now))
         elif not now:
             self._settle_files(number, step, last)
+
+    def _is_as_begun(self, number: int, step: RecoveryStep, last: JournalEntry) -> bool:
+        """
+        Return whether the tables of a step have the rows that they had when its statement was begun.
+
+        Raises:
+            StepFailedError: the statement was not committed, and something else wrote a table since.
+        """
+        if step.action == "roll back" or self._versions(step).keys() != last.tables.keys():
+            return False
+        changed = [each for each in written_since(step, last.tables, self._session) if each.since]
+        if last.application and changed and not any(each.is_made_by(last.application) for each in changed):
+            wrote = ", ".join(f"{sql_name(each.table)}: {listed_versions(each.since)}" for each in changed)
+            back = "; ".join(each.undo for each in changed if each.undo)
+            raise StepFailedError(
+                f"step {number} was begun and its statement did not end, and something else wrote since: {wrote}. "
+                f"Undo that, and use --resume: {back}",
+                step=number,
+            )
+        return not changed
 
     def _settle_files(self, number: int, step: RecoveryStep, last: JournalEntry) -> None:
         """
@@ -313,11 +340,14 @@ class PlanApplication:
         if problem := statement_problem(step, sql, self._session):
             return problem, before
         files = self._files(step)
-        self._journal.write(JournalEntry(number, place, "begun", before, sql, files=files))
+        by = self._session.application
+        self._journal.write(JournalEntry(number, place, "begun", before, sql, files=files, application=by))
         try:
             self._session.run(sql, step.settings)
         except StoreError as problem:
-            self._journal.write(JournalEntry(number, place, "failed", before, str(problem), files=files))
+            self._journal.write(
+                JournalEntry(number, place, "failed", before, str(problem), files=files, application=by)
+            )
             now = self._versions(step)
             committed = "\nIts tables have a new version nevertheless: --resume counts it as done"
             return f"{problem}{committed if now != before else ''}", now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
@@ -244,8 +244,8 @@ class _Checking:
         else:
             self._add(
                 number,
-                f"{name} has versions that the store does not know, and their rows would be lost: {_listed(newer)}. "
-                f"Ingest their events, or accept that with {_accepting(name)}",
+                f"{name} has versions that the store does not know, and their rows would be lost: "
+                f"{listed_versions(newer)}. Ingest their events, or accept that with {_accepting(name)}",
                 name,
             )
 
@@ -281,7 +281,7 @@ class _Checking:
             self._add(
                 number,
                 f"{name} has versions between others that the store does not know, and that no run here makes again: "
-                f"{_listed(lost)}. Ingest their events, or accept that with {_accepting(name)}",
+                f"{listed_versions(lost)}. Ingest their events, or accept that with {_accepting(name)}",
                 name,
             )
 
@@ -390,8 +390,8 @@ def written_problem(
             newer = _since(live, then)
             back = f"roll it back to version {then}" if then else "delete its rows"
             yield (
-                f"it must not write {name}, which has new versions since: {_listed(newer)}. If the step made them, "
-                f"{back}. If something else did, {_accepting(name)} keeps them"
+                f"it must not write {name}, which has new versions since: {listed_versions(newer)}. If the step made "
+                f"them, {back}. If something else did, {_accepting(name)} keeps them"
             )
 
 
@@ -455,6 +455,7 @@ def _accepting(name: str) -> str:
     return f"--accept-newer {shlex.quote(name)}"
 
 
-def _listed(versions: list[LiveVersion]) -> str:
+def listed_versions(versions: Sequence[LiveVersion]) -> str:
+    """Return versions as the end of a sentence, each with what made it and when."""
     shown = [f"{each.version} ({each.operation}, {each.time})" for each in versions[:_SHOWN]]
     return ", ".join([*shown, *([f"{len(versions) - _SHOWN} more"] if len(versions) > _SHOWN else [])])

@@ -77,11 +77,23 @@ def _doubts(decided: Decisions, name: str) -> Iterator[str]:
             yield (
                 f"{label} no longer contains it since {now.version}: restore that version when the steps below are done"
             )
+    for each in _rebuilt_sources(decided):
+        yield f"it reads {each}, which is not correct before later steps have rebuilt it"
     if _corrects_what_is_gone(decided):
         yield (
             f"it only changes existing rows, and those of version {version} are gone by then: use statements that "
             "insert the correct rows"
         )
+
+
+def _rebuilt_sources(decided: Decisions) -> list[str]:
+    """Return the datasets that the correction reads although they are rebuilt."""
+    from openlineage_pyspark.workbench.recovery.rewriting import rewritten
+
+    rebuilt = [decided.facts.datasets[each] for each in decided.again.bases if each != decided.root]
+    texts = [rewritten(sql, (), rebuilt, {}, {}) for sql in decided.request.correction] if rebuilt else []
+    named = {each for text in texts for each in text.named}
+    return [known.label for known in rebuilt if known.id in named]
 
 
 def _corrects_what_is_gone(decided: Decisions) -> bool:

@@ -79,6 +79,10 @@ class TableProgress:
     wanted: int = 0
     undo: str = ""
 
+    def is_made_by(self, application: str) -> bool:
+        """Return whether an application may have made one of the versions."""
+        return any(each.application in ("", application) for each in self.since)
+
     @property
     def problem(self) -> str:
         """Return what is missing, or too much; empty if it was written as often as by the runs that are repeated."""

@@ -38,6 +38,7 @@ class JournalEntry:
         files: the tables that the step writes and that keep no versions -> a text that differs once they change.
         unwritten: the tables that the step must not write -> their versions then.
         steps: how many steps the plan has.
+        application: the application that began the statement; empty if that is not known.
     """
 
     step: int
@@ -49,6 +50,7 @@ class JournalEntry:
     files: Mapping[str, str] = attrs.field(factory=dict)
     unwritten: Mapping[str, str] = attrs.field(factory=dict)
     steps: int = 0
+    application: str = ""
 
 
 class Journal:

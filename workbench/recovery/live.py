@@ -43,6 +43,8 @@ _TARGETS = {
 }
 # Operations that change no row, as Iceberg and Delta Lake call them.
 KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END", "CREATE TABLE"})
+# What Delta Lake writes into the log with a version.
+_MADE_BY = "spark.databricks.delta.commitInfo.userMetadata"
 _CALLS = frozenset({"Call", "CallStatement", "IcebergCall"})
 # The class of an unresolved name -> the method that gives its parts.
 _NAMES = {
@@ -68,6 +70,8 @@ class LiveVersion:
         is_empty: whether the table has no rows then, according to its format.
         restored: the version whose rows a RESTORE brought back; empty for other operations, and if its log names a
             time in place of a version.
+        application: the application that made it; empty if the format does not state it. Delta Lake states that of
+            recoveries alone: others are `another`.
     """
 
     version: str
@@ -78,6 +82,7 @@ class LiveVersion:
     micros: int = 0
     is_empty: bool = False
     restored: str = ""
+    application: str = ""
 
     @property
     def origin(self) -> str:
@@ -247,8 +252,13 @@ class LiveSession:
         Raises:
             StoreError: Spark refused it, or it failed.
         """
-        with told("Spark refused it"), self._under(settings):
+        with told("Spark refused it"), self._under((*settings, (_MADE_BY, self.application))):
             self._session.sql(sql).collect()
+
+    @property
+    def application(self) -> str:
+        """Return the id of the session's application, with which its versions are marked."""
+        return str(self._session.sparkContext.applicationId)
 
     @contextmanager
     def _under(self, settings: Sequence[tuple[str, str]]) -> Iterator[None]:
@@ -283,7 +293,7 @@ class LiveSession:
             version = str(row["snapshot_id"])
             count = None if added is None else int(added)
             at = row["committed_at"]
-            made = (str(row["operation"]), str(at), count, _micros(at), is_empty)
+            made = (str(row["operation"]), str(at), count, _micros(at), is_empty, "", summary.get("spark.app.id", ""))
             versions[version] = LiveVersion(version, parent, *made)
         main = self._rows(f"SELECT snapshot_id FROM {name}.refs WHERE name = 'main'")  # noqa: S608 (a quoted name)
         return LiveTable(location, str(main[0][0]) if main else "", versions, self._iceberg_id(name))
@@ -310,7 +320,8 @@ class LiveSession:
             parameters = row["operationParameters"] or {}
             is_empty = operation == "TRUNCATE" or (operation == "DELETE" and _is_whole(parameters))
             restored = parameters.get("version") if operation == "RESTORE" else ""
-            made = (operation, str(at), count, _micros(at), is_empty, restored or "")
+            by = (row["userMetadata"] or "another") if "userMetadata" in row else ""
+            made = (operation, str(at), count, _micros(at), is_empty, restored or "", by)
             versions[str(number)] = LiveVersion(str(number), parent, *made)
         newest = str(max(map(int, versions))) if versions else ""
         return LiveTable(location, newest, versions, str(self._rows(f"DESCRIBE DETAIL {name}")[0]["id"]))

@@ -235,19 +235,34 @@ class _FactsReader:
         return Facts(named, histories, tuple(reads), runs, applications, unfinished, beside, open_readers)
 
     def _downstream(self, root: int, begin: int) -> set[int]:
-        """Return the datasets that may be downstream of a dataset since a time, and those written with them."""
-        seen, frontier = {root}, {root}
+        """
+        Return the datasets that may be downstream of a dataset since a time, and those written with them.
+
+        What was made of late versions is late too, whatever its time: another driver may have another clock.
+        """
+        # Each dataset -> the place of its first late version.
+        firsts: dict[int, int] = {}
+        frontier = {root}
+        made: set[tuple[int, str]] = set()
         while frontier:
             self.versions.load(frontier)
-            late = [version.key for each in frontier for version in self.versions.of(each) if version.time >= begin]
-            if root in frontier and not self.versions.of(root):
-                late.append((root, ""))
+            late = [(root, "")] if root in frontier and not self.versions.of(root) else []
+            for each in frontier:
+                history = self.versions.of(each)
+                found = (at for at, version in enumerate(history) if version.time >= begin or version.key in made)
+                firsts[each] = next(found, len(history))
+                late += [version.key for version in history[firsts[each] :]]
             parts = {read.part for found in self.versions.readers(late).values() for read in found}
-            parts |= {part for each in frontier for version in self.versions.of(each) for part in version.parts}
-            made = {key[0] for keys in self.versions.made_by(parts).values() for key in keys}
-            frontier = (made | self._old_names(frontier)) - seen
-            seen |= frontier
-        return seen
+            made |= {key for keys in self.versions.made_by(parts).values() for key in keys}
+            parts = {part for each in frontier for version in self.versions.of(each) for part in version.parts}
+            beside = {key[0] for keys in self.versions.made_by(parts).values() for key in keys}
+            beside |= self._old_names(frontier) | {key[0] for key in made}
+            frontier = {each for each in beside if each not in firsts or self._is_earlier(each, firsts[each], made)}
+        return set(firsts)
+
+    def _is_earlier(self, dataset: int, place: int, made: Collection[tuple[int, str]]) -> bool:
+        """Return whether a version of a dataset before a place was made of late versions."""
+        return any(version.key in made for version in self.versions.of(dataset)[:place])
 
     def _streams(self, touched: Collection[int]) -> tuple[set[RunPart], set[int]]:
         """

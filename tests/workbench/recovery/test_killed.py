@@ -6,6 +6,7 @@ import random
 import re
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
@@ -81,6 +82,7 @@ class Lake:
         self.versions: dict[str, dict[str, tuple[Rows, LiveVersion]]] = {}
         self.current: dict[str, str] = {}
         self.writes: dict[str, int] = {}
+        self.application = "another"
 
     def write(self, name: str, rows: Rows, operation: str) -> None:
         """Give a table other rows, by a version of its own if it keeps versions."""
@@ -88,7 +90,8 @@ class Lake:
         self.writes[name] = self.writes.get(name, 0) + 1
         if name.startswith("ice."):
             made = self.versions.setdefault(name, {})
-            version = LiveVersion(str(len(made) + 1), self.current.get(name, ""), operation, "now", 1)
+            parent, by = self.current.get(name, ""), self.application
+            version = LiveVersion(str(len(made) + 1), parent, operation, "now", 1, application=by)
             made[version.version] = (rows, version)
             self.current[name] = version.version
 
@@ -146,7 +149,12 @@ class Process:
     # The session.
 
     def run(self, sql: str, _settings: object = ()) -> None:
+        self._lake.application = self.application
         self._points.around(lambda: self._lake.run(sql))
+
+    @property
+    def application(self) -> str:
+        return f"process {id(self)}"
 
     def table(self, named: TableId) -> LiveTable | None:
         name = sql_name(named)
@@ -239,3 +247,39 @@ def test_a_recovery_that_is_killed_at_any_point_is_right_and_known_in_the_end(
     chance = random.Random(lake + verb)  # noqa: S311 (a test's choice)
     for _ in range(10):
         tried(*sorted(chance.sample(range(1, 2 * count), 4)))
+
+
+def test_what_somebody_else_wrote_after_a_kill_is_not_taken_for_the_statement(tmp_path: Path) -> None:
+    events, _, right = history("iceberg", "INTO")
+    taken(tmp_path / "lineage.db", events)
+    plan, stopped = asked(tmp_path), 0
+    for point in range(1, 60):
+        folder, lake = tmp_path / str(point), history("iceberg", "INTO")[1]
+        folder.mkdir()
+        shutil.copy(tmp_path / "lineage.db", folder)
+        with suppress(KilledError):
+            Process(lake, Points(point), plan, folder).apply([])
+        entries = Journal(folder / "j").entries
+        if not entries or entries[-1].state != "begun":
+            continue
+        name, then = next(iter(entries[-1].tables.items()))
+        if lake.current[name] != then or "INSERT" not in entries[-1].text:
+            continue
+        lake.application = "another"
+        lake.write(name, (*lake.rows[name], "somebody else's"), "append")
+        number = entries[-1].step
+        newer = f"{lake.current[name]} (append, now)"
+        back = f"CALL ice.system.rollback_to_snapshot('{name.removeprefix('ice.')}', {then})"
+        with pytest.raises(StepFailedError) as problem:
+            Process(lake, Points(), plan, folder).apply([])
+        assert str(problem.value) == (
+            f"step {number} was begun and its statement did not end, and something else wrote since: {name}: {newer}. "
+            f"Undo that, and use --resume: {back}"
+        )
+        lake.run(back)
+        applied(plan, lake, Points(), folder)
+        assert {each: sorted(lake.rows[each]) for each in right.rows} == {
+            each: sorted(rows) for each, rows in right.rows.items()
+        }
+        stopped += 1
+    assert stopped > 2

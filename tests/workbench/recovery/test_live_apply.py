@@ -57,6 +57,25 @@ ALONE: dict[str, tuple[str, list[list[int]]]] = {
 EXPECTED = {f"{format_} {trap}": found for format_ in ("iceberg", "delta") for trap, found in EITHER.items()} | ALONE
 
 
+# The trap in a recovery that was begun -> the begin of what comes of it, and the rows.
+RESUMED: dict[str, tuple[str, list[list[int]]]] = {
+    **{f"{each} killed after a commit of its own": ("applied", [[1, 2, 3, 8]]) for each in ("iceberg", "delta")},
+    **{
+        f"{each} killed, and somebody else wrote": (
+            "StepFailedError: step 1 was begun and its statement did not end, and something else wrote since: ",
+            [[1, 2, 3, 99]],
+        )
+        for each in ("iceberg", "delta")
+    },
+    **{
+        f"{each} killed, and somebody else wrote, which is undone": ("applied", [[1, 2, 3, 8]])
+        for each in ("iceberg", "delta")
+    },
+    "delta restored to where it was": ("applied", [[1, 8]]),
+    "delta restored elsewhere": ("refused", [[1, 99]]),
+}
+
+
 @pytest.fixture(scope="module")
 def told(packaged, tmp_path_factory) -> dict[str, dict[str, Any]]:
     """Return what came of each trap; all are laid in one application."""
@@ -80,8 +99,17 @@ def test_a_plan_does_what_is_right_or_nothing(told: dict[str, dict[str, Any]], t
     assert (told[trap]["outcome"], told[trap]["rows"]) == EXPECTED[trap], told[trap]["said"]
 
 
+@pytest.mark.parametrize("trap", RESUMED)
+def test_a_recovery_that_goes_on_looks_at_who_wrote_and_what_was_restored(
+    told: dict[str, dict[str, Any]], trap: str
+) -> None:
+    outcome, rows = RESUMED[trap]
+
+    assert (told[trap]["outcome"][: len(outcome)], told[trap]["rows"]) == (outcome, rows), told[trap]["said"]
+
+
 def test_each_trap_is_asked_about(told: dict[str, dict[str, Any]]) -> None:
-    assert set(told) == {*EXPECTED, "killed while a table without versions was emptied"}
+    assert set(told) == {*EXPECTED, *RESUMED, "killed while a table without versions was emptied"}
 
 
 def test_a_plan_that_is_refused_has_begun_nothing(told: dict[str, dict[str, Any]]) -> None:

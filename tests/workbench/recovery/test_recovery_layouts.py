@@ -960,3 +960,43 @@ def test_an_application_that_also_made_the_bad_version_must_not_make_it_again(fi
     found = filled(*application("app", 0, "spark-submit", "a.py"), *made).recover("db.a", version="12").result
 
     assert doubts_of(found) == ["it also makes db.a@11, db.a@12 again, which are there before it runs: prevent that"]
+
+
+LATE = statement("a", 60, "INSERT INTO ice.db.a VALUES (1)", (), table("a", "12", parent="11"))
+USED = statement("c", 70, "INSERT INTO ice.db.c SELECT * FROM ice.db.b", (table("b", "22"),), table("c", "31"))
+
+
+@pytest.mark.parametrize("minute", [61, 5])
+def test_what_a_driver_with_a_slow_clock_made_of_bad_data_is_followed(filled: Fill, minute: int) -> None:
+    """By its own clock it ran before the bad version was there."""
+    read, appended = "INSERT INTO ice.db.b SELECT * FROM ice.db.a", "INSERT INTO ice.db.b VALUES (5)"
+    made = statement("b", minute, read, (table("a", "12"),), table("b", "21", parent="20"))
+    more = statement("b", minute + 1, appended, (), table("b", "22", parent="21"))
+    further = statement("d", 71, "INSERT INTO ice.db.d SELECT * FROM ice.db.c", (table("c", "31"),), table("d", "41"))
+    found = filled(*LATE, *made, *more, *USED, *further).recover("db.a").result
+
+    assert [(each.dataset, each.bad) for each in found.datasets] == [
+        ("db.a", ("12",)),
+        ("db.b", ("21", "22")),
+        ("db.c", ("31",)),
+        ("db.d", ("41",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("correction", "doubts"),
+    [
+        (
+            "MERGE INTO ice.db.a USING (SELECT * FROM ice.db.b) AS s ON a.k = s.k WHEN NOT MATCHED THEN INSERT *",
+            ("it reads db.b, which is not correct before later steps have rebuilt it",),
+        ),
+        ("INSERT INTO ice.db.a SELECT * FROM ice.db.ok WHERE v <> 'ice.db.b'", ()),
+    ],
+)
+def test_a_correction_that_reads_what_is_rebuilt_after_it_is_uncertain(
+    filled: Fill, correction: str, doubts: tuple[str, ...]
+) -> None:
+    used = statement("b", 70, COPY, (table("a", "12"),), table("b", "11", parent="10"))
+    found = filled(*LATE, *used).recover("db.a", correction=(correction,)).result
+
+    assert [step.doubts for step in found.steps if step.action == "correct"] == [doubts]

@@ -219,7 +219,8 @@ def test_what_a_killed_application_wrote_is_undone_before_it_runs_again(
     assert resumed(plan, tables, tmp_path, undo=(1,))[0] == "waits"
     assert (tables.ran, tables.rows["daily"]) == ([undo], 1)
     # Once more changes nothing.
-    assert resumed(plan, tables, tmp_path, undo=(1,))[0] == "waits"
+    outcome, said = resumed(plan, tables, tmp_path, undo=(1,))
+    assert (outcome, said[1]) == ("waits", "step 1: there is nothing to undo")
     tables.write("daily")
     tables.write("report")
     assert resumed(plan, tables, tmp_path) == ("applied", ["all steps are done"])

@@ -151,6 +151,21 @@ for format_ in ("iceberg", "delta"):
     begun = [JournalEntry(1, 0, "begun", {sql_name(table): versions[-1]}, sql)]
     applied(f"{format_} killed before a commit", [again(table, sql)], table, begun=begun)
 
+    # The format states who made a version.
+    table, versions = made(format_)
+    sql = f"INSERT INTO {sql_name(table)} VALUES (8)"
+    begun = [JournalEntry(1, 0, "begun", {sql_name(table): versions[-1]}, sql, application=live.application)]
+    live.run(sql)
+    applied(f"{format_} killed after a commit of its own", [again(table, sql)], table, begun=begun)
+    table, versions = made(format_)
+    sql = f"INSERT INTO {sql_name(table)} VALUES (8)"
+    begun = [JournalEntry(1, 0, "begun", {sql_name(table): versions[-1]}, sql, application="gone")]
+    spark.sql(f"INSERT INTO {sql_name(table)} VALUES (99)")
+    name = f"{format_} killed, and somebody else wrote"
+    applied(name, [again(table, sql)], table, begun=begun)
+    spark.sql(roll_back(table, versions[-1]))
+    applied(f"{name}, which is undone", [again(table, sql)], table, on=name)
+
     # What an event names is shown to a person, and not run.
     table, versions = made(format_)
     command = RecoveryStep("run", "Run it again.", "shell", (f"touch {folder}/ran",), writes=(table,))
@@ -184,6 +199,18 @@ spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
 spark.sql(f"VACUUM {sql_name(table)} RETAIN 0 HOURS")
 newest = live.table(table).version
 applied("delta vacuumed", [back(table, [*versions, newest], 1)], table)
+
+# A table that the recovery has rolled back, and that somebody wrote and restored since.
+for to, what in ((0, "to where it was"), (1, "elsewhere")):
+    table, versions = made("delta")
+    live.run(roll_back(table, versions[0]))
+    left = live.table(table).version
+    spark.sql(f"INSERT INTO {sql_name(table)} VALUES (99)")
+    spark.sql(roll_back(table, str(int(left) + to)))
+    done = [JournalEntry(1, 1, "finished", {sql_name(table): left})]
+    newest = (TableCheck("newest", table, versions[-1]),)
+    steps = [back(table, versions), again(table, f"INSERT INTO {sql_name(table)} VALUES (8)", before=newest)]
+    applied(f"delta restored {what}", steps, table, begun=done)
 
 for place in ("two words", "per%20cent"):
     odd = TableId(("delta", f"{folder}/{place}"), "delta", f"file:{folder}/{place}")
