@@ -216,6 +216,24 @@ def test_each_module_is_documented_and_made_of_short_functions() -> None:
     assert long == []
 
 
+def test_a_class_with_a_cached_property_has_no_slots() -> None:
+    """Only newer versions of attrs than the lowest that is allowed give slotted classes cached properties."""
+    found = [
+        f"{name_of(path)}: {node.name}"
+        for path in MODULES
+        for node in nodes_of(path)
+        if isinstance(node, ast.ClassDef)
+        and any(
+            "cached_property" in ast.unparse(each) for part in node.body for each in getattr(part, "decorator_list", ())
+        )
+        and any(
+            re.match(r"(attrs\.)?(frozen|define)", text) and "slots=False" not in text
+            for text in map(ast.unparse, node.decorator_list)
+        )
+    ]
+    assert found == []
+
+
 def test_no_module_is_named_after_nothing() -> None:
     """A module has one concept, and such names have none."""
     vague = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}

@@ -236,7 +236,7 @@ class ApplicationFacts:
 _UNKNOWN_RUN = RunFacts("", "an unknown job", state="")
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Facts:
     """
     All that a plan is made from.

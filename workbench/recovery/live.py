@@ -90,7 +90,7 @@ class LiveVersion:
         return self.restored or self.parent
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class LiveTable:
     """
     A table as it is now.
