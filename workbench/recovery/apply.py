@@ -190,8 +190,8 @@ class PlanApplication:
     def _is_undone(self, number: int, step: RecoveryStep, progress: StepProgress) -> bool:
         """Undo what an application wrote before it ended, if the user wants that; return whether that was done."""
         self._say(f"step {number}: if it has ended, undo what it has written before you run it again:")
-        for each in (*progress.undo, *progress.by_hand):
-            self._say(f"  {each}")
+        for line in (*progress.undo_lines, *progress.by_hand):
+            self._say(f"  {line}")
         if not progress.undo:
             return False
         if number not in self._consent.undo:

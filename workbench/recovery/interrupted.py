@@ -53,6 +53,16 @@ class StepProgress:
         return tuple(each.undo for each in self.tables if each.undo)
 
     @property
+    def undo_lines(self) -> tuple[str, ...]:
+        """Return these statements, each with the versions that it removes: one of them may be somebody else's."""
+        lines: list[str] = []
+        for each in self.tables:
+            if each.undo:
+                lines.append(each.undo)
+                lines += (f"  removes version {made.version} ({made.operation}, {made.time})" for made in each.since)
+        return tuple(lines)
+
+    @property
     def by_hand(self) -> tuple[str, ...]:
         """Return what a person must undo."""
         created = [sql_name(each.table) for each in self.tables if each.since and not each.undo]

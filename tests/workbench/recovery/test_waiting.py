@@ -210,6 +210,7 @@ def test_what_a_killed_application_wrote_is_undone_before_it_runs_again(
             f"step 1: {name} has no new version, so it is not done yet, or only in part. If it is done, use --done 1",
             "step 1: if it has ended, undo what it has written before you run it again:",
             f"  {undo}",
+            "    removes version 2 (append, now)",
             "step 1: --resume --undo 1 runs these statements",
         ],
     )
@@ -261,7 +262,8 @@ def test_an_application_that_was_killed_between_two_writes_of_one_table_is_not_d
 
     missing = "ice.db.daily has 1 new version and not 2, so it is not done yet, or only in part."
     assert (outcome, said[0]) == ("waits", f"step 1: {missing} If it is done, use --done 1")
-    assert said[2:4] == [f"  {UNDO}", "  CALL ice.system.rollback_to_snapshot('db.report', 1)"]
+    removed = "    removes version 2 (append, now)"
+    assert said[2:6] == [f"  {UNDO}", removed, "  CALL ice.system.rollback_to_snapshot('db.report', 1)", removed]
 
 
 def test_a_table_that_had_no_rows_is_emptied_and_one_that_was_not_there_is_left_to_a_person(tmp_path: Path) -> None:
@@ -276,7 +278,8 @@ def test_a_table_that_had_no_rows_is_emptied_and_one_that_was_not_there_is_left_
     outcome, said = resumed(plan, tables, tmp_path)
 
     by_hand = "  ice.db.daily was not there before: drop it by hand"
-    assert (outcome, said[2:4]) == ("waits", ["  DELETE FROM ice.db.empty", by_hand])
+    removed = "    removes version 1 (append, now)"
+    assert (outcome, said[2:5]) == ("waits", ["  DELETE FROM ice.db.empty", removed, by_hand])
 
 
 OTHER = TableId(("ice", "db", "x"), "iceberg")
