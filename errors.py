@@ -251,7 +251,7 @@ class MissingExtraError(Error, ImportError):
     """
 
     def __init__(self, extra: str, missing: tuple[str, ...], remedy: str) -> None:
-        lacking = f" (there is no {' and no '.join(missing)})" if missing else ""
+        lacking = f" (missing: {', '.join(missing)})" if missing else ""
         super().__init__(f"the extra {extra} is not installed{lacking}: {remedy}")
         self.extra = extra
         self.missing = missing

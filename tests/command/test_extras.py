@@ -192,7 +192,7 @@ def test_the_store_and_lineage_say_which_extra_they_need(process) -> None:
 def test_an_extra_that_lacks_one_package_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlglot", None)
 
-    with pytest.raises(MissingExtraError, match=r"^the extra workbench is not installed \(there is no sqlglot\): pip"):
+    with pytest.raises(MissingExtraError, match=r"^the extra workbench is not installed \(missing: sqlglot\): pip"):
         require(WORKBENCH)
 
 

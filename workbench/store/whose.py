@@ -114,7 +114,10 @@ def _is_unmarked_store(path: Path, patience: float) -> bool:
     # Without a log and a journal, no process writes it at this moment, and none left anything beside it.
     is_whole = not any(map(_size, _beside(path)))
     how = "mode=ro&immutable=1" if is_whole else "mode=ro"
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=patience)) as connection:
+    uri = f"{path.absolute().as_uri()}?{how}"
+    with closing(sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)) as connection:
+        # In one transaction: another process may make the store between two of these questions.
+        connection.execute("BEGIN")
         if is_marked(connection):
             return True
         marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]

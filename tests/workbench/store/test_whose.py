@@ -150,6 +150,27 @@ def test_a_store_whose_mark_is_still_in_its_log_is_ours(tmp_path: Path) -> None:
         assert database.query("SELECT count(*) FROM event") == [(0,)]
 
 
+def test_a_store_that_another_process_makes_meanwhile_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two looks into an empty database, it may become a store."""
+    path = tmp_path / "lineage.db"
+    is_marked = whose.is_marked
+
+    with closing(sqlite3.connect(path)) as first:
+        first.executescript("PRAGMA journal_mode = WAL; CREATE TABLE t (a); DROP TABLE t;")
+
+        def slowly(connection: sqlite3.Connection) -> bool:
+            found = is_marked(connection)
+            first.executescript(
+                f"BEGIN; CREATE TABLE event (a); PRAGMA application_id = {whose.APPLICATION_ID}; COMMIT;"
+            )
+            return found
+
+        monkeypatch.setattr(whose, "is_marked", slowly)
+        whose.refuse_others(path, 1)
+
+    assert int.from_bytes(path.read_bytes()[68:72], "big") == whose.APPLICATION_ID
+
+
 @pytest.mark.parametrize("name", [".", "/", ".."])
 def test_a_folder_without_a_name_of_its_own_is_a_folder(name: str) -> None:
     with pytest.raises(StoreError, match="it is a folder"):
