@@ -82,7 +82,7 @@ NO_JSONSCHEMA = (
     2,
     "",
     (
-        "openlineage-pyspark: validate: the extra workbench is not installed (there is no jsonschema): "
+        "openlineage-pyspark: validate: the extra workbench is not installed (missing: jsonschema): "
         "pip install rich sqlglot jsonschema rfc3339-validator rfc3986-validator\n"
     ),
 )
