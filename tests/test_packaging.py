@@ -20,7 +20,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 HOOK = "openlineage_pyspark.pth"
 SCRIPTS = {"openlineage-pyspark", "openlineage-pyspark-python"}
-NOT_SHIPPED = {"tests", "benchmarks", "demo", "docs", "build", "dist"}
+NOT_SHIPPED = {"tests", "benchmarks", "demo", "demo-output", "docs", "build", "dist"}
 NOT_OF_THE_TREE = (
     ".git",
     ".nox",

@@ -218,9 +218,13 @@ def _is_stuck(error: BaseException) -> bool:
 
 
 def _root_cause(error: BaseException) -> str:
-    *_, error = _chain(error)
+    # Before it reads an answer, urllib3 1.26 tries what Python 2 had, which is a TypeError.
+    *_, error = (error, *(each for each in _chain(error) if not isinstance(each, TypeError)))
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"certificate refused: {error.verify_message}"
+    # urllib3 1.26 compares the names itself.
+    if type(error).__name__ == "CertificateError":
+        return "certificate refused: Hostname mismatch"
     if isinstance(error, ssl.SSLError):
         return f"no secure connection: {(error.reason or 'unknown').replace('_', ' ').lower()}"
     # http.client raises no specific exception for this, and has the status only in the text.

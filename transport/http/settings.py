@@ -113,7 +113,8 @@ def _split(option: str, url: str) -> SplitResult:
         raise TransportConfigError(option, f"({without_secrets(url)}) holds a user or password", remedy)
     try:
         parts = urlsplit(url)
-        usable = parts.hostname and parts.port != 0
+        # Older versions of urllib3 quote a space in the name of a server.
+        usable = parts.hostname and parts.port != 0 and " " not in parts.hostname
     except ValueError:
         usable = False
     if not usable:
