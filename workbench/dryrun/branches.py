@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
 from openlineage_pyspark.workbench.dryrun.stage import DECISION, decision_of
+from openlineage_pyspark.workbench.predict.outcome import OTHER_OUTCOME
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 
@@ -86,7 +87,7 @@ def _marked(found: StatementLineage, flipped: Sequence[str]) -> Iterator[Stateme
     """Yield a statement after a note that names the decision that leads to it."""
     at = found.statement
     message = f"only written if the decision at {' and at '.join(flipped)} goes the other way"
-    yield StatementLineage(at, problem=Problem(at.file, at.line, at.column, "BRANCH", message))
+    yield StatementLineage(at, problem=Problem(at.file, at.line, at.column, OTHER_OUTCOME, message))
     yield found
 
 

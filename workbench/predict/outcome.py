@@ -29,8 +29,9 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 GATES = ("short", "text-only", "nothing", "any", "never", *REASONS)
 """The gates that can decide about the exit code; `short` applies to statements whose lineage is not exact."""
-_FOUND_BY_FLIPPING = "BRANCH"
-NOTES = frozenset({_FOUND_BY_FLIPPING, "STAND_IN", "DECISION", "PATTERN", "NOT_DONE", "HANDLED"})
+OTHER_OUTCOME = "BRANCH"
+"""The code of the note before what a script only writes if a decision on data has another outcome."""
+NOTES = frozenset({OTHER_OUTCOME, "STAND_IN", "DECISION", "PATTERN", "NOT_DONE", "HANDLED"})
 """The codes of problems of scripts that do not affect the lineage: they name what a real run may do differently."""
 _WRONG = frozenset({"syntax", "unsupported", "error"})
 _OF_CODES: dict[str, Reason] = {
@@ -215,7 +216,7 @@ def _diagnostic_of_cause(cause: Cause) -> Diagnostic | None:
     """Return what a cause leaves out of the lineage; None if the lineage is exact with it."""
     place = f"{cause.places[0].file}:{cause.places[0].line}"
     if cause.reason == "dry-run":
-        is_missing = cause.code != _FOUND_BY_FLIPPING
+        is_missing = cause.code != OTHER_OUTCOME
         return Diagnostic("dry-run", cause.message, "warning" if is_missing else "note", is_missing, place=place)
     return None if cause.severity == "note" else Diagnostic("text-only", cause.message, missing=True, place=place)
 

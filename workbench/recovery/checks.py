@@ -457,5 +457,5 @@ def _accepting(name: str) -> str:
 
 def listed_versions(versions: Sequence[LiveVersion]) -> str:
     """Return versions as the end of a sentence, each with what made it and when."""
-    shown = [f"{each.version} ({each.operation}, {each.time})" for each in versions[:_SHOWN]]
+    shown = map(str, versions[:_SHOWN])
     return ", ".join([*shown, *([f"{len(versions) - _SHOWN} more"] if len(versions) > _SHOWN else [])])

@@ -59,7 +59,7 @@ class StepProgress:
         for each in self.tables:
             if each.undo:
                 lines.append(each.undo)
-                lines += (f"  removes version {made.version} ({made.operation}, {made.time})" for made in each.since)
+                lines += (f"  removes version {made}" for made in each.since)
         return tuple(lines)
 
     @property

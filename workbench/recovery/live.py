@@ -45,7 +45,6 @@ _TARGETS = {
 KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END", "CREATE TABLE"})
 # What Delta Lake writes into the log with a version.
 _MADE_BY = "spark.databricks.delta.commitInfo.userMetadata"
-_CALLS = frozenset({"Call", "CallStatement", "IcebergCall"})
 # The class of an unresolved name -> the method that gives its parts.
 _NAMES = {
     "UnresolvedRelation": "multipartIdentifier",
@@ -83,6 +82,10 @@ class LiveVersion:
     is_empty: bool = False
     restored: str = ""
     application: str = ""
+
+    def __str__(self) -> str:
+        """Return the version with what made it and when."""
+        return f"{self.version} ({self.operation}, {self.time})"
 
     @property
     def origin(self) -> str:
@@ -149,11 +152,6 @@ class LiveStatement:
 
     kind: str
     target: tuple[str, ...] | None
-
-    @property
-    def is_call(self) -> bool:
-        """Return whether it calls a procedure: its target is among the arguments."""
-        return self.kind in _CALLS
 
 
 class LiveSession:
