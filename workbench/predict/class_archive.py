@@ -28,6 +28,9 @@ _MOST_FILES = 4
 _SECONDS_TO_WRITE = 120
 # The JVM prints its warnings on the standard output of the command.
 _SILENT = "-Xlog:all=off:stdout"
+# From these variables, a JVM that Spark starts takes options. With two archives it may not start.
+_OPTIONS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+_OF_ARCHIVES = re.compile("SharedArchiveFile|ArchiveClassesAtExit|-Xshare")
 
 
 @attrs.frozen
@@ -84,7 +87,9 @@ class ClassArchive:
 
 def class_archive(folder: Path, jars: Path, purpose: str) -> ClassArchive | None:
     """
-    Return the archive in a folder that fits a JVM; None if Java supports none, or another user can write the folder.
+    Return the archive in a folder that fits a JVM.
+
+    There is none if Java supports none, if another user can write the folder, or if the environment names another archive.
 
     Args:
         folder: the folder of the archives.
@@ -96,6 +101,8 @@ def class_archive(folder: Path, jars: Path, purpose: str) -> ClassArchive | None
     """
     java = _java()
     release = "" if java is None else _release(java)
+    if any(_OF_ARCHIVES.search(os.environ.get(name, "")) for name in _OPTIONS):
+        return None
     # The JVM's options are split at spaces.
     if _major(release) < _FIRST_VERSION or not hasattr(os, "geteuid") or re.search(r"\s", str(folder.absolute())):
         return None

@@ -58,6 +58,18 @@ def test_the_first_jvm_makes_the_archive_and_the_next_one_uses_it(tmp_path: Path
 
 
 @pytest.mark.usefixtures("java")
+@pytest.mark.parametrize("variable", ["JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS"])
+@pytest.mark.parametrize("option", ["-XX:SharedArchiveFile=/a.jsa", "-XX:ArchiveClassesAtExit=/a.jsa", "-Xshare:off"])
+def test_no_archive_is_used_beside_one_that_the_environment_names(
+    tmp_path: Path, jars: Path, monkeypatch: pytest.MonkeyPatch, variable: str, option: str
+) -> None:
+    monkeypatch.setenv(variable, f"-Dx=y {option}")
+    assert class_archive(tmp_path / "cache", jars, "sql") is None
+    monkeypatch.setenv(variable, "-Dx=y")
+    assert class_archive(tmp_path / "cache", jars, "sql") is not None
+
+
+@pytest.mark.usefixtures("java")
 def test_another_purpose_and_other_jars_have_another_archive(tmp_path: Path, jars: Path, java: Path) -> None:
     paths = {written(tmp_path / "cache", jars, "sql"), written(tmp_path / "cache", jars, "scripts")}
     (jars / "spark.jar").write_bytes(b"22")
