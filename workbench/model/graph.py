@@ -173,7 +173,7 @@ class RunNode:
     Args:
         run_id: its id in events.
         job: the id of its job.
-        state: the type of its last event: COMPLETE, FAIL or ABORT, else it has not ended.
+        state: the type of its last event: COMPLETE, FAIL or ABORT, else it has not ended; empty if it is not known.
         started: when it began, ISO 8601; empty if it is not known.
         ended: when it ended; empty if no event states it.
         parent: the id of the run that started it; empty without one.
@@ -410,9 +410,14 @@ class Edge:
         return bool(self.paths) and all(path.kind.is_influence for path in self.paths)
 
     @property
+    def process(self) -> NodeId:
+        """Return the end that is a job or a run; empty without one."""
+        return next((end for end in (self.target, self.source) if end.startswith(("job|", "run|"))), "")
+
+    @property
     def is_flow(self) -> bool:
         """Whether it leads from a dataset to the job that reads it, or from a job to the dataset that it writes."""
-        return any(end.startswith(("job|", "run|")) for end in (self.source, self.target))
+        return bool(self.process)
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -479,15 +484,26 @@ def _as_one(edges: list[Edge]) -> Edge:
 
 
 def through_jobs(graph: Graph) -> Graph:
-    """Return a graph whose edges between datasets or versions lead through their jobs, to draw it; a run is its job."""
-    job_of = {node.id: node.job for node in graph.nodes if isinstance(node, RunNode)}
+    """Return a graph whose edges between datasets or versions lead through their jobs or runs, to draw it."""
+    runs = graph.drawn_runs()
     edges: list[Edge] = []
     for edge in graph.edges:
-        ends = [job_of.get(end, end) for end in (edge.source, edge.target)]
-        if not edge.paths and not edge.kept and edge.job not in ("", *ends):
-            ends.insert(1, edge.job)
+        process = edge.run if edge.run in runs else edge.job
+        ends = [edge.source, edge.target]
+        if process and not (edge.paths or edge.kept or edge.is_flow):
+            ends.insert(1, process)
         edges += (attrs.evolve(edge, source=source, target=target) for source, target in pairwise(ends))
     return attrs.evolve(graph, edges=united(edges))
+
+
+def names_of_processes(graph: Graph) -> dict[NodeId, str]:
+    """Return the names of jobs and runs for people, such as `job daily`, or `run 1f of daily`."""
+    jobs = {node.id: node.name for node in graph.nodes if isinstance(node, JobNode)}
+    names = {id_: f"job {name}" for id_, name in jobs.items()}
+    for node in graph.nodes:
+        if isinstance(node, RunNode):
+            names[node.id] = f"run {node.run_id} of {jobs[node.job]}" if jobs.get(node.job) else f"run {node.run_id}"
+    return names
 
 
 def _nodes(nodes: Iterable[Node]) -> tuple[Node, ...]:
@@ -524,6 +540,21 @@ class Graph:
         ends = {end for edge in self.edges for end in (edge.source, edge.target, edge.job)}
         ends |= {node.dataset for node in self.nodes if isinstance(node, ColumnNode) and node.id in ends}
         return tuple(node for node in self.nodes if node.id in ends)
+
+    def drawn_runs(self) -> dict[NodeId, RunNode]:
+        """Return the runs at which edges begin or end: each is drawn as itself, and no other is."""
+        ends = {edge.process for edge in self.edges}
+        return {node.id: node for node in self.nodes if isinstance(node, RunNode) and node.id in ends}
+
+    def processes(self) -> tuple[JobNode | RunNode, ...]:
+        """Return the jobs and runs to draw: of a job without edges of its own, its runs with some."""
+        runs = self.drawn_runs()
+        hidden = {run.job for run in runs.values()} - {edge.process for edge in self.edges}
+        return tuple(
+            node
+            for node in self.nodes
+            if (isinstance(node, RunNode) and node.id in runs) or (isinstance(node, JobNode) and node.id not in hidden)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, as the JSON Schema describes them."""

@@ -9,7 +9,8 @@
  * @typedef {{id: string, job: string, runId: string, state: string, started: string, ended: string, error: string,
  *   callSite: string}} Run
  * @typedef {{id: string, namespace: string, name: string, processing: string, kind: string, sql: string, runs: Run[],
- *   reads: Set<string>, writes: Set<string>, diagnostics: Diagnostic[], change: Change, owners?: string[][]}} Job
+ *   runId: string, reads: Set<string>, writes: Set<string>, diagnostics: Diagnostic[], change: Change, owners?: string[][]}} Job
+ *   A job; with a `runId`, one run of it, at which edges end: then this is drawn, with the job's name.
  * @typedef {{code: string, message: string, operator?: string, node?: string, run?: string}} Diagnostic
  * @typedef {{id: string, index: number, name: string, role: string, label: string, job: string, columns: Column[]}} Part
  *   A CTE, a view or a subquery of a statement.
@@ -134,13 +135,24 @@ function reasonOf({ certainty, steps = [] }) {
  * @returns {FlatGraph}
  */
 function flattened({ result: graph, diagnostics }) {
+  const processes = new Set(graph.edges.flatMap((edge) => [edge.source, edge.target]).filter(isProcess));
   const edges = graph.edges.flatMap((edge) => {
-    const ends = { from: edge.source, to: edge.target, job: edge.job || "" };
-    const type = edge.target.startsWith("job|") ? "READ" : edge.source.startsWith("job|") ? "WRITE" : "";
+    const ends = { from: edge.source, to: edge.target, job: (processes.has(edge.run || "") ? edge.run : edge.job) || "" };
+    const type = isProcess(edge.target) ? "READ" : isProcess(edge.source) ? "WRITE" : "";
     const paths = edge.paths || [{ type, subtype: "", masking: false, certainty: edge.certainty }];
     return paths.map((path) => ({ ...path, ...ends }));
   });
-  return { ...graph, edges, diagnostics };
+  const ofRuns = new Set(graph.nodes.filter((node) => node.type === "run" && processes.has(node.id)).map((run) => run.job));
+  const nodes = graph.nodes.map((node) => {
+    if (node.type === "run") return { ...node, isDrawn: processes.has(node.id) };
+    return node.type === "job" ? { ...node, isDrawn: processes.has(node.id) || !ofRuns.has(node.id) } : node;
+  });
+  return { ...graph, nodes, edges, diagnostics };
+}
+
+/** Return whether a node is a job or a run. @param {string} id */
+function isProcess(id) {
+  return id.startsWith("job|") || id.startsWith("run|");
 }
 
 /** @param {Edge} edge */
@@ -230,9 +242,10 @@ class Lineage {
     this.flows = new Map();
     this.diagnostics = graph.diagnostics;
     this.time = graph.time || "";
-    for (const node of graph.nodes) this.addNode(node);
+    const jobs = new Map(graph.nodes.filter((node) => node.type === "job").map((node) => [node.id, node]));
+    for (const node of graph.nodes) this.addNode(node, jobs);
     for (const edge of graph.edges) this.addEdge(edge);
-    for (const each of graph.diagnostics) this.jobs.get(each.node || "")?.diagnostics.push(each);
+    for (const each of graph.diagnostics) (this.jobs.get(each.node || "") || this.jobs.get(each.run || ""))?.diagnostics.push(each);
     this.heads = headsOf(this.jobs.values());
     /** @type {Map<string, Group>} */
     this.groups = new Map();
@@ -245,8 +258,19 @@ class Lineage {
     this.lastPath = { asked: "", edges: null };
   }
 
-  /** @param {any} node */
-  addNode(node) {
+  /**
+   * @param {any} job
+   * @param {Change} change
+   * @param {string} runId
+   * @param {Run[]} runs
+   */
+  addProcess(job, change, runId, runs) {
+    const known = { namespace: "", name: "", processing: "", kind: "", sql: "", ...job, change, runId, runs };
+    this.jobs.set(job.id, { ...known, reads: new Set(), writes: new Set(), diagnostics: [] });
+  }
+
+  /** @param {any} node @param {Map<string, any>} jobs */
+  addNode(node, jobs) {
     const change = node.change || "";
     if (node.type === "dataset") {
       const known = { otherNames: [], format: "", ...node, change };
@@ -258,11 +282,11 @@ class Lineage {
       this.columns.set(node.id, column);
       this.datasets.get(node.dataset)?.columns.push(column);
     } else if (node.type === "job") {
-      const known = { processing: "", kind: "", sql: "", ...node, change };
-      this.jobs.set(node.id, { ...known, runs: [], reads: new Set(), writes: new Set(), diagnostics: [] });
+      if (node.isDrawn) this.addProcess(node, change, "", []);
     } else if (node.type === "run") {
-      const run = { started: "", ended: "", error: "", callSite: "", ...node };
+      const run = { state: "", started: "", ended: "", error: "", callSite: "", ...node };
       this.runs.set(node.id, run);
+      if (run.isDrawn) this.addProcess({ ...jobs.get(node.job), id: node.id }, change, node.runId, [run]);
       this.jobs.get(node.job)?.runs.push(run);
     } else if (node.type === "operator" && node.role) {
       const part = { label: "", job: "", ...node };
@@ -377,7 +401,9 @@ class Lineage {
     if (passed) return `${this.label(passed.dataset)}.${passed.name}`;
     const part = this.parts.get(id);
     if (part) return part.label || `${part.name}#${part.index}`;
-    return this.datasets.get(id)?.label ?? this.jobs.get(id)?.name ?? this.groups.get(id)?.name ?? id;
+    const job = this.jobs.get(id);
+    if (job?.runId) return `run ${job.runId} of ${job.name}`;
+    return this.datasets.get(id)?.label ?? job?.name ?? this.groups.get(id)?.name ?? id;
   }
 
   /**
@@ -387,7 +413,7 @@ class Lineage {
   whole(id) {
     const job = this.jobs.get(id);
     const dataset = this.datasets.get(this.datasetOf(id));
-    const [what, { namespace = "", name = "" }] = job ? ["job", job] : ["table", dataset || {}];
+    const [what, { namespace = "", name = "" }] = job ? [job.runId ? `run ${shown(job.runId, 80)} of job` : "job", job] : ["table", dataset || {}];
     const column = this.columns.get(id);
     return `${column ? `column ${shown(column.name, 120)} of the ` : ""}${what} ${shown(name, 200)} in ${shown(namespace, 120)}`;
   }
@@ -398,6 +424,7 @@ class Lineage {
    */
   headOf(id) {
     const job = this.jobs.get(id);
+    if (job?.runId) return shown(`run of ${this.heads.get(job.id) || job.name}`, LONGEST_NAME);
     // A statement of a file has no namespace, and its name is that of the file: `daily.sql:5`.
     if (job) return job.namespace ? shown(this.heads.get(id) || job.name, LONGEST_NAME) : shownEnd(job.name, LONGEST_NAME);
     const part = this.parts.get(id);
@@ -796,7 +823,7 @@ class Lineage {
    * @param {Job} job
    */
   state(job) {
-    return job.runs.length ? outcome(job.runs[0]) : "";
+    return job.runs[0]?.state ? outcome(job.runs[0]) : "";
   }
 }
 

@@ -88,7 +88,7 @@ class Panel {
   /** @param {string} id @param {string} [text] */
   link(id, text) {
     const job = this.lineage.jobs.get(id);
-    const name = text ?? (job ? withoutClass(job.name) : this.lineage.label(id));
+    const name = text ?? (job && !job.runId ? withoutClass(job.name) : this.lineage.label(id));
     const button = el("button", { type: "button", class: "link", "data-go": id }, el("bdi", {}, shown(name, 300)));
     button.addEventListener("click", () => this.go(id));
     return button;
@@ -113,7 +113,8 @@ class Panel {
     const bad = runs.filter((run) => outcome(run) === "bad");
     const open = runs.filter((run) => outcome(run) === "open");
     const doubtful = lineage.edges.filter(isDoubtful);
-    const counts = `${count(lineage.datasets.size, "table")}, ${count(lineage.columns.size, "column")}, ${count(lineage.jobs.size, "job")}`;
+    const drawnRuns = [...lineage.jobs.values()].filter((job) => job.runId).length;
+    const counts = [count(lineage.datasets.size, "table"), count(lineage.columns.size, "column"), count(lineage.jobs.size - drawnRuns, "job"), ...(drawnRuns ? [count(drawnRuns, "run")] : [])].join(", ");
     const root = lineage.groups.get("");
     // The only group there is says nothing; those that it is divided into do.
     const listed = root?.groups.length === 1 ? lineage.groups.get(root.groups[0])?.groups : root?.groups;
@@ -247,12 +248,12 @@ class Panel {
   /** @param {Job} job */
   ofJob(job) {
     return [
-      ...this.title("Job", job.name),
+      ...(job.runId ? [...this.title("Run", job.runId), el("p", {}, "of job ", el("bdi", {}, shown(job.name, 200)))] : this.title("Job", job.name)),
       el("small", {}, [job.namespace, job.processing, job.kind].filter(Boolean).map((text) => shown(text, 200)).join(", ")),
-      el("p", { class: "sentence" }, `Reads ${count(job.reads.size, "table")} and writes ${count(job.writes.size, "table")}.`, ...this.lastRun(job.id).map((part) => (part === " " ? " Last run: " : part))),
+      el("p", { class: "sentence" }, `Reads ${count(job.reads.size, "table")} and writes ${count(job.writes.size, "table")}.`, ...this.lastRun(job.id).map((part) => (part === " " && !job.runId ? " Last run: " : part))),
       ...this.ownersOf(job),
       el("p", {}, this.action("Only its surroundings", job.id, "around")),
-      ...this.listed("Last runs", job.runs, (run) => el("li", {}, this.runLine(run), el("br", {}), el("small", {}, shown(run.runId, 80)))),
+      ...this.listed("Last runs", job.runId ? [] : job.runs, (run) => el("li", {}, this.runLine(run), el("br", {}), el("small", {}, shown(run.runId, 80)))),
       ...this.diagnostics(job.diagnostics),
       ...this.listed("Reads", [...job.reads], (id) => el("li", {}, this.link(id))),
       ...this.listed("Writes", [...job.writes], (id) => el("li", {}, this.link(id))),
@@ -291,14 +292,14 @@ class Panel {
   /** Return by which jobs a table is made, when, from how much, and how much is made from it. @param {Dataset} dataset */
   sentenceOfTable(dataset) {
     const { lineage } = this;
-    const writers = [...dataset.writers];
+    const [writers, readers] = [[...dataset.writers], [...dataset.readers]];
     const sources = new Set([...dataset.sources, ...writers.flatMap((job) => [...(lineage.jobs.get(job)?.reads || [])])]);
     const targets = new Set([...dataset.targets, ...[...dataset.readers].flatMap((job) => [...(lineage.jobs.get(job)?.writes || [])])]);
     const named = writers.slice(0, 2).flatMap((job, place) => [place ? " and " : "", this.link(job), ...this.lastRun(job).map((part) => (part === " " ? ", " : part))]);
     const more = writers.length > 2 ? [` and ${writers.length - 2} more`] : [];
     const from = sources.size ? ` from ${count(sources.size, "table")}` : "";
     const made = writers.length ? ["Made by ", ...named, ...more, `${from}`] : sources.size ? [`Made${from}`] : ["No job here writes it"];
-    const read = dataset.readers.size || targets.size ? `; read by ${count(dataset.readers.size, "job")}${targets.size ? `, ${count(targets.size, "table")} made from it` : ""}.` : "; nothing reads it.";
+    const read = dataset.readers.size || targets.size ? `; read by ${count(dataset.readers.size, readers.length && readers.every((id) => lineage.jobs.get(id)?.runId) ? "run" : "job")}${targets.size ? `, ${count(targets.size, "table")} made from it` : ""}.` : "; nothing reads it.";
     const rows = dataset.rows === undefined ? [] : [` Last written: ${count(dataset.rows, "row")}.`];
     return [...made, read, ...rows];
   }
@@ -363,7 +364,7 @@ class Panel {
   /** @param {string} job */
   lastRun(job) {
     const runs = this.lineage.jobs.get(job)?.runs || [];
-    return runs.length ? [" ", this.runLine({ ...runs[0], error: "" })] : [];
+    return runs[0]?.state ? [" ", this.runLine({ ...runs[0], error: "" })] : [];
   }
 
   /** @param {string} title @param {Edge[]} edges */

@@ -20,7 +20,7 @@ class Search {
       for (const id of ids) {
         const name = lineage.label(id);
         const path = lineage.datasets.get(id)?.name || "";
-        this.things.push({ id, what, name, lower: name.slice(0, 2000).toLowerCase(), path: path.slice(-2000).toLowerCase() });
+        this.things.push({ id, what: lineage.jobs.get(id)?.runId ? "run" : what, name, lower: name.slice(0, 2000).toLowerCase(), path: path.slice(-2000).toLowerCase() });
       }
     }
     input.addEventListener("input", () => this.look());

@@ -14,7 +14,9 @@ from openlineage_pyspark.workbench.model.graph import (
     DatasetNode,
     JobNode,
     OperatorNode,
+    RunNode,
     VersionNode,
+    names_of_processes,
 )
 from openlineage_pyspark.workbench.pictures.plain import plain
 
@@ -143,8 +145,8 @@ def picture_of_graph(graph: Graph, signs: Mapping[tuple[str, str, str], Sign] | 
     """
     marks = {key: SIGNS[sign] for key, sign in (signs or {}).items()}
     values = [edge for edge in graph.edges if not edge.is_flow]
-    known = {edge.job for edge in values}
-    flows = [edge for edge in graph.edges if edge.is_flow and edge.job not in known]
+    known = {process for edge in values for process in (edge.job, edge.run)}
+    flows = [edge for edge in graph.edges if edge.is_flow and edge.process not in known]
     arrows = (
         *_arrows(values, marks),
         *(Arrow(edge.source, edge.target, marks.get(edge.key, ""), edge.certainty == "exact") for edge in flows),
@@ -156,10 +158,11 @@ def picture_of_graph(graph: Graph, signs: Mapping[tuple[str, str, str], Sign] | 
             parts.setdefault(node.dataset, []).append(node)
     owner = {part.id: dataset for dataset, each in parts.items() for part in each}
     made = {owner.get(edge.target, edge.target) for edge in values}
+    names = names_of_processes(graph)
     boxes = []
     for node in graph.nodes:
-        if isinstance(node, JobNode) and node.id in used:
-            boxes.append(Box(f"job {node.name}", key=node.id))
+        if isinstance(node, (JobNode, RunNode)) and node.id in used:
+            boxes.append(Box(names[node.id], key=node.id))
         if isinstance(node, DatasetNode) or (isinstance(node, OperatorNode) and (node.id in used or node.id in parts)):
             title = node.label if isinstance(node, DatasetNode) else node.title
             mine = parts.get(node.id, ())

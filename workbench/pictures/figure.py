@@ -19,9 +19,9 @@ from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
     Graph,
-    JobNode,
     OperatorNode,
     VersionNode,
+    names_of_processes,
 )
 from openlineage_pyspark.workbench.pictures.svg import Bounds, drawing, shown
 
@@ -93,7 +93,8 @@ class ShownGraph(Graph):
 def _edges_of(graph: Graph) -> FigureTable:
     """Return the edges of a graph as a table, without columns that would be empty."""
     names = {node.id: node.label for node in graph.nodes if isinstance(node, DatasetNode)}
-    names |= {node.id: f"job {node.name}" for node in graph.nodes if isinstance(node, JobNode)}
+    processes = names_of_processes(graph)
+    names |= processes
     names |= {node.id: node.title for node in graph.nodes if isinstance(node, OperatorNode)}
     owners = dict(names)
     names |= {
@@ -101,20 +102,21 @@ def _edges_of(graph: Graph) -> FigureTable:
         for node in graph.nodes
         if isinstance(node, (ColumnNode, VersionNode))
     }
-    known = {edge.job for edge in graph.edges if not edge.is_flow}
+    runs = graph.drawn_runs()
+    known = {process for edge in graph.edges if not edge.is_flow for process in (edge.job, edge.run)}
     rows = []
     for edge in graph.edges:
         # If there are edges between columns, they already show what a job reads and writes.
-        if edge.is_flow and edge.job in known:
+        if edge.is_flow and edge.process in known:
             continue
         ends = [names.get(each, each) for each in (edge.source, edge.target)]
         if edge.is_flow:
-            kind = "read" if edge.target.startswith("job|") else "written"
+            kind = "read" if edge.target == edge.process else "written"
             rows.append((*ends, kind, "", _doubt(edge.certainty), ""))
             continue
         if edge.target in owners:
             ends[1] = f"{ends[1]} (every row)"
-        job = names.get(edge.job, "").removeprefix("job ")
+        job = processes.get(edge.run if edge.run in runs else edge.job, "").removeprefix("job ")
         if not edge.paths:
             rows.append((*ends, "", "", _doubt(edge.certainty), job))
         shown_rows = ((*ends, str(each.kind), each.expression, _doubt(each.certainty), job) for each in edge.paths)

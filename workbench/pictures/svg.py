@@ -29,6 +29,7 @@ from openlineage_pyspark.workbench.model.graph import (
     Path,
     RunNode,
     VersionNode,
+    names_of_processes,
 )
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, rank
 from openlineage_pyspark.workbench.pictures.layout import Gaps, Layout, Size, layered
@@ -226,7 +227,7 @@ class _PlacedBox:
         more: the number of columns that it does not show.
     """
 
-    node: DatasetNode | JobNode | OperatorNode
+    node: DatasetNode | JobNode | RunNode | OperatorNode
     label: str
     rows: tuple[_Row, ...] = ()
     more: int = 0
@@ -310,23 +311,26 @@ class _Scene:
         for node in graph.nodes:
             if isinstance(node, (ColumnNode, VersionNode)):
                 self._columns.setdefault(node.dataset, []).append(node)
-            elif isinstance(node, RunNode):
+            elif isinstance(node, RunNode) and node.state:
                 self._last_runs.setdefault(node.job, node)
         self.by_target: dict[str, list[Edge]] = {}
         for edge in graph.edges:
             if not edge.is_flow:
                 self.by_target.setdefault(edge.target, []).append(edge)
+        processes = {node.id for node in graph.processes()}
         every = [
             node
             for node in graph.nodes
-            if isinstance(node, (DatasetNode, JobNode))
+            if isinstance(node, DatasetNode)
+            or (isinstance(node, (JobNode, RunNode)) and node.id in processes)
             or (isinstance(node, OperatorNode) and (node.id in ends or node.id in owners))
         ]
         self.all_boxes = {node.id: node for node in every}
         self.around = around
         self.start = self._home(around)
         used = {link for edge in graph.edges for link in self._links(edge)}
-        self._job_names = _short_names([node for node in every if isinstance(node, JobNode)])
+        self._job_names = _short_names([node for node in graph.nodes if isinstance(node, JobNode)])
+        self._process_names = names_of_processes(graph)
         self.kept = _near(list(self.all_boxes), used, self.start, bounds.boxes)
         self.boxes = {id_: self._box(node, ends) for id_, node in self.all_boxes.items() if id_ in self.kept}
         self.legs, self.undrawn = self._lines()
@@ -346,19 +350,21 @@ class _Scene:
                 return node.label
             case JobNode():
                 return node.name
+            case RunNode():
+                return self._process_names[id_]
             case OperatorNode():
                 return node.title
             case _:
                 return id_
 
-    def state_of(self, job: JobNode) -> tuple[str, str, str] | None:
-        """Return how the last run of a job ended: a class, a symbol and a word; None if no run is known."""
-        last = self._last_runs.get(job.id)
-        return None if last is None else _STATES.get(last.state, _OPEN)
+    def state_of(self, process: JobNode | RunNode) -> tuple[str, str, str] | None:
+        """Return how a run, or the last run of a job, ended: a class, a symbol and a word; None if it is not known."""
+        run = process if isinstance(process, RunNode) else self._last_runs.get(process.id)
+        return None if run is None or not run.state else _STATES.get(run.state, _OPEN)
 
-    def warnings_of(self, job: JobNode) -> list[Diagnostic]:
-        """Return the diagnostics about what was not understood in the runs of a job."""
-        return [each for each in self.graph.diagnostics if each.node == job.id]
+    def warnings_of(self, process: JobNode | RunNode) -> list[Diagnostic]:
+        """Return the diagnostics about what was not understood in a run, or in the runs of a job."""
+        return [each for each in self.graph.diagnostics if process.id in (each.node, each.run)]
 
     def _home(self, id_: str) -> str:
         """Return the box that contains a node; empty if there is none."""
@@ -373,11 +379,14 @@ class _Scene:
             return []
         # The job makes the result of the statement, and reads through CTEs, views and subqueries.
         inside = isinstance(self.all_boxes[ends[1]], OperatorNode)
-        if edge.job in self.all_boxes and edge.job not in ends and not inside:
-            return [(ends[0], edge.job), (edge.job, ends[1])]
+        process = edge.run if edge.run in self.all_boxes else edge.job
+        if process in self.all_boxes and process not in ends and not inside:
+            return [(ends[0], process), (process, ends[1])]
         return [(ends[0], ends[1])]
 
-    def _box(self, node: DatasetNode | JobNode | OperatorNode, ends: set[str]) -> _PlacedBox:
+    def _box(self, node: DatasetNode | JobNode | RunNode | OperatorNode, ends: set[str]) -> _PlacedBox:
+        if isinstance(node, RunNode):
+            return _PlacedBox(node, shown(f"run of {self._job_names.get(node.job, node.run_id)}", _LONGEST_NAME))
         if isinstance(node, JobNode):
             # A statement of a file has no namespace, and is named after its place: `daily.sql:5`.
             short = self._job_names[node.id] if node.namespace else node.name
@@ -402,7 +411,8 @@ class _Scene:
             if count >= self.bounds.lines:
                 undrawn += 1
                 continue
-            anchors = [self._anchor(edge.source), *([edge.job] if len(links) > 1 else []), self._anchor(edge.target)]
+            between = [links[0][1]] if len(links) > 1 else []
+            anchors = [self._anchor(edge.source), *between, self._anchor(edge.target)]
             for link, source, target in zip(links, anchors, anchors[1:], strict=False):
                 known = legs.setdefault(link, {})
                 leg = _Leg(source, target, _look(edge), self.signs.get(edge.key, ""))
@@ -520,11 +530,13 @@ class _Drawing:
         tables = sum(isinstance(node, DatasetNode) for node in boxes)
         inner = sum(isinstance(node, OperatorNode) for node in boxes)
         jobs = sum(isinstance(node, JobNode) for node in boxes)
+        runs = sum(isinstance(node, RunNode) for node in boxes)
         edges = sum(not edge.is_flow for edge in self._scene.graph.edges)
         parts = [
             _counted(tables, "table"),
             *([_counted(inner, "CTE, view or subquery", "CTEs, views and subqueries")] if inner else []),
             *([_counted(jobs, "job")] if jobs else []),
+            *([_counted(runs, "run")] if runs else []),
             _counted(edges, "edge"),
         ]
         return f"Lineage graph: {', '.join(parts)}"
@@ -593,8 +605,8 @@ class _Drawing:
             parts.append(f'<text class="faint" x="9" y="{base}">… {box.more:,} more</text>')
         return "".join(parts)
 
-    def _small(self, box: _PlacedBox, node: JobNode | OperatorNode, size: Size) -> tuple[str, str, str]:
-        """Return the class, the label and the inner part of a job or an operator."""
+    def _small(self, box: _PlacedBox, node: JobNode | RunNode | OperatorNode, size: Size) -> tuple[str, str, str]:
+        """Return the class, the label and the inner part of a job, a run or an operator."""
         paper = f'<rect class="paper" x="1" y="1" width="{size.width - 2}" height="{_HEAD - 2}" rx="11"/>'
         name = f'<text x="22" y="16">{_text(box.label)}</text>'
         if isinstance(node, OperatorNode):
@@ -603,15 +615,18 @@ class _Drawing:
             label = shown(self._scene.label(node.id), _LONGEST_TEXT) + (f", every row: {made}" if made else "")
             return "part", label, paper + name.replace('x="22"', 'x="9"')
         state, warnings = self._scene.state_of(node), self._scene.warnings_of(node)
-        label = f"Job {shown(node.name, _LONGEST_TEXT)}"
+        is_run = isinstance(node, RunNode)
+        name_of = self._scene.label(node.id)
+        label = shown(f"R{name_of[1:]}" if is_run else f"Job {name_of}", _LONGEST_TEXT)
         mark = ""
         if state is not None:
-            label += f", its last run: {state[2]}"
+            label += f": {state[2]}" if is_run else f", its last run: {state[2]}"
             mark = f'<text class="mark {state[0]}" x="8" y="16">{state[1]}</text>'
         if warnings:
             label += f", {len(warnings):,} not understood"
             mark += f'<text class="mark doubt" x="{size.width - 15}" y="16">!</text>'
-        return f"job {state[0]}" if state else "job", label, paper + mark + name
+        class_ = " ".join(("job", *(["run"] if is_run else []), *([state[0]] if state else [])))
+        return class_, label, paper + mark + name
 
     def _made(self, id_: str) -> str:
         """Return in words from what a column or a table is computed; empty if no edge states it."""

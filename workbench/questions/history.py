@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.model.document import from_document
-from openlineage_pyspark.workbench.model.graph import DatasetNode, Edge, Graph, JobNode, VersionNode, node_id
+from openlineage_pyspark.workbench.model.graph import DatasetNode, Edge, Graph, JobNode, RunNode, VersionNode, node_id
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.short_names import short_id, without_classes
 from openlineage_pyspark.workbench.model.times import time_of_micros
@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_wri
 from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKind
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets, find_dataset
-from openlineage_pyspark.workbench.store.tables.ids import id_lists
+from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,11 +44,15 @@ class InputVersion:
     A version that a run read.
 
     Args:
-        dataset: the dataset.
+        namespace: the namespace of the dataset.
+        name: its name.
+        dataset: its label.
         version: the version; empty if none is known.
         inferred: whether no event names it: it was current when the run began.
     """
 
+    namespace: str
+    name: str
     dataset: str
     version: str
     inferred: bool
@@ -70,7 +74,9 @@ class VersionRow:
         time: when it was made; for a version that was only read, when it was first read.
         run_id: the run that made it; empty if no event states it.
         batch: the micro-batch of that run; None if there is none.
-        job: the job.
+        job_namespace: the namespace of its job.
+        job: the name of its job.
+        state: the state of the run, such as COMPLETE; empty if it is not known.
         parent: the version before; empty if none is known.
         change: such as OVERWRITE or DROP; empty for an append.
         rows: how many rows were written; None if it is not known.
@@ -85,7 +91,9 @@ class VersionRow:
     time: datetime
     run_id: str
     batch: int | None
+    job_namespace: str
     job: str
+    state: str
     parent: str
     change: str
     rows: int | None
@@ -130,8 +138,7 @@ class History(Rows[VersionRow]):
         """
         Return the versions as a graph, the latest first: each with its run, and with the versions that this run read.
 
-        A run is a job of its own with the name of its job: so each line leads through the run that it belongs
-        to.
+        Each edge has its run, at which edges begin: so a picture leads the edge through that run.
         """
         made = self.dataset
         nodes: dict[str, Node] = {made.id: made}
@@ -139,17 +146,19 @@ class History(Rows[VersionRow]):
         for version in self:
             target = VersionNode(made.id, version.version, _made(version))
             nodes[target.id] = target
-            run = JobNode(f"run {version.run_id}", version.job) if version.run_id else None
-            if run is None:
+            if not version.run_id:
                 continue
-            nodes.setdefault(run.id, run)
-            edges[Edge(run.id, target.id, job=run.id)] = None
+            job = JobNode(version.job_namespace, version.job)
+            run = RunNode(version.run_id, job.id, version.state)
+            nodes |= {job.id: job, run.id: run}
+            edges[Edge(run.id, target.id, job=job.id, run=run.id)] = None
             for read in version.inputs:
-                dataset, source = _read(read, made)
+                dataset = DatasetNode(read.namespace, read.name, read.dataset)
+                source = VersionNode(dataset.id, read.version) if read.version else dataset
                 nodes.setdefault(dataset.id, dataset)
                 nodes.setdefault(source.id, source)
                 certainty: Certainty = "guessed" if read.inferred else "exact"
-                edges[Edge(source.id, target.id, job=run.id, certainty=certainty)] = None
+                edges[Edge(source.id, target.id, job=job.id, run=run.id, certainty=certainty)] = None
         return ShownGraph(tuple(nodes.values()), tuple(edges))
 
 
@@ -206,10 +215,14 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName
     every = versions.of(dataset.id)
     reads = versions.read_by(version.parts[0] for version in every if version.parts)
     named = datasets(tables, {dataset.id, *(read.version[0] for found in reads.values() for read in found)})
-    jobs_of: dict[int | None, str] = {}
+    jobs_of: dict[int | None, tuple[str, str]] = {None: ("", "")}
     for listed in id_lists(version.job_id for version in every if version.job_id is not None):
-        sql = f"SELECT job_id, name FROM job WHERE job_id IN ({listed})"  # noqa: S608 (numbers alone)
-        jobs_of |= dict(tables.query(sql))
+        sql = f"SELECT job_id, namespace, name FROM job WHERE job_id IN ({listed})"  # noqa: S608 (numbers alone)
+        jobs_of |= {id_: (namespace, name) for id_, namespace, name in tables.query(sql)}
+    states: dict[str, str] = {}
+    for marks, runs in marked_lists({version.run_id for version in every if version.run_id}):
+        sql = f"SELECT run_id, state FROM run WHERE run_id IN ({marks})"  # noqa: S608 (marks alone)
+        states |= dict(tables.query(sql, runs))
     columns = tables.query(
         "SELECT c.column_name, c.type, min(c.first_time), max(c.last_time) FROM dataset_identity i "
         "JOIN told_column c ON c.name_id = i.name_id WHERE i.dataset_id = ? "
@@ -222,8 +235,9 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName
         now = {column: type_ for column, type_, first, last in columns if first <= version.time <= last}
         both = sorted(now.keys() & before.keys())
         inputs = {
-            InputVersion(named[read.version[0]].label, read.version[1], read.inferred)
+            InputVersion(source.namespace, source.name, source.label, read.version[1], read.inferred)
             for read in reads.get((version.run_id, version.batch_id), ())
+            for source in [named[read.version[0]]]
         }
         found.append(
             VersionRow(
@@ -232,24 +246,20 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName
                 time=time_of_micros(version.time),
                 run_id=version.run_id,
                 batch=None if version.batch_id == NO_BATCH else version.batch_id,
-                job=jobs_of.get(version.job_id, ""),
+                job_namespace=jobs_of[version.job_id][0],
+                job=jobs_of[version.job_id][1],
+                state=states.get(version.run_id) or "",
                 parent=version.parent,
                 change=version.change,
                 rows=version.rows,
                 columns_added=tuple(sorted(now.keys() - before.keys())) if before else (),
                 columns_removed=tuple(sorted(before.keys() - now.keys())) if now else (),
                 columns_changed=tuple((each, before[each], now[each]) for each in both if before[each] != now[each]),
-                inputs=tuple(sorted(inputs, key=attrs.astuple)),
+                inputs=tuple(sorted(inputs, key=lambda each: (each.dataset, each.version, attrs.astuple(each)))),
             )
         )
         before = now or before
     return named[dataset.id], found[::-1]
-
-
-def _read(read: InputVersion, own: DatasetNode) -> tuple[DatasetNode, DatasetNode | VersionNode]:
-    """Return a dataset that was read, and its version; the dataset itself if that is not known."""
-    dataset = own if read.dataset == own.label else DatasetNode("", read.dataset, read.dataset)
-    return dataset, VersionNode(dataset.id, read.version) if read.version else dataset
 
 
 def _made(version: VersionRow) -> str:

@@ -79,7 +79,7 @@ def figure_of_reach(answer: Answer[Reach]) -> str:
     return figure(
         through_jobs(found.graph),
         [FigureTable(headings, cells, caption)] if rows else [],
-        around=found.owner(found.start[0]).id if isinstance(found.nodes[found.start[0]], RunNode) else found.start[0],
+        around=found.start[0],
         remarks=() if rows else (nothing_of(answer),),
     )
 

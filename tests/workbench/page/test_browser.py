@@ -16,7 +16,9 @@ from openlineage_pyspark.workbench.model.graph import (
     JobNode,
     OperatorNode,
     Path,
+    RunNode,
     Step,
+    VersionNode,
 )
 from openlineage_pyspark.workbench.model.kinds import Kind
 from selenium.webdriver.common.action_chains import ActionChains
@@ -58,6 +60,34 @@ def test_tables_stand_with_their_columns_and_jobs_between_them(seen, first):
     assert seen.script("return document.querySelectorAll('#canvas .edge').length") == 205
     seen.script("document.getElementById('indirect').click()")
     assert seen.settled().script("return document.querySelectorAll('#canvas .edge').length") == 206
+
+
+def test_a_run_at_which_edges_end_is_a_run_and_its_job_is_no_box(seen, of_events):
+    history = Graph(
+        (
+            *(DatasetNode("lake", "s", "s"), DatasetNode("lake", "d", "d")),
+            *(
+                VersionNode("dataset|lake|s", "1"),
+                VersionNode("dataset|lake|d", "2"),
+                VersionNode("dataset|lake|d", "3"),
+            ),
+            *(JobNode("jobs", "load"), RunNode("a", "job|jobs|load", "COMPLETE"), RunNode("b", "job|jobs|load", "")),
+        ),
+        (
+            Edge("run|a", "version|lake|d|2", job="job|jobs|load", run="run|a"),
+            Edge("version|lake|s|1", "version|lake|d|2", job="job|jobs|load", run="run|a"),
+            Edge("run|b", "version|lake|d|3", job="job|jobs|load", run="run|b"),
+        ),
+    )
+    seen.open(history)
+
+    labels = (
+        "return [...document.querySelectorAll('#canvas [aria-label]')].map((each) => each.getAttribute('aria-label'))"
+    )
+    runs = [label for label in seen.script(labels) if label.startswith(("Run", "Job"))]
+    assert sorted(runs) == ["Run a of load: complete", "Run b of load"]
+    assert "2 tables, 3 columns, 0 jobs, 2 runs" in seen.panel
+    assert seen.click('#canvas [aria-label^="Run a"]').panel.split("\n")[:3] == ["Run a", "", "of job load"]
 
 
 def test_the_picture_is_moved_enlarged_and_fitted(seen, first):

@@ -88,9 +88,7 @@ def test_pictures_lead_through_jobs(store: Store) -> None:
         ("job shop.clean", "dataset clean", "WRITE"),
     ]
     of_run = through_jobs(store.upstream("run:r2", depth=1).result.graph)
-    assert [(plain(edge.source), plain(edge.target)) for edge in of_run.edges] == [
-        ("version clean|r1", "job shop.daily")
-    ]
+    assert [(plain(edge.source), plain(edge.target)) for edge in of_run.edges] == [("version clean|r1", "run|r2")]
 
 
 def test_jobs_follow_jobs(store: Store) -> None:
@@ -136,6 +134,48 @@ def test_a_run_is_the_start_with_its_state_and_its_job(store: Store) -> None:
     [run] = [found.nodes[start] for start in found.start]
     assert isinstance(run, RunNode)
     assert (run.job, run.state, run.started) == ("job|jobs|shop.daily", "COMPLETE", "2026-01-01T00:03:00Z")
+
+
+def test_a_run_is_nowhere_a_job(store: Store) -> None:
+    """The run of a version is a node of its own, beside its job, in every graph and every picture."""
+    history, of_run = store.history("daily"), store.upstream("run:r2")
+    drawn = history.result.graph()
+    assert [node for node in drawn.nodes if isinstance(node, (JobNode, RunNode))] == [
+        JobNode("jobs", "shop.daily"),
+        RunNode("r2", "job|jobs|shop.daily", "COMPLETE"),
+    ]
+    assert [(plain(edge.source), plain(edge.target), plain(edge.job), edge.run) for edge in drawn.edges] == [
+        ("run|r2", "version daily|r2", "job shop.daily", "run|r2"),
+        ("version clean|r1", "version daily|r2", "job shop.daily", "run|r2"),
+    ]
+    assert {edge.source for edge in drawn.edges} | {edge.target for edge in drawn.edges} <= {
+        node.id for node in drawn.nodes
+    }
+    assert 'label="job ' not in history.to_text("dot") + of_run.to_text("dot")
+    boxes = 'class="(job[^"]*)" role="group" aria-label="([^"]*)"'
+    run = "Run r2 of shop.daily: complete"
+    assert re.findall(boxes, history.to_text("svg")) == [("job run good", run)]
+    assert re.findall(boxes, of_run.to_text("svg")) == [
+        *(("job good", "Job shop.clean, its last run: complete"), ("job run good", run)),
+    ]
+
+
+def test_runs_of_one_job_are_drawn_apart(tmp_path: Path) -> None:
+    """The first run reads nothing: it must not be lost for another run of its job that reads."""
+    made = dataset("d")
+    events = [
+        run_event("load", "COMPLETE", 1, outputs=(made,), run="a"),
+        run_event("load", "COMPLETE", 2, inputs=(dataset("s"),), outputs=(made,), run="b"),
+    ]
+    taken(tmp_path / "s.db", events)
+    with Store.open(tmp_path / "s.db") as opened:
+        history = opened.history("d")
+    assert re.findall('class="job[^"]*" role="group" aria-label="([^"]*)"', history.to_text("svg")) == [
+        *("Run b of load: complete", "Run a of load: complete"),
+    ]
+    assert re.findall(r'\[label="([^"]*)"\]', history.to_text("dot")) == [
+        *("@b: run b, 2026-01-01 00:02:00", "@a: run a, 2026-01-01 00:01:00", "s", "run a of load", ""),
+    ]
 
 
 def test_a_notebook_shows_the_graph_and_the_edges(store: Store) -> None:
