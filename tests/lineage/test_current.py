@@ -106,6 +106,18 @@ def test_a_surface_tells_the_edges_that_hold_now(history: str, surface: Surface,
     assert short(surface(Told(events_of(runs), tmp_path))) == expected
 
 
+@pytest.mark.parametrize("history", HISTORIES)
+def test_what_was_before_1970_holds_like_what_was_after(history: str, tmp_path: Path) -> None:
+    runs, expected = HISTORIES[history]
+    events = events_of(runs)
+    for event in events:
+        event["eventTime"] = event["eventTime"].replace("2026", "1960")
+    told = Told(events, tmp_path)
+    assert {surface.__name__: short(surface(told)) for surface in SURFACES} == {
+        surface.__name__: expected for surface in SURFACES
+    }
+
+
 @pytest.mark.parametrize(
     ("history", "expected"),
     [

@@ -10,6 +10,8 @@ from openlineage_pyspark.errors import StoreError
 
 FOREVER = (1 << 62) - 1
 """A time after all others."""
+BEFORE_ALL = -FOREVER
+"""A time before all others: some clocks begin before 1970."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)

@@ -430,7 +430,7 @@ def _schemas(rows: Mapping[str, list[Any]], ids: Mapping[int, int]) -> dict[Plac
     columns: dict[Place, str] = {}
     latest: dict[int, int] = {}
     for name_id, _, _, _, _, told in rows.get("dataset_column", ()):
-        latest[ids[name_id]] = max(told, latest.get(ids[name_id], 0))
+        latest[ids[name_id]] = max(told, latest.get(ids[name_id], told))
     for name_id, column, type_, _, _, told in rows.get("dataset_column", ()):
         if told == latest[ids[name_id]]:
             columns[ids[name_id], column] = type_

@@ -138,7 +138,7 @@ def dropped_diagnostics(dropped: Iterable[DroppedRuns]) -> Iterator[Diagnostic]:
     jobs: dict[tuple[str, str], tuple[int, int]] = {}
     for each in dropped:
         # One run may have read and written several datasets.
-        runs, last = jobs.get(each[:2], (0, 0))
+        runs, last = jobs.get(each[:2], (0, each.last_time))
         jobs[each[:2]] = max(runs, each.runs), max(last, each.last_time)
     for (namespace, name), (runs, last) in sorted(jobs.items())[:_SHOWN]:
         until = time_of_micros(last).strftime("%Y-%m-%d %H:%M:%S")

@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.events.read import ENDS, facts
 from openlineage_pyspark.workbench.model.document import document_of, from_document
 from openlineage_pyspark.workbench.model.graph import Path, node_id, sorted_paths
-from openlineage_pyspark.workbench.model.times import FOREVER, micros_of_time, time_of_micros
+from openlineage_pyspark.workbench.model.times import BEFORE_ALL, FOREVER, micros_of_time, time_of_micros
 from openlineage_pyspark.workbench.questions.arguments import Ever
 from openlineage_pyspark.workbench.questions.oddities import bounded, text_only
 from openlineage_pyspark.workbench.questions.reach import Limits
@@ -329,9 +329,9 @@ def _different_ways(
         of_dataset.setdefault(each.dataset, []).append(each)
     found: list[_Way] = []
     first = dict(tables.query(_FIRST_WRITTEN))
-    for dataset, every in sorted(of_dataset.items(), key=lambda each: first.get(each[0], 0)):
+    for dataset, every in sorted(of_dataset.items(), key=lambda each: first.get(each[0], BEFORE_ALL)):
         done = [each for each in every if each.shown.state == "COMPLETE"]
-        since = [each for each in every if _end_of(runs[each.shown.run]) >= emptied.get(dataset, 0)]
+        since = [each for each in every if _end_of(runs[each.shown.run]) >= emptied.get(dataset, BEFORE_ALL)]
         kept: dict[object, _Way] = {}
         for each in (since or every) if done else every[-1:]:
             if each.shown.state == "COMPLETE" or each.shown.columns not in kept:

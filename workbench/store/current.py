@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from openlineage_pyspark.workbench.model.times import FOREVER, micros_of_time
+from openlineage_pyspark.workbench.model.times import BEFORE_ALL, FOREVER, micros_of_time
 from openlineage_pyspark.workbench.store.described import JobDatasets
 from openlineage_pyspark.workbench.store.names import datasets_by_name
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
@@ -271,7 +271,7 @@ class Current:
         over = self._over({dataset for _, dataset in new})
         for job, dataset in new:
             chosen = runs[job, dataset]
-            since = min((run.began for run in chosen if run.is_complete), default=self._began.get(job, 0))
+            since = min((run.began for run in chosen if run.is_complete), default=self._began.get(job, BEFORE_ALL))
             stated = [(self._described[run.id], run.last_time, run.is_complete, run.id) for run in chosen]
             stated += [(*each, False, "") for each in alone.get(job, ()) if each.last_time >= since]
             holding = [
@@ -280,10 +280,11 @@ class Current:
                 for output in self._outputs_of(described, dataset)
             ]
             dropped = max(
-                (each.last_time for each in holding if each.is_done and each.output.change == "DROP"), default=-1
+                (each.last_time for each in holding if each.is_done and each.output.change == "DROP"),
+                default=BEFORE_ALL,
             )
             others = (time for job_over, time in over.get(dataset, {}).items() if job_over != job)
-            end = max(dropped, *others, -1)
+            end = max((dropped, *others))
             self._holding[job, dataset] = [each for each in holding if each.last_time > end]
 
     def holds(self, job: int, dataset: int) -> bool:
@@ -340,7 +341,9 @@ class Current:
         self._learn_datasets(name for every in alone.values() for each in every for name in each.described.read)
         for job in silent:
             described = [self._described[run.id] for run in self._last[job]]
-            described += [each.described for each in alone.get(job, ()) if each.last_time >= self._began.get(job, 0)]
+            described += [
+                each.described for each in alone.get(job, ()) if each.last_time >= self._began.get(job, BEFORE_ALL)
+            ]
             found[job].update(self._dataset_of[name] for each in described for name in each.read)
         return found
 
@@ -382,7 +385,7 @@ class Current:
         going_on = [
             run
             for run in self._runs.going_on(jobs)
-            if run.began > self._began.get(run.job, -1) or (run.job, run.parent) in parents
+            if run.began > self._began.get(run.job, BEFORE_ALL) or (run.job, run.parent) in parents
         ]
         self._last |= {job: [] for job in jobs}
         for run in dict.fromkeys((*last, *self._runs.beside(last), *going_on)):

@@ -112,7 +112,7 @@ def lost_runs(tables: QueriedTables, lost: Iterable[str], without: Container[int
         )
         for namespace, name, name_id, run, time in rows:
             key = (namespace, name, 0 if name_id in without else name_id)
-            runs, last = found.setdefault(key, (set(), 0))
+            runs, last = found.setdefault(key, (set(), time))
             found[key] = ({*runs, run}, max(last, time))
     return [DroppedRuns(*key, len(runs), last) for key, (runs, last) in sorted(found.items())]
 

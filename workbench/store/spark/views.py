@@ -17,7 +17,7 @@ GROUP BY r.job_id"""
 _NAMED = """\
 JOIN {dataset} sd ON sd.name_id = s.dataset_id JOIN {dataset} td ON td.name_id = t.dataset_id
 JOIN {job} j ON j.job_id = e.job_id LEFT JOIN ({since}) h ON h.job_id = e.job_id
-WHERE e.last_time >= coalesce(h.since, 0)"""
+WHERE e.last_time >= coalesce(h.since, e.last_time)"""
 
 _NAMES = """\
 s.dataset_id AS source_id, sd.namespace AS source_namespace, sd.name AS source_name, {source}
