@@ -15,6 +15,7 @@ from openlineage_pyspark.workbench.recovery.checks import (
     after_problem,
     check_plan,
     listed_versions,
+    meanwhile_problem,
     statement_problem,
     unwritten_tables,
     written_problem,
@@ -119,7 +120,7 @@ class PlanApplication:
             return "declined"
         for number, step in steps:
             self._say(f"{number}/{len(self._plan.steps)} {step.title}")
-            outcome = self._do(number, step)
+            outcome = self._do(number, step) if self._is_as_left(number, step) else "failed"
             if outcome != "applied":
                 return outcome
         return "applied"
@@ -279,6 +280,14 @@ class PlanApplication:
         )
 
     # One step.
+
+    def _is_as_left(self, number: int, step: RecoveryStep) -> bool:
+        """Return whether the tables of a step are as the checks, or the last step, left them."""
+        expected = {**self._findings.versions, **self._journal.reached()}
+        problems = list(meanwhile_problem(step, expected, self._session))
+        for problem in problems:
+            self._say(f"step {number} was not done: {problem}")
+        return not problems
 
     def _do(self, number: int, step: RecoveryStep) -> PlanOutcome:
         if step.move is not None:

@@ -88,11 +88,13 @@ class Findings:
         problems: why it is not begun.
         notes: the deviations from the plan, with the number of the step.
         detached: roll backs to versions that are no ancestors of the current one: the step's numbers.
+        versions: the names of the tables that were looked at -> their versions then.
     """
 
     problems: tuple[PlanProblem, ...] = ()
     notes: tuple[tuple[int, str], ...] = ()
     detached: frozenset[int] = frozenset()
+    versions: Mapping[str, str] = attrs.field(factory=dict, eq=False)
 
 
 def check_plan(
@@ -146,7 +148,8 @@ class _Checking:
                 self._step(number, step, made)
             if step.action in ("copy", "keep", "empty", "run"):
                 made |= {sql_name(each) for each in step.writes}
-        return Findings(tuple(self._problems), tuple(self._notes), frozenset(self._detached))
+        versions = {sql_name(table): live.version for table, live in self._tables.items() if live is not None}
+        return Findings(tuple(self._problems), tuple(self._notes), frozenset(self._detached), versions)
 
     def _step(self, number: int, step: RecoveryStep, made: set[str]) -> None:
         for check in step.before:
@@ -365,6 +368,26 @@ def after_problem(step: RecoveryStep, before: Mapping[str, str], session: TableS
             yield f"{name} is at version {live.version}, and not at {check.version}"
         elif check.check == "like" and live.version != before.get(name, live.version):
             yield from _unlike(live, check, step, session)
+
+
+def meanwhile_problem(step: RecoveryStep, expected: Mapping[str, str], session: TableSession) -> Iterator[str]:
+    """
+    Yield which tables of a step something else wrote after the plan was checked, or after an earlier step wrote them.
+
+    Args:
+        step: the step.
+        expected: tables -> the version at which the checks or the last step left them.
+        session: the Spark session.
+    """
+    for table in step.writes:
+        name = sql_name(table)
+        if not (then := expected.get(name)) or (live := session.table(table)) is None:
+            continue
+        if live.held(live.version) != live.held(then):
+            yield (
+                f"something else wrote {name} after version {then}, while this recovery ran: "
+                f"{listed_versions(_since(live, then)) or f'it is at version {live.version}'}"
+            )
 
 
 def written_problem(

@@ -60,11 +60,13 @@ class Journal:
     Args:
         path: the file. It is made with its first line.
         steps: how many steps the plan has; 0 to read the journal alone.
+        lock: the file that shows that a process applies the plan; by default one beside the journal.
     """
 
-    def __init__(self, path: Path, steps: int = 0) -> None:
+    def __init__(self, path: Path, steps: int = 0, lock: Path | None = None) -> None:
         self.path = path
         self._steps = steps
+        self._lock = lock or path.with_name(f"{path.name}.lock")
         self.entries = tuple(_read(path))
 
     def write(self, entry: JournalEntry) -> None:
@@ -91,7 +93,7 @@ class Journal:
     @contextmanager
     def held(self) -> Iterator[None]:
         """
-        Hold the journal, so that no other process applies the plan meanwhile.
+        Hold the lock, so that no other process applies the plan meanwhile, or another plan of the same store.
 
         Raises:
             RecoveryError: another process holds it, or its folder can't be written.
@@ -100,16 +102,16 @@ class Journal:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise RecoveryError(f"another process applies this plan: it holds {self.path}.lock") from None
+                raise RecoveryError(f"another process applies a plan: it holds {self._lock}") from None
             except OSError as problem:
-                raise RecoveryError(f"the journal {self.path} can't be locked: {problem.strerror}") from None
+                raise RecoveryError(f"{self._lock} can't be locked: {problem.strerror}") from None
             # An error of the work under the lock is not the lock's.
             yield
 
     def _lock_file(self) -> IO[bytes]:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            return self.path.with_name(f"{self.path.name}.lock").open("ab")
+            return self._lock.open("ab")
         except OSError as problem:
             raise RecoveryError(f"the journal {self.path} can't be written: {problem.strerror}") from None
 
@@ -154,7 +156,9 @@ def journal_of(plan: RecoveryPlan, file: Path) -> Journal:
     """
     store = Path(plan.store) if plan.store else None
     if store is not None and store.is_file() and os.access(store.parent, os.W_OK):
-        return Journal(_folder(store) / f"{plan.id}.jsonl", len(plan.steps))
+        # Two plans of one store change the same tables.
+        folder = _folder(store)
+        return Journal(folder / f"{plan.id}.jsonl", len(plan.steps), folder / "lock")
     return Journal(file.with_name(f"{file.name}.journal"), len(plan.steps))
 
 

@@ -250,7 +250,8 @@ class LiveSession:
         Raises:
             StoreError: Spark refused it, or it failed.
         """
-        with told("Spark refused it"), self._under((*settings, (_MADE_BY, self.application))):
+        mark = marked(self._session.conf.get(_MADE_BY, None) or "", self.application)
+        with told("Spark refused it"), self._under((*settings, (_MADE_BY, mark))):
             self._session.sql(sql).collect()
 
     @property
@@ -318,7 +319,7 @@ class LiveSession:
             parameters = row["operationParameters"] or {}
             is_empty = operation == "TRUNCATE" or (operation == "DELETE" and _is_whole(parameters))
             restored = parameters.get("version") if operation == "RESTORE" else ""
-            by = (row["userMetadata"] or "another") if "userMetadata" in row else ""
+            by = application_of(row["userMetadata"]) if "userMetadata" in row else ""
             made = (operation, str(at), count, _micros(at), is_empty, restored or "", by)
             versions[str(number)] = LiveVersion(str(number), parent, *made)
         newest = str(max(map(int, versions))) if versions else ""
@@ -328,6 +329,16 @@ class LiveSession:
 def _spellings(file: str) -> tuple[str, ...]:
     """Return the name of a file as it is, and without the quotes of URIs."""
     return tuple(dict.fromkeys((file, unquote(file))))
+
+
+def marked(text: str, application: str) -> str:
+    """Return the user metadata of a version that a recovery makes: the user's own text, and the application."""
+    return f"{text} {application}".lstrip()
+
+
+def application_of(metadata: str | None) -> str:
+    """Return the application that user metadata names at their end; that of others is another word, or `another`."""
+    return ((metadata or "").split() or ["another"])[-1]
 
 
 def _is_whole(parameters: Mapping[str, str]) -> bool:

@@ -8,7 +8,14 @@ import attrs
 import pytest
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
-from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion, with_catalog
+from openlineage_pyspark.workbench.recovery.live import (
+    LiveStatement,
+    LiveTable,
+    LiveVersion,
+    application_of,
+    marked,
+    with_catalog,
+)
 from openlineage_pyspark.workbench.recovery.plan import (
     Mode,
     RecoveryPlan,
@@ -433,3 +440,16 @@ def test_a_restore_of_another_version_is_no_step_of_the_plan() -> None:
     problem = statement_problem(back(table=DELTA), restore, Held({}, parsed))
 
     assert problem == "it is not the statement that rolls its table back"
+
+
+@pytest.mark.parametrize(
+    ("own", "mark"), [("", "local-17"), ("nightly load", "nightly load local-17"), ('{"a": 1}', '{"a": 1} local-17')]
+)
+def test_the_mark_of_a_recovery_keeps_the_users_own_metadata(own: str, mark: str) -> None:
+    assert marked(own, "local-17") == mark
+    assert application_of(mark) == "local-17"
+
+
+@pytest.mark.parametrize(("metadata", "by"), [(None, "another"), ("", "another"), (" ", "another"), ("a b", "b")])
+def test_the_metadata_of_other_versions_name_another_application(metadata: str | None, by: str) -> None:
+    assert application_of(metadata) == by

@@ -50,7 +50,21 @@ def test_a_kill_at_any_byte_costs_at_most_the_last_line_and_the_next_line_is_who
 def test_one_process_applies_a_plan_at_a_time(tmp_path: Path) -> None:
     first, second = Journal(tmp_path / "plan.jsonl"), Journal(tmp_path / "plan.jsonl")
 
-    with first.held(), pytest.raises(RecoveryError, match="another process applies this plan"), second.held():
+    with first.held(), pytest.raises(RecoveryError, match="another process applies a plan"), second.held():
+        pass
+    with second.held():
+        pass
+
+
+def test_one_plan_of_a_store_is_applied_at_a_time(tmp_path: Path) -> None:
+    store = tmp_path / "lineage.db"
+    store.touch()
+    one, other = (attrs.evolve(PLAN, store=str(store), version=version) for version in ("1", "2"))
+    first, second = (journal_of(plan, tmp_path / "p.json") for plan in (one, other))
+    assert first.path != second.path
+
+    # Neither has begun: the checks of the first one take their time, or it asks a person.
+    with first.held(), pytest.raises(RecoveryError, match="another process applies a plan"), second.held():
         pass
     with second.held():
         pass

@@ -147,6 +147,31 @@ def test_who_is_asked_learns_which_table_is_missing(tmp_path: Path) -> None:
     assert tables.ran == []
 
 
+def test_a_table_that_something_else_writes_meanwhile_is_not_written_on_top_of_that(tmp_path: Path) -> None:
+    tables, said = Tables(), list[str]()
+    steps = tuple(attrs.evolve(STEP, writes=(each,), before=(TableCheck("newest", each, "1"),)) for each in TABLES)
+
+    def answers() -> Iterator[bool]:
+        yield True
+        tables.write("daily")
+        # A job that is scheduled writes the table of the next step.
+        tables.write("report")
+        yield True
+
+    given = answers()
+    session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
+    plan = attrs.evolve(PLAN, steps=steps)
+
+    assert PlanApplication(plan, session, journal, said.append, lambda _: next(given), Consent()).apply() == "failed"
+    assert said[-1] == (
+        "step 2 was not done: something else wrote ice.db.report after version 1, while this recovery ran: "
+        "2 (append, now)"
+    )
+    # It is asked about as if it had been there at the beginning.
+    assert PlanApplication(plan, session, journal, said.append, None, Consent()).apply() == "refused"
+    assert "accept that with --accept-newer ice.db.report" in said[-1]
+
+
 UNDO = "CALL ice.system.rollback_to_snapshot('db.daily', 1)"
 
 
