@@ -106,8 +106,7 @@ def run(options: argparse.Namespace) -> int:
 
     Returns:
         The exit code: 1 if a line was not an event, or if the user keeps a file that is not ours; 2 if there is
-        nothing to
-        read, or the output can't be written. An existing file then stays.
+        nothing to read, or the output can't be written. An existing file then stays.
     """
     options.format = options.format or _format_of(options.output or "")
     if refusal := _refusal(options):

@@ -2,8 +2,7 @@
 The path of one event, in one file: record, plan, analysis, run, event, delivery.
 
 Each stage takes and returns typed values. Nothing here depends on threads or time limits: `worker` calls `take` for
-each
-record, on the listener's own thread, and guards the call.
+each record, on the listener's own thread, and guards the call.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 Combine several transports: all of them get each event, or the first that works.
 
 If each gets each event, whatever the others do, each has its own delivery, with its own queue, spool and retries:
-`independent_parts` returns the transports, and `FanOut` passes the events to their deliveries. Otherwise the answer
-of one
-part decides about the next, so all are behind one delivery, as a `CompositeTransport`.
+`independent_parts` returns the transports, and `FanOut` passes the events to their deliveries. Otherwise the answer of
+one part decides about the next, so all are behind one delivery, as a `CompositeTransport`.
 """
 
 from __future__ import annotations

@@ -59,8 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
     Returns:
         The exit code: 1 if a line was not an event or a file could not be read, 2 if no store or no file is named, or
-        an
-        option can't be used with a store in a file.
+        an option can't be used with a store in a file.
     """
     if is_in_spark(options):
         return run_ingest(options)

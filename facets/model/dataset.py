@@ -1,10 +1,9 @@
 """
 Datasets as frozen values: their identity, schema, catalog and statistics; and how their names are trimmed.
 
-A date or a partition at the end of a path is not a part of a dataset's name. The trimmers, their names and their
-order are
-those of the Java integration (`io.openlineage.client.dataset.partition.trimmer`), and so is the pattern that is cut
-from names after them (`RemovePathPatternUtils`). A dataset whose name was trimmed keeps the whole name in
+A date or a partition at the end of a path is not a part of a dataset's name. The trimmers, their names and their order
+are those of the Java integration (`io.openlineage.client.dataset.partition.trimmer`), and so is the pattern that is
+cut from names after them (`RemovePathPatternUtils`). A dataset whose name was trimmed keeps the whole name in
 `Dataset.locations`.
 """
 
@@ -362,8 +361,7 @@ class Trimming:
         Args:
             identifier: the identity.
             is_path: whether it names files without a table, whose name may contain a day; a table with a day in its
-                name
-                is a separate table.
+                name is a separate table.
         """
         name = self._without_pattern(self._without_end(identifier, is_path=is_path))
         namespace = self.namespace(identifier.namespace)

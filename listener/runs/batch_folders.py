@@ -2,8 +2,7 @@
 The folders that `foreachBatch` writes, one for each micro-batch.
 
 The names of such folders contain the number of the batch (`out/7`, `out/batch_7`). They are one dataset, the folder
-around
-them: otherwise the event of a stream would grow with each batch, and each restart would be a different job.
+around them: otherwise the event of a stream would grow with each batch, and each restart would be a different job.
 """
 
 from __future__ import annotations

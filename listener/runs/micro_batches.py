@@ -297,8 +297,7 @@ class MicroBatches:
         Return the rows that a batch read, of all sources and of each.
 
         Spark reports 0 if it can't assign its metrics to the sources, as on Spark 3.5 if one of them is idle. The
-        counts
-        then come from the batch's executions.
+        counts then come from the batch's executions.
         """
         if progress.rows:
             return progress.rows, [source.rows for source in progress.sources]

@@ -82,7 +82,7 @@ def test_an_event_of_2099_is_not_what_its_job_does_now(tmp_path: Path, run: Run)
         assert ("dataset|lake|old", "job|jobs|j") in edges or ("dataset|lake|old", "dataset|lake|b") in edges
         assert not [edge for edge in edges if "dataset|lake|other" in edge]
         [said] = store.datasets().diagnostics
-    message = "events with times ahead, up to 2099-01-01T00:00:00+00:00, do not count yet; their jobs: j"
+    message = "events dated in the future, up to 2099-01-01T00:00:00+00:00, do not count yet; their jobs: j"
     assert (said.code, said.message, said.missing) == ("odd-time", message, True)
     assert message in run("upstream", "b", "--store", str(path))[2]
     answer = json.loads(run("upstream", "b", "--format", "json", "--store", str(path))[1])
@@ -142,7 +142,7 @@ def test_a_run_that_two_jobs_call_theirs_is_named(tmp_path: Path, run: Run) -> N
     path = tmp_path / "s.db"
     taken(path, [_copy("j", "a", "b", 1, run="r-1"), _copy("k", "a", "c", 2, run="r-1"), _copy("l", "a", "d", 3)])
     said = run("jobs", "--store", str(path))[2]
-    assert "several jobs name these runs as theirs, and only one of the jobs has each: r-1" in said
+    assert "these runs occur in events of several jobs; each is counted for one of them: r-1" in said
 
 
 def test_names_in_two_forms_of_unicode_are_named(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_names_in_two_forms_of_unicode_are_named(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.db") as store:
         [said] = store.datasets().diagnostics
     assert said.message == (
-        f"each of these names is that of several datasets, in other forms of Unicode (NFC, NFD): {composed}"
+        f"several datasets have names that differ only in their Unicode form (NFC, NFD): {composed}"
     )
 
 

@@ -442,7 +442,7 @@ def test_an_event_of_the_future_does_not_count_and_is_named(written, run):
     code, shown, errors = run("show", written(event("COMPLETE", 1, "r", "j", outputs=[daily(5, **LINEAGE)]), ahead))
 
     assert (code, [line for line in shown.splitlines() if "daily" in line]) == (0, ["default.daily: 5 rows, COMPLETE"])
-    said = "events with times ahead, up to 9999-12-31T23:59:59+00:00, do not count yet; their jobs: j"
+    said = "events dated in the future, up to 9999-12-31T23:59:59+00:00, do not count yet; their jobs: j"
     assert errors == f"openlineage-pyspark: {said}\n"
 
 

@@ -19,8 +19,7 @@ Delivery of events to one receiver in the background: what happens to an event, 
   5 minutes. An event that has failed 30 times while others got through counts as refused.
 - 4 attempts in a row without an answer, or 8 with an answer that asks for a retry, open the `Breaker`: the receiver is
   unavailable. Then one probe goes out per pause (random, doubling, up to 60 s). The first final answer closes the
-  breaker and
-  makes all delayed events due. Meanwhile new events go to the queue and the spool.
+  breaker and makes all delayed events due. Meanwhile new events go to the queue and the spool.
 - When the waiting events exceed the limit, the oldest runs that wait whole (START to terminal event) are dropped. If
   that is not enough, the new event is dropped, and with it the rest of its run.
 - Closing sends what it can within its timeout; a receiver that is unavailable gets one last attempt of at most 1 s.

@@ -74,8 +74,7 @@ class HttpClient:
         connect_seconds: the limit on connecting.
         read_seconds: the limit on the wait for the response, and on the time that the whole response may take. A
             request may take longer, as long as the server keeps accepting it: nothing may be taken for this time, or
-            for
-            10 s if that is longer.
+            for 10 s if that is longer.
     """
 
     def __init__(self, tls: TlsSettings, connect_seconds: float, read_seconds: float) -> None:

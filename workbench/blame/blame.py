@@ -76,7 +76,7 @@ def blame(
     if limit < 1:
         raise StoreError(f"limit is {limit}: it must be 1 or more")
     if where is None and (key or limit != _LIMIT):
-        raise StoreError(f"{'key' if key else 'limit'} concerns rows: say with where which rows")
+        raise StoreError(f"{'key' if key else 'limit'} needs where: a condition that selects rows")
     named, history = history_of(tables, find_dataset(tables, table))
     made = _made(tables, history)
     if where is None:

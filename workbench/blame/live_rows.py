@@ -104,7 +104,9 @@ class RowReader:
         """Return why the table keeps no versions of rows, and what keeps them; empty if it does."""
         if self._format not in _SWITCH:
             kind = f"a table of {self._format}" if self._format else "it"
-            return f"{kind} keeps none: Iceberg does from format version 3 on, and Delta Lake with row tracking"
+            return (
+                f"{kind} has no versions of rows: they need format version 3 on Iceberg, or row tracking on Delta Lake"
+            )
         key, value = _SWITCH[self._format]
         if self._properties().get(key, "").lower() != value:
             statement = f"ALTER TABLE {self._name} SET TBLPROPERTIES ('{key}' = '{value}')"

@@ -2,9 +2,8 @@
 The replacements of Spark's readers and writers in the JVM.
 
 PySpark's own classes are unchanged: they collect formats, options and paths, and pass them to an object of the JVM.
-Here
-that is a Python object, which remembers its arguments. Only its last call has an effect: it requests the columns at a
-place, or records what would be written.
+Here that is a Python object, which remembers its arguments. Only its last call has an effect: it requests the columns
+at a place, or records what would be written.
 """
 
 from __future__ import annotations

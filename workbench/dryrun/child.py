@@ -2,8 +2,7 @@
 The process of one script: it creates a session without data, patches PySpark to use the stage, and runs the script.
 
 The parent passes the name of a file with the request, and the descriptor of a file for the records. This process may
-end
-at any time, by itself or by a signal: each record that it has written by then is complete.
+end at any time, by itself or by a signal: each record that it has written by then is complete.
 """
 
 from __future__ import annotations

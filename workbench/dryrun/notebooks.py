@@ -2,8 +2,7 @@
 Turn notebooks of Jupyter, and those that Databricks exports as source, into scripts: their cells, one after the other.
 
 SQL cells (`%%sql`, `%sql`) become calls of the session, and `%run` a call that runs the other notebook. Other magics
-and
-shell commands are left out: they are not Python, and a dry run does not do their work.
+and shell commands are left out: they are not Python, and a dry run does not do their work.
 """
 
 from __future__ import annotations

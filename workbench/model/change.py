@@ -122,7 +122,7 @@ def difference(before: Graph, after: Graph) -> tuple[Change, ...]:
 
 def changed_graph(before: Graph, after: Graph, changes: Iterable[Change]) -> Graph:
     """
-    Return the edges that changed as a graph, with the nodes at their ends; as they were, of those that are gone.
+    Return the changed edges with their end nodes as a graph. Removed edges are included as they were.
 
     Args:
         before: the earlier graph.

@@ -136,8 +136,7 @@ def picture_of_graph(graph: Graph, signs: Mapping[tuple[str, str, str], Sign] | 
     Return the picture of a graph: its datasets with their columns, and the jobs without known columns.
 
     In an unfolded graph, CTEs, views and subqueries are boxes too. A dataset that is only read has only the columns
-    that
-    are used.
+    that are used.
 
     Args:
         graph: the graph.

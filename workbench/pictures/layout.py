@@ -2,10 +2,9 @@
 Place boxes in layers, from left to right.
 
 This is the method of Sugiyama, Tagawa and Toda (1981): links that close a cycle are reversed; each box gets the layer
-of
-the longest path to it; a link over several layers crosses each of them; boxes are ordered within their layers by the
-barycentre of their neighbours, so that few links cross; and each is placed at the height of its neighbours, if there is
-room. The same boxes and links give the same places.
+of the longest path to it; a link over several layers crosses each of them; boxes are ordered within their layers by
+the barycentre of their neighbours, so that few links cross; and each is placed at the height of its neighbours, if
+there is room. The same boxes and links give the same places.
 """
 
 from __future__ import annotations

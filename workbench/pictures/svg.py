@@ -3,8 +3,8 @@ Draw a graph as a static picture: one SVG, without scripts, for notebooks, docum
 
 Tables are boxes with their columns as rows, with the jobs between them, if the graph has any. The picture contains its
 own style, light and dark, and needs no ids, so that several can be in one page. Names are untrusted text: they are
-shown
-as text, shortened, and without characters that change the direction of writing. The same graph gives the same bytes.
+shown as text, shortened, and without characters that change the direction of writing. The same graph gives the same
+bytes.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@ Get Spark's results for the statements of scripts: those of earlier runs from a 
 
 A statement with a cached answer is not analyzed. Its changes are repeated if a later statement that is analyzed can see
 them: tables are cached with the answer; a change that only Spark holds, such as a view, is made by analyzing the
-    statement
-again.
+statement again.
 """
 
 from __future__ import annotations

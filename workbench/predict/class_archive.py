@@ -89,7 +89,7 @@ def class_archive(folder: Path, jars: Path, purpose: str) -> ClassArchive | None
     """
     Return the archive in a folder that fits a JVM.
 
-    There is none if Java supports none, if another user can write the folder, or if the environment names another archive.
+    There is none if Java supports none, another user can write the folder, or the environment names another archive.
 
     Args:
         folder: the folder of the archives.

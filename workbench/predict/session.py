@@ -3,8 +3,7 @@ The throw-away Spark session that analyzes the statements of scripts: local, wit
 
 Nothing is run. The tables are declared in catalogs that only hold names and schemas (`DeclaredTables.java`), so no
 connector, metastore or file is needed; what a statement would create is declared after it. Views, settings, variables
-and
-SQL functions are in the session itself.
+and SQL functions are in the session itself.
 
 The author of the scripts is not trusted: in a pull request they may come from anybody, and the result goes into a
 comment.

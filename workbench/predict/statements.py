@@ -2,9 +2,8 @@
 Split the text of a file into statements, each with its place.
 
 Strings, quoted names and comments may contain a `;`, and so does an SQL script (`BEGIN ... END`), which is one
-statement
-for Spark. Here each statement of a script is read separately, and what decides whether it runs, such as an IF, is
-skipped.
+statement for Spark. Here each statement of a script is read separately, and what decides whether it runs, such as an
+IF, is skipped.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """
 The lineage in the text of a statement that Spark can't analyze.
 
-The columns of unknown tables are unknown, so only columns that can come from a single table are reported, and each edge
-has the certainty `text`. A view that Spark knows is traced to its tables. Without sqlglot, or if sqlglot can't parse
-what
-Spark can, the tables are still reported.
+The columns of unknown tables are unknown, so only columns that can come from a single table are reported, and each
+edge has the certainty `text`. A view that Spark knows is traced to its tables. Without sqlglot, or if sqlglot can't
+parse what Spark can, the tables are still reported.
 """
 
 from __future__ import annotations

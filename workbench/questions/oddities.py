@@ -62,7 +62,7 @@ def shared_runs(tables: QueriedTables) -> tuple[Diagnostic, ...]:
     if not rows:
         return ()
     runs = first_of([run for (run,) in rows])
-    message = f"several jobs name these runs as theirs, and only one of the jobs has each: {runs}"
+    message = f"these runs occur in events of several jobs; each is counted for one of them: {runs}"
     return (Diagnostic("ambiguous", message, missing=True),)
 
 
@@ -97,7 +97,8 @@ def _ahead(tables: QueriedTables) -> Iterable[Diagnostic]:
     rows = tables.query(sql, (latest_present(),))
     if rows:
         message = (
-            f"events with times ahead, up to {time_of_micros(rows[0][1]).isoformat()}, do not count yet; their jobs: "
+            f"events dated in the future, up to {time_of_micros(rows[0][1]).isoformat()}, do not count yet; "
+            "their jobs: "
             f"{first_of([name for name, _ in rows])}"
         )
         yield Diagnostic("odd-time", message, missing=True)
@@ -114,7 +115,7 @@ def names_alike(tables: QueriedTables, table: Literal["dataset", "job"]) -> tupl
     odd = sorted(name for (_, name), every in spelled.items() if len(every) > 1)
     if not odd:
         return ()
-    message = f"each of these names is that of several {table}s, in other forms of Unicode (NFC, NFD): {first_of(odd)}"
+    message = f"several {table}s have names that differ only in their Unicode form (NFC, NFD): {first_of(odd)}"
     return (Diagnostic("ambiguous", message),)
 
 

@@ -149,7 +149,7 @@ def reach(
 
 def limit_diagnostic(direction: Direction, limits: Limits) -> Diagnostic:
     """Return the diagnostic about an answer that is cut at its depth."""
-    message = f"more lies {direction.value}: the answer ends at the depth {limits.depth}"
+    message = f"there is more {direction.value}: the answer stops at depth {limits.depth}"
     return Diagnostic("limit", message, missing=True)
 
 

@@ -26,7 +26,7 @@ State: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTH
 
 _UNFINISHED = ("START", "RUNNING", "OTHER")
 _RUNS = 50
-_LATE = "only those that took, or have already taken, more than three times as long as the runs of the job usually do"
+_LATE = "only those that took, or have taken so far, more than three times as long as the job usually does"
 _MUCH_LONGER = 3
 _NO_END = "no end"
 

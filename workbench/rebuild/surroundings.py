@@ -25,8 +25,7 @@ def surroundings_of(script: Path, text: str, listed: Iterable[Path], others: Ite
         script: the script.
         text: its text.
         listed: the files that run in the same call; of these, only those count whose names appear in the script or in
-            the
-            files beside it.
+            the files beside it.
         others: further folders and files from which it imports.
     """
     own = script.resolve()

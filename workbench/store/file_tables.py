@@ -171,7 +171,7 @@ class FileTables:
         if read_only and version < schema.VERSION:
             raise StoreError(
                 f"{self._file.path} is a store of version {version}, and this package reads version {schema.VERSION}: "
-                f"`openlineage-pyspark store rebuild --store {self._file.path}` makes it one"
+                f"`openlineage-pyspark store rebuild --store {self._file.path}` migrates it"
             )
 
     def _show_texts(self) -> None:

@@ -180,7 +180,7 @@ def names_of_datasets(tables: QueriedTables, ids: Iterable[int]) -> set[int]:
 
 
 def told_apart(found: dict[int, DatasetName]) -> dict[int, DatasetName]:
-    """Return datasets whose labels differ: of those that have one name, each gets its shortest that no other has."""
+    """Give each dataset the shortest label that no other dataset has."""
     alike: dict[str, list[DatasetName]] = {}
     for each in found.values():
         alike.setdefault(each.shortest, []).append(each)

@@ -1,4 +1,4 @@
-"""Which names come near to one that nothing has: the nearest first. Pure."""
+"""Suggest known names that are similar to an unknown one, the most similar first. Pure."""
 
 from __future__ import annotations
 

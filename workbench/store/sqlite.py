@@ -148,8 +148,7 @@ class Database:
 
         Args:
             only_if_old: whether to skip a store that already has this version, such as one that another process has
-                just
-                migrated.
+                just migrated.
             progress: is called with the number of events so far.
 
         Returns:

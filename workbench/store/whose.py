@@ -1,5 +1,5 @@
 """
-Distinguish a store from any other file before SQLite opens it to write.
+Refuse to open a file that is not a store, before SQLite opens it to write.
 
 To open a database may change it and the files beside it: SQLite plays back a journal, copies a log into the file, and
 removes either where the file is empty. So nothing is opened to write before it is known whose it is.

@@ -94,8 +94,8 @@ def test_a_column_has_no_versions(filled: Fill) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"key": ("a",)}, "key concerns rows: say with where which rows"),
-        ({"limit": 5}, "limit concerns rows: say with where which rows"),
+        ({"key": ("a",)}, "key needs where: a condition that selects rows"),
+        ({"limit": 5}, "limit needs where: a condition that selects rows"),
         ({"where": "a = 1", "limit": 0}, "limit is 0: it must be 1 or more"),
     ],
 )

@@ -80,7 +80,7 @@ def test_an_answer_from_which_nothing_is_left_out_is_complete(filled: Fill, name
     assert lacks(EVERY[name](filled(*CHAIN))) == []
 
 
-UP, DOWN = (f"more lies {way}: the answer ends at the depth {{}}" for way in ("upstream", "downstream"))
+UP, DOWN = (f"there is more {way}: the answer stops at depth {{}}" for way in ("upstream", "downstream"))
 LIMITED: dict[str, tuple[Ask, str]] = {
     "downstream": (
         lambda store: store.downstream("a", depth=2),

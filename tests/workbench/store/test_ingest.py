@@ -517,7 +517,7 @@ def test_a_store_of_an_older_version_is_made_anew_from_its_events(tmp_path: Path
         Store.open(tmp_path / "s.db")
     assert str(raised.value) == (
         f"{tmp_path}/s.db is a store of version 1, and this package reads version {schema.VERSION}: "
-        f"`openlineage-pyspark store rebuild --store {tmp_path}/s.db` makes it one"
+        f"`openlineage-pyspark store rebuild --store {tmp_path}/s.db` migrates it"
     )
     made = contents(tmp_path / "s.db")
     assert made.pop("rejected") == [("1", "no JSON", "file:1", "{")]

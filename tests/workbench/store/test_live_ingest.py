@@ -155,7 +155,7 @@ class Command:
         found = re.fullmatch(rf"(\d+) events added to {re.escape(schema_name)}\n", said)
         errors = (self._folder / "stderr").read_text()
         assert process.returncode == 1, errors[-3000:]
-        assert "1 of the lines is no event" in errors
+        assert "1 of the lines is not an event" in errors
         assert found is not None, said
         return int(found[1])
 

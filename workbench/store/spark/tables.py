@@ -607,7 +607,7 @@ def _own_properties(
     if int(version) < schema.CATALOG_VERSION and not may_be_old:
         raise StoreError(
             f"{schema_name} is a store of version {version}, and this package knows version {schema.CATALOG_VERSION}: "
-            f"`openlineage-pyspark store rebuild --spark --store {schema_name}` makes it one, from its events"
+            f"`openlineage-pyspark store rebuild --spark --store {schema_name}` migrates it, from its events"
         )
     return found
 

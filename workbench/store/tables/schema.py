@@ -195,7 +195,7 @@ DATASET = StoredTable(
         _id("name_id", "A hash of namespace and name."),
         _text("namespace", "The namespace.", Merge.FIXED),
         _text("name", "The name.", Merge.FIXED),
-        _number("same_as", "The `name_id` of the name that an event gave this one as another name for.", Merge.LATEST),
+        _number("same_as", "The `name_id` of the dataset whose symlink this name is.", Merge.LATEST),
         _text("format", "How it is stored, such as iceberg or parquet.", Merge.LATEST),
         *_SPAN,
     ),
