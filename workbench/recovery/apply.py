@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.errors import CheckpointError, StepFailedError, StoreError
-from openlineage_pyspark.workbench.recovery.checkpoint import finish_move, kept_place, put_away, set_back
+from openlineage_pyspark.workbench.recovery.checkpoint import (
+    finish_move,
+    kept_place,
+    last_batches,
+    put_away,
+    set_back,
+    take_back,
+)
 from openlineage_pyspark.workbench.recovery.checks import (
     Findings,
     after_problem,
@@ -21,7 +28,7 @@ from openlineage_pyspark.workbench.recovery.checks import (
     written_problem,
 )
 from openlineage_pyspark.workbench.recovery.formats import in_folder
-from openlineage_pyspark.workbench.recovery.interrupted import StepProgress, written_since
+from openlineage_pyspark.workbench.recovery.interrupted import StepProgress, queries_since, written_since
 from openlineage_pyspark.workbench.recovery.journal import JournalEntry
 from openlineage_pyspark.workbench.recovery.statements import OVERWRITTEN_FORMATS, roll_back, sql_name
 
@@ -193,15 +200,22 @@ class PlanApplication:
         self._say(f"step {number}: if it has ended, undo what it has written before you run it again:")
         for line in (*progress.undo_lines, *progress.by_hand):
             self._say(f"  {line}")
-        if not progress.undo:
+        if not progress.undo and not progress.moved:
             return False
         if number not in self._consent.undo:
             if self._ask is None:
-                self._say(f"step {number}: --resume --undo {number} runs these statements")
-            if self._ask is None or not self._ask("Has it ended, and shall these statements run?"):
+                self._say(f"step {number}: --resume --undo {number} does that")
+            if self._ask is None or not self._ask("Has it ended, and shall that be done?"):
                 return False
         for sql in progress.undo:
             self._session.run(sql)
+        # The tables first: a query that is ahead of its tables is seen, and undone by the next call.
+        try:
+            for query in progress.moved:
+                for sentence in take_back(Path(query.checkpoint), query.before, number):
+                    self._say(f"  {sentence}")
+        except (CheckpointError, OSError, ValueError) as problem:
+            raise StepFailedError(f"step {number} was undone only in part: {problem}", step=number) from problem
         self._undone.add(number)
         last = self._journal.last(number)
         self._begin_to_wait(number, step, {} if last is None else last.unwritten)
@@ -410,7 +424,8 @@ class PlanApplication:
     def _begin_to_wait(self, number: int, step: RecoveryStep, unwritten: Mapping[str, str]) -> JournalEntry:
         """Record from where on a step counts that somebody else does."""
         before, files = self._versions(step), self._files_by_hand(step)
-        entry = JournalEntry(number, 0, "waits", before, files=files, unwritten=unwritten)
+        batches = {place: last_batches(Path(place))[0] for place in step.checkpoints}
+        entry = JournalEntry(number, 0, "waits", before, files=files, unwritten=unwritten, batches=batches)
         self._journal.write(entry)
         return entry
 
@@ -419,7 +434,8 @@ class PlanApplication:
         now = self._files_by_hand(step)
         same = tuple(name for name, found in now.items() if begun.files.get(name) == found)
         new = tuple(name for name in now if name not in same)
-        return StepProgress(tuple(written_since(step, begun.tables, self._session)), same, new)
+        queries = queries_since(begun.batches)
+        return StepProgress(tuple(written_since(step, begun.tables, self._session)), same, new, queries)
 
     def _finish_by_hand(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
         """

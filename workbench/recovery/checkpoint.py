@@ -9,6 +9,7 @@ versions of the state in `state`: a micro-batch n begins with version n and make
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import os
 import shutil
@@ -115,6 +116,34 @@ def _unknown_batch(path: Path, last: int | None) -> str:
     if last is None or newest <= last or _sources(path, newest) == _sources(path, last):
         return ""
     return f"{path} has the micro-batch {newest}, and the store knows none after {last}: ingest its events"
+
+
+def last_batches(path: Path) -> tuple[int | None, int | None]:
+    """Return the last micro-batch that a query began, and the last one that it ended; None for none."""
+    begun, ended = (max(_numbers(path / folder), default=None) for folder in ("offsets", "commits"))
+    return begun, ended
+
+
+def take_back(path: Path, batch: int | None, number: int) -> list[str]:
+    """
+    Reset a checkpoint to where it was before its query ended too early.
+
+    Args:
+        path: the checkpoint.
+        batch: the last micro-batch that the query had begun before; None for none.
+        number: the number of the step, for the name of the old checkpoint.
+
+    Raises:
+        CheckpointError: it can't be done. Nothing was changed.
+    """
+    places = (
+        path.with_name(f"{path.name}.undone-{number}" + f"-{again}" * (again > 1)) for again in itertools.count(1)
+    )
+    kept = next(place for place in places if not place.exists())
+    if batch is not None:
+        return set_back(path, batch, kept)
+    path.rename(kept)
+    return [f"the old checkpoint is {kept}"]
 
 
 def _sources(path: Path, batch: int) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.workbench.recovery.checkpoint import last_batches
 from openlineage_pyspark.workbench.recovery.statements import is_version, roll_back, sql_name
 
 if TYPE_CHECKING:
@@ -25,11 +27,13 @@ class StepProgress:
         tables: the tables with versions that it writes, as far as they are there.
         same_files: the names of the tables without versions that have the files that they had.
         new_files: the names of those that have other files.
+        queries: the streaming queries that it continues.
     """
 
     tables: tuple[TableProgress, ...] = ()
     same_files: tuple[str, ...] = ()
     new_files: tuple[str, ...] = ()
+    queries: tuple[QueryProgress, ...] = ()
 
     @property
     def problem(self) -> str:
@@ -38,6 +42,7 @@ class StepProgress:
             return "its tables have no new version, so it is not done yet."
         missing = [each.problem for each in self.tables if each.problem]
         missing += [f"{', '.join(self.same_files)} has no other files"] * bool(self.same_files)
+        missing += [each.problem for each in self.queries if each.problem]
         is_twice = any(len(each.since) > each.wanted > 0 for each in self.tables)
         so = "so it may have run twice." if is_twice else "so it is not done yet, or only in part."
         return f"{', and '.join(missing)}, {so}" if missing else ""
@@ -45,7 +50,12 @@ class StepProgress:
     @property
     def is_begun(self) -> bool:
         """Return whether it has written a table."""
-        return bool(self.new_files) or any(each.since for each in self.tables)
+        return bool(self.new_files or self.moved) or any(each.since for each in self.tables)
+
+    @property
+    def moved(self) -> tuple[QueryProgress, ...]:
+        """Return the queries that have begun a micro-batch since: undoing that resets their checkpoints too."""
+        return tuple(each for each in self.queries if each.begun != each.before)
 
     @property
     def undo(self) -> tuple[str, ...]:
@@ -60,6 +70,7 @@ class StepProgress:
             if each.undo:
                 lines.append(each.undo)
                 lines += (f"  removes version {made}" for made in each.since)
+        lines += (each.undo for each in self.moved)
         return tuple(lines)
 
     @property
@@ -70,6 +81,47 @@ class StepProgress:
             *(f"{name} was not there before: drop it by hand" for name in created),
             *(f"{name} keeps no versions: remove by hand what it wrote there" for name in self.new_files),
         )
+
+
+@attrs.frozen
+class QueryProgress:
+    """
+    A streaming query that a step continues.
+
+    Args:
+        checkpoint: the folder of its checkpoint.
+        before: the last micro-batch that it had begun before the step; None for none.
+        begun: the last one that it has begun; None for none.
+        ended: the last one that it has ended; None for none.
+    """
+
+    checkpoint: str
+    before: int | None = None
+    begun: int | None = None
+    ended: int | None = None
+
+    @property
+    def problem(self) -> str:
+        """Return that it was interrupted; empty if it was not."""
+        if self.begun is None or (self.ended is not None and self.begun <= self.ended):
+            return ""
+        return f"the query of {self.checkpoint} has not ended its micro-batch {self.begun}"
+
+    @property
+    def undo(self) -> str:
+        """Return how its checkpoint gets to where it was, in words."""
+        to = "away" if self.before is None else f"back to micro-batch {self.before}"
+        return f"set the checkpoint {self.checkpoint} {to}"
+
+
+def queries_since(begun: Mapping[str, int | None]) -> tuple[QueryProgress, ...]:
+    """
+    Return the streaming queries that a step continues, with what they have done since it began.
+
+    Args:
+        begun: their checkpoints -> the last micro-batch that they had begun then.
+    """
+    return tuple(QueryProgress(path, before, *last_batches(Path(path))) for path, before in begun.items())
 
 
 @attrs.frozen

@@ -39,6 +39,8 @@ class JournalEntry:
         unwritten: the tables that the step must not write -> their versions then.
         steps: how many steps the plan has.
         application: the application that began the statement; empty if that is not known.
+        batches: the checkpoints of the queries that the step continues -> the last micro-batch that they had begun
+            then; None for none.
     """
 
     step: int
@@ -51,6 +53,7 @@ class JournalEntry:
     unwritten: Mapping[str, str] = attrs.field(factory=dict)
     steps: int = 0
     application: str = ""
+    batches: Mapping[str, int | None] = attrs.field(factory=dict)
 
 
 class Journal:

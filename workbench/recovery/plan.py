@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 """The version of a plan's JSON: `recover apply` reads no other."""
 
 
@@ -182,6 +182,7 @@ class RecoveryStep:
         move: the checkpoint that it sets back; None for other steps, and if the checkpoint is not on this machine.
         corrects: the bad version that its statements correct in place, without a roll back; empty for other steps.
         like: the run whose event describes what the statements do, for the events of the recovery; empty for none.
+        checkpoints: the folders of the checkpoints, on this machine, of the streaming queries that it continues.
     """
 
     BESIDE_ITS_FIELDS: ClassVar[dict[str, Any]] = {"number": {"type": "integer", "minimum": 1}}
@@ -202,6 +203,7 @@ class RecoveryStep:
     move: CheckpointMove | None = None
     corrects: str = ""
     like: str = ""
+    checkpoints: tuple[str, ...] = ()
 
 
 @attrs.frozen

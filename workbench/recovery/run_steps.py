@@ -11,6 +11,7 @@ from openlineage_pyspark.facets.redaction.settings import known_settings
 from openlineage_pyspark.workbench.recovery import statements
 from openlineage_pyspark.workbench.recovery.facts import replaces_partitions
 from openlineage_pyspark.workbench.recovery.plan import Pin, RecoveryStep, RepeatedRun
+from openlineage_pyspark.workbench.recovery.stream_steps import local_checkpoint
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
@@ -171,6 +172,9 @@ def _application(decided: Decisions, group: Group) -> RecoveryStep:
         after=(
             *(() if side else decided.conditions.after_application(group.units)),
             *decided.conditions.after_other_writes(decided.unwritten(group)),
+        ),
+        checkpoints=tuple(
+            place for query in streams if not side and (place := local_checkpoint(decided.restarts.of(query)))
         ),
     )
 

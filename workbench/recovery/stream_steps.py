@@ -37,6 +37,14 @@ def checkpoint_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         yield _checkpoint(decided.restarts.of(query))
 
 
+def local_checkpoint(restart: Restart) -> str:
+    """Return the folder of a query's checkpoint; empty if that is not on this machine, or not known."""
+    parts = urlsplit(restart.checkpoint)
+    if parts.scheme not in _LOCAL:
+        return ""
+    return unquote(parts.path) if parts.scheme else restart.checkpoint
+
+
 def _checkpoint(restart: Restart) -> RecoveryStep:
     """Return the step that sets the checkpoint of a query back to where the query goes on."""
     restored = [dataset for dataset, _ in restart.restored]

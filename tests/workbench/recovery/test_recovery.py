@@ -469,6 +469,8 @@ def test_a_query_that_was_recovered_before_has_one_checkpoint_with_its_earlier_s
     ]
     first = store.recover("db.raw", version="1").result
     assert [(step.move.path, step.move.back_to) for step in first.steps if step.move] == [("/state/s", None)]
+    # Whoever starts the query again is asked whether it ended its last micro-batch there.
+    assert [step.checkpoints for step in found.steps if step.action == "run"] == [("/state/s",)]
 
 
 @pytest.mark.parametrize("lake", ["iceberg", "delta"])

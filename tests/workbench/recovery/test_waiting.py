@@ -236,7 +236,7 @@ def test_what_a_killed_application_wrote_is_undone_before_it_runs_again(
             "step 1: if it has ended, undo what it has written before you run it again:",
             f"  {undo}",
             "    removes version 2 (append, now)",
-            "step 1: --resume --undo 1 runs these statements",
+            "step 1: --resume --undo 1 does that",
         ],
     )
     assert [resumed(plan, tables, tmp_path) for _ in range(2)] == [stopped, stopped]
@@ -463,3 +463,73 @@ def test_an_application_that_also_writes_files_is_done_when_these_are_new(
 
     assert apply() == outcome
     assert lines[0].startswith(said)
+
+
+def checkpoint(folder: Path, begun: int, ended: int) -> str:
+    """Make the checkpoint of a query that has begun and ended micro-batches."""
+    for name, last in (("offsets", begun), ("commits", ended)):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for batch in range(last + 1):
+            (folder / name / str(batch)).write_text("v1\n{}\n{}")
+    (folder / "metadata").write_text('{"id": "the old one"}')
+    return str(folder)
+
+
+@pytest.mark.parametrize("before", [None, 0])
+def test_a_stream_that_was_killed_is_not_done_and_its_checkpoint_goes_back_with_its_tables(
+    tmp_path: Path, before: int | None
+) -> None:
+    tables, state = Tables(), tmp_path / "state"
+    if before is not None:
+        checkpoint(state, before, before)
+    plan = attrs.evolve(PLAN, steps=(attrs.evolve(STEP, title="Start it again.", checkpoints=(str(state),)),))
+
+    def apply(*undo: int) -> tuple[str, list[str]]:
+        said, session = list[str](), cast("LiveSession", tables)
+        journal = Journal(tmp_path / "journal.jsonl")
+        return PlanApplication(plan, session, journal, said.append, None, Consent(undo=undo)).apply(), said
+
+    assert apply()[0] == "waits"
+    # Its second micro-batch wrote the first of its two tables.
+    checkpoint(state, 2, 1)
+    tables.write("daily")
+    tables.write("report")
+    tables.write("daily")
+
+    outcome, said = apply()
+    to = "away" if before is None else "back to micro-batch 0"
+    assert outcome == "waits"
+    assert said[0] == (
+        f"step 1: the query of {state} has not ended its micro-batch 2, so it is not done yet, or only in part. "
+        "If it is done, use --done 1"
+    )
+    assert f"  set the checkpoint {state} {to}" in said
+
+    assert apply(1)[0] == "waits"
+    assert tables.versions == {"daily": "1", "report": "1"}
+    left = sorted(each.name for each in (state / "offsets").iterdir()) if state.exists() else None
+    assert left == (None if before is None else ["0"])
+    assert (tmp_path / "state.undone-1" / "offsets" / "2").exists()
+
+    checkpoint(state, 2, 2)
+    for name in ("daily", "report", "daily", "report"):
+        tables.write(name)
+    assert apply() == ("applied", ["all steps are done"])
+
+
+def test_an_undo_that_was_killed_before_the_checkpoint_is_finished(tmp_path: Path) -> None:
+    tables, state = Tables(), tmp_path / "state"
+    checkpoint(state, 0, 0)
+    plan = attrs.evolve(PLAN, steps=(attrs.evolve(STEP, checkpoints=(str(state),)),))
+
+    def apply(*undo: int) -> str:
+        session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
+        return PlanApplication(plan, session, journal, lambda _: None, None, Consent(undo=undo)).apply()
+
+    apply()
+    # The tables are back at where they were.
+    checkpoint(state, 1, 1)
+
+    assert apply() == "waits"
+    assert apply(1) == "waits"
+    assert sorted(each.name for each in (state / "commits").iterdir()) == ["0"]
