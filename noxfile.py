@@ -84,6 +84,10 @@ RECOVERY = "tests/workbench/recovery"
 LAKES = f"{RECOVERY}/test_live_recovery.py"
 TRUTH = f"{RECOVERY}/test_truth.py"
 ROWS = "tests/workbench/blame/test_live_rows.py"
+NAMES = " ".join(
+    f"tests/lineage/test_{name}.py"
+    for name in ("identity_lakes", "lake_streams", "matrix", "stream_batches", "versions")
+)
 PARTS = (
     Part("whole", "test-4.3", "--all", "Long tests, and all the examples of Hypothesis."),
     Part("whole-3.5", "test-3.5", "--all", "The same on the oldest Spark."),
@@ -100,6 +104,13 @@ PARTS = (
     ),
     Part(
         "lakes-4.0", "test-4.0", f"{LAKES} {ROWS} --all", "The same on another Spark.", "RECOVERY_LAKES=iceberg,delta"
+    ),
+    Part(
+        "lakes-4.1",
+        "test-4.1",
+        f"{LAKES} {ROWS} {NAMES} --all",
+        "And the names of sources, and the versions of tables.",
+        "RECOVERY_LAKES=iceberg,delta",
     ),
     Part("hive", "test-4.3", LAKES, "Hive's metastore takes a minute.", "RECOVERY_LAKES=hive"),
 )

@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.lakes import LAKE_JARS
 from support.spark_jobs import Jobs
 
 pytestmark = pytest.mark.own_jvm
 
 # Format -> Spark's version -> its jars.
 JARS = {
-    "delta": {
-        "3.5": ("io.delta:delta-spark_2.12:3.3.2", "io.delta:delta-storage:3.3.2"),
-        "4.0": ("io.delta:delta-spark_2.13:4.0.0", "io.delta:delta-storage:4.0.0"),
-    },
+    "delta": {spark: jars[:2] for spark, jars in LAKE_JARS.items()},
     "hudi": {"3.5": ("org.apache.hudi:hudi-spark3.5-bundle_2.12:1.0.2",)},
 }
 CATALOG = {

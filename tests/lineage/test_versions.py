@@ -9,14 +9,6 @@ import pytest
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.spark_jobs import Jobs
 
-JARS = {
-    **LAKE_JARS,
-    "4.1": (
-        "io.delta:delta-spark_4.1_2.13:4.1.0",
-        "io.delta:delta-storage:4.1.0",
-        "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",
-    ),
-}
 CONF = {**LAKE_CONF, "spark.sql.shuffle.partitions": "1"}
 
 
@@ -24,7 +16,7 @@ CONF = {**LAKE_CONF, "spark.sql.shuffle.partitions": "1"}
 def job(packaged, tmp_path_factory):
     jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
     lake = str(tmp_path_factory.mktemp("lake"))
-    conf = {**CONF, "spark.sql.catalog.ice.warehouse": f"{lake}/ice", "spark.jars": packaged(JARS)}
+    conf = {**CONF, "spark.sql.catalog.ice.warehouse": f"{lake}/ice", "spark.jars": packaged(LAKE_JARS)}
     done = jobs.run("versions.py", lake, conf=conf)
     assert done.code == 0, done.stderr[-3000:]
     return done
@@ -198,7 +190,7 @@ def test_the_versions_cost_no_request_to_the_file_system(packaged, tmp_path_fact
     jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
     conf = {
         **CONF,
-        "spark.jars": packaged(JARS),
+        "spark.jars": packaged(LAKE_JARS),
         "spark.master": "local[1]",
         "spark.delta.logStore.counted.impl": "io.delta.storage.LocalLogStore",
     }
@@ -217,7 +209,7 @@ def test_the_versions_cost_no_request_to_the_file_system(packaged, tmp_path_fact
 def test_a_delta_table_that_is_dropped_and_made_again_has_the_versions_of_both_lives(packaged, tmp_path_factory):
     """A number that comes again is another commit; a statement that changes no row has made none."""
     jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
-    done = jobs.run("made_again.py", conf={**CONF, "spark.jars": packaged(JARS)})
+    done = jobs.run("made_again.py", conf={**CONF, "spark.jars": packaged(LAKE_JARS)})
     assert done.code == 0, done.stderr[-3000:]
     assert json.loads((done.folder / "told.json").read_text("utf-8")) == [[0, 1, 2], [0, 1, 2]]
     ends = [event for event in done.queries() if event["eventType"] == "COMPLETE"]

@@ -13,10 +13,17 @@ LAKE_JARS = {
         "io.delta:delta-storage:4.0.0",
         "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.1",
     ),
+    "4.1": (
+        "io.delta:delta-spark_4.1_2.13:4.3.1",
+        "io.delta:delta-storage:4.3.1",
+        "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+    ),
 }
 """Spark's version -> the jars of both. With other versions, tests of lakes are skipped."""
 
-ROW_JARS = {spark: (*jars[:2], f"{jars[2].rpartition(':')[0]}:1.10.1") for spark, jars in LAKE_JARS.items()}
+ROW_JARS = LAKE_JARS | {
+    spark: (*jars[:2], f"{jars[2].rpartition(':')[0]}:1.10.1") for spark, jars in LAKE_JARS.items() if spark < "4.1"
+}
 """The same with an Iceberg that reads the versions of rows; its extension refuses to update tables of Delta Lake."""
 
 LAKE_CONF = {

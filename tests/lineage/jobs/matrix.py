@@ -210,22 +210,37 @@ def delta():
 
 
 def iceberg():
-    spark.sql("CREATE TABLE ice.db.thing (k BIGINT, v STRING) USING iceberg")
-    rows.writeTo("ice.db.thing").append()
-    rows.write.format("iceberg").mode("append").save("ice.db.thing")
-    spark.sql("ALTER TABLE ice.db.thing CREATE BRANCH b")
-    spark.sql("ALTER TABLE ice.db.thing CREATE TAG g")
-    spark.sql("INSERT INTO ice.db.thing.branch_b SELECT * FROM ice.db.thing")
-    into("iceberg", "name", spark.table("ice.db.thing"))
-    into("iceberg", "load", spark.read.format("iceberg").load("ice.db.thing"))
+    table_of_iceberg("iceberg", "ice")
     into("iceberg", "path", spark.read.format("iceberg").load(f"{LAKE}/ice/db/thing"))
-    into("iceberg", "branch", spark.table("ice.db.thing.branch_b"))
-    into("iceberg", "tag", spark.sql("SELECT * FROM ice.db.thing VERSION AS OF 'g'"))
     into("iceberg", "one part", spark.read.parquet(part("ice/db/thing/data/*.parquet")))
     into("iceberg", "snapshots", spark.table("ice.db.thing.snapshots"))
     into("iceberg", "snapshots by path", spark.read.format("iceberg").load(f"{LAKE}/ice/db/thing#snapshots"))
     spark.sql("CREATE TABLE other.db.thing (k BIGINT, v STRING) USING iceberg")
     spark.sql("INSERT INTO other.db.thing SELECT * FROM ice.db.thing")
+
+
+def table_of_iceberg(row, catalog):
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {catalog}.db")
+    spark.sql(f"CREATE TABLE {catalog}.db.thing (k BIGINT, v STRING) USING iceberg")
+    rows.writeTo(f"{catalog}.db.thing").append()
+    rows.write.format("iceberg").mode("append").save(f"{catalog}.db.thing")
+    spark.sql(f"ALTER TABLE {catalog}.db.thing CREATE BRANCH b")
+    spark.sql(f"ALTER TABLE {catalog}.db.thing CREATE TAG g")
+    spark.sql(f"INSERT INTO {catalog}.db.thing.branch_b SELECT * FROM {catalog}.db.thing")
+    into(row, "name", spark.table(f"{catalog}.db.thing"))
+    into(row, "load", spark.read.format("iceberg").load(f"{catalog}.db.thing"))
+    into(row, "branch", spark.table(f"{catalog}.db.thing.branch_b"))
+    into(row, "tag", spark.sql(f"SELECT * FROM {catalog}.db.thing VERSION AS OF 'g'"))
+
+
+def in_service(row):
+    """Write and read a table of Iceberg whose place a service chooses."""
+    table_of_iceberg(row, row)
+    file = spark.table(f"{row}.db.thing.files").select("file_path").first()[0]
+    into(row, "one part", spark.read.parquet(file))
+    spark.sql(f"USE {row}.db")
+    into(row, "short name", spark.table("thing"))
+    spark.sql("USE spark_catalog.default")
 
 
 def kafka():
@@ -272,6 +287,20 @@ def hive():
     into("hive", "path", spark.read.orc(f"{LAKE}/warehouse/serde"))
 
 
+def hive_thrift():
+    spark.sql("CREATE DATABASE shop")
+    spark.sql("CREATE TABLE shop.served (k BIGINT, v STRING) STORED AS PARQUET")
+    spark.sql("INSERT INTO shop.served SELECT * FROM VALUES (1L, 'a') AS t(k, v)")
+    rows.write.insertInto("shop.served")
+    rows.write.mode("append").format("hive").saveAsTable("SHOP.Served")
+    into("hive_thrift", "name", spark.table("shop.served"))
+    into("hive_thrift", "whole name", spark.table("spark_catalog.shop.served"))
+    spark.sql("USE shop")
+    into("hive_thrift", "SQL", spark.sql("SELECT * FROM SERVED"))
+    spark.sql("USE default")
+    into("hive_thrift", "path", spark.read.parquet(f"{LAKE}/warehouse/shop.db/served"))
+
+
 def hudi():
     options = {"hoodie.table.name": "hudi", "hoodie.datasource.write.recordkey.field": "k"}
     options |= dict.fromkeys((f"hoodie.{each}.shuffle.parallelism" for each in ("insert", "upsert", "delete")), "1")
@@ -292,7 +321,8 @@ def hudi():
 KINDS = {
     **{name: (lambda name=name: files(name)) for name in ("parquet", "orc", "json", "csv", "text")},
     **{each.__name__: each for each in (partitioned, days, rdd, table, outside, jdbc, python, delta, iceberg)},
-    **{each.__name__: each for each in (kafka, s3, hive, hudi)},
+    **{each.__name__: each for each in (kafka, s3, hive, hive_thrift, hudi)},
+    **{name: (lambda name=name: in_service(name)) for name in ("iceberg_hive", "iceberg_rest")},
 }
 for kind in ROWS:
     # What `days` writes has two rows.
