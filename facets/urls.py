@@ -55,8 +55,11 @@ _END_OF_PATH = re.compile(r"[?#;]")
 _BEFORE_LOGIN = re.compile(r"""[\s'"`(\[{,=<>]""")
 _HOST = re.compile(r"[\w\[(]")
 _ORACLE_HOST = re.compile(r"/{0,2}[\w.\-]+:\d")
+_INSTANCE = re.compile(r"//[\w.\-]*\\(\w+)")
 _DATABASE = re.compile(r"[\w.$%\-]*(?:/[\w.$%\-]*)?")
-_EMBEDDED = ("derby", "sqlite", "h2", "hsqldb")
+_EMBEDDED = ("derby", "sqlite", "h2", "hsqldb", "duckdb")
+# Their drivers connect to this machine if a URL names no host.
+_LOCAL = ("postgresql", "mysql", "mariadb")
 _AROUND = ("aws-wrapper", "p6spy", "log4jdbc", "otel", "tracing", "jtds", "microsoft")
 _OTHER_NAMES = {"pgsql": "postgresql", "postgres": "postgresql", "ch": "clickhouse"}
 _LONGEST_LOGIN = 512
@@ -187,6 +190,7 @@ class JdbcParts:
         database: the name of the database, and after a slash a schema; empty if there is none.
         place: the location of an embedded database; None for a server.
         schema: the schema that is current for a bare name; empty if the URL names none.
+        instance: the instance of an SQL Server, in lower case; empty if the URL has a port, which identifies it.
     """
 
     kind: str
@@ -195,6 +199,7 @@ class JdbcParts:
     database: str = ""
     place: str | None = None
     schema: str = ""
+    instance: str = ""
 
 
 def jdbc_parts(url: str) -> JdbcParts:
@@ -215,14 +220,22 @@ def jdbc_parts(url: str) -> JdbcParts:
         place = re.split(r"[;?]", rest, maxsplit=1)[0]
         scheme, slashes, remote = place.partition("//")
         return JdbcParts(kind, place=f"{scheme}{slashes}{remote.rpartition('@')[2]}")
-    return JdbcParts(kind, *_server(kind, rest), schema=_schema(rest))
+    host, port, database = _server(kind, rest)
+    instance = _instance(rest) if kind == "sqlserver" and not port else ""
+    return JdbcParts(kind, host, port, database, schema=_schema(rest), instance=instance)
 
 
 def _schema(rest: str) -> str:
     """Return the schema that a URL makes the current one: by `currentSchema`, `schema`, or a `search_path`."""
-    named = _parameter(rest, "currentSchema|schema")
+    named = _parameter(rest, "currentSchema|schema|ConnSchema")
     path = re.search(r"(?i)search_path(?:=|%3D)(?:%22|\"|')?([\w$\-]{1,128})", rest)
     return named or (path[1] if path is not None else "")
+
+
+def _instance(rest: str) -> str:
+    """Return the instance of an SQL Server that a URL names, in lower case; empty if it names none."""
+    after_host = _INSTANCE.match(rest)
+    return (after_host[1] if after_host is not None else _parameter(rest, "instanceName")).lower()
 
 
 def jdbc_address(url: str) -> str:
@@ -241,25 +254,45 @@ def jdbc_address(url: str) -> str:
 
 def _server(kind: str, rest: str) -> tuple[str, str, str]:
     """Return the host, port and database of a server's JDBC URL."""
-    named_host, named_port = _parameter(rest, "host|serverName"), _parameter(rest, "port|portNumber")
+    named_host, named_port = _parameter(rest, "host|serverName"), _parameter(rest, "port|portNumber|DBS_PORT")
     _, at, head = re.split(r"[?;]", rest, maxsplit=1)[0].rpartition("@")
     # Oracle's login has no slashes before it, so a text without `@host` may be only a login.
-    head = head.rpartition("//")[2] if "(" not in head and (at or kind != "oracle") else ""
-    address, _, path = head.partition("/")
+    # Without a login, and with no host, it may be the name of a database alone.
+    is_bare = not at and kind == "postgresql"
+    address, path = _address(head, is_bare=is_bare) if "(" not in head and (at or kind != "oracle") else ("", "")
     # Anything but host and port is a part of a password that contains the character that ends a login.
     found = HOST_AND_PORT.fullmatch(address.split(",", 1)[0])
     host, port, sid = found.groups() if found is not None else ("", None, None)
-    database = _parameter(rest, "database|databaseName|db|service_name|sid") or re.split(r"[:,&]", path, maxsplit=1)[0]
+    named = _parameter(rest, "database|databaseName|db|service_name|sid|ConnCatalog")
+    database = named or re.split(r"[:,&]", path, maxsplit=1)[0]
     if "(" in rest and not database:
         database = re.split(r"[?;]", rest.rpartition(")")[2].removeprefix("/"), maxsplit=1)[0]
     if found is None or not _DATABASE.fullmatch(database):
         database = ""
     if kind == "snowflake":
         host = host.removesuffix(".snowflakecomputing.com")
-    return (host or named_host).lower(), port or named_port, database or sid or ""
+    host = host or named_host or ("localhost" if kind in _LOCAL and found is not None else "")
+    return host.lower(), port or named_port, database or sid or ""
+
+
+def _address(head: str, *, is_bare: bool) -> tuple[str, str]:
+    """
+    Return what the start of a URL has between its last two slashes and the next one, and what follows.
+
+    Args:
+        head: the start of the URL, up to its parameters.
+        is_bare: whether a start without slashes is a database of this machine.
+    """
+    before, slashes, after = head.rpartition("//")
+    if before.endswith("/") or (is_bare and not slashes):
+        # `///database`
+        return "", after.strip("/")
+    address, _, path = after.partition("/")
+    # The path of a web address is no database.
+    return address, "" if _WEB.search(before.removesuffix(":")) else path
 
 
 def _parameter(rest: str, names: str) -> str:
     """Return the value of a parameter in any notation of drivers: `;a=b`, `?a=b&c=d`, `(a=b)`; empty if absent."""
-    found = re.search(rf"(?i)[;?&(,:]\s*(?:{names})\s*=\s*\{{?([\w.\-]+)", rest)
+    found = re.search(rf"(?i)[;?&(,:/]\s*(?:{names})\s*=\s*\{{?([\w.\-]+)", rest)
     return found.group(1) if found else ""

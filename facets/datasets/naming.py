@@ -35,15 +35,16 @@ _JDBC = {
 """JDBC's name of a database -> OpenLineage's name, and the port if the URL has none."""
 _LEVELS = {
     **dict.fromkeys(("postgresql", "redshift", "db2", "oracle", "trino", "snowflake", "sqlserver"), 3),
-    **dict.fromkeys(("mysql", "mariadb", "clickhouse", "teradata", "derby", "h2", "hsqldb"), 2),
+    **dict.fromkeys(("vertica", "databricks"), 3),
+    **dict.fromkeys(("mysql", "mariadb", "clickhouse", "teradata", "derby", "h2", "hsqldb", "hive2", "impala"), 2),
 }
 """JDBC's name of a database -> of how many parts the whole name of its tables is."""
 _DEFAULT_SCHEMA = {
-    **dict.fromkeys(("postgresql", "redshift"), "public"),
+    **dict.fromkeys(("postgresql", "redshift", "vertica"), "public"),
     **dict.fromkeys(("snowflake", "h2", "hsqldb"), "PUBLIC"),
     "sqlserver": "dbo",
     "derby": "APP",
-    "clickhouse": "default",
+    **dict.fromkeys(("clickhouse", "databricks", "hive2", "impala"), "default"),
 }
 _FOLDED: dict[str, Callable[[str], str]] = {
     **dict.fromkeys(("postgresql", "redshift", "trino"), str.lower),
@@ -94,7 +95,7 @@ def parent(path: str) -> str:
 
 def jdbc_namespace(url: str) -> str:
     """
-    Return the namespace of a JDBC database: kind, host and port.
+    Return the namespace of a JDBC database: kind, host and port, or the instance that has a port of its own.
 
     Args:
         url: the JDBC URL; user, password, parameters and properties in it are left out.
@@ -103,6 +104,8 @@ def jdbc_namespace(url: str) -> str:
     if found.place is not None:
         return f"{found.kind}:{found.place}"
     name, default = _JDBC.get(found.kind, (found.kind, None))
+    if found.instance:
+        return f"{name}://{found.host}/{found.instance}"
     port = found.port or (str(default) if default else "")
     return f"{name}://{found.host}:{port}" if port else f"{name}://{found.host}"
 
@@ -124,9 +127,10 @@ def jdbc_table(url: str, table: str) -> str:
         return "(query)"
     parts = _name_parts(table, _FOLDED.get(found.kind, str))
     levels = _LEVELS.get(found.kind)
-    if levels is None:
-        return ".".join(parts)
     around = [part for part in found.database.split("/") if part]
+    if levels is None:
+        # An unknown system: tables of two of its databases must not have one name.
+        return ".".join([*around, *parts] if len(parts) < 3 else parts)
     if levels == 2:
         # A database of this kind has no schemas, or a URL of it no database.
         schema = _DEFAULT_SCHEMA.get(found.kind, "") if found.place is not None or not around else around[0]
