@@ -42,8 +42,8 @@ def _merge(plan: Plan, operator: Operator, session: Session) -> Target:
         Action(
             clause.arguments.get("condition"),
             tuple(_assigned(plan, clause, kept)),
+            name,
             deletes=clause.name.endswith("DeleteClause"),
-            inserts=name == "notMatchedClauses",
         )
         for name in _CLAUSES
         for clause in plan.expressions_of(operator.sequence(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 import attrs
@@ -77,14 +78,19 @@ class Action:
     Args:
         condition: the condition on the rows, in addition to the merge condition; None for all rows.
         assigned: the assigned values of the columns, without those that keep their value.
+        rows: the rows that it is about, in Spark's word for all actions on them.
         deletes: whether it deletes the rows.
-        inserts: whether it inserts the rows.
     """
 
     condition: Value
     assigned: tuple[Setting, ...]
+    rows: str
     deletes: bool
-    inserts: bool
+
+    @property
+    def inserts(self) -> bool:
+        """Return whether it inserts the rows."""
+        return self.rows.startswith("notMatched") and "BySource" not in self.rows
 
 
 def merged(found: Write, both: tuple[int, int], condition: Value, actions: Iterable[Action]) -> Write:
@@ -98,20 +104,28 @@ def merged(found: Write, both: tuple[int, int], condition: Value, actions: Itera
         found: the write of the target.
         both: the indices of the target's and the source's operators.
         condition: the merge condition.
-        actions: the actions, in order.
+        actions: the actions, in order, those on the same rows together.
     """
     columns: dict[str, tuple[Scoped, ...]] = {}
     rows = [Scoped(condition, both, Kind.JOIN)]
     keeps = False
-    for action in actions:
-        keeps = keeps or not action.inserts
-        decides = (Scoped(action.condition, both, Kind.CONDITIONAL),) if action.condition is not None else ()
-        if action.deletes and action.condition is not None:
-            rows.append(Scoped(action.condition, both, Kind.FILTER))
-        for name, value, kind in action.assigned:
-            columns[name] = (*columns.get(name, ()), Scoped(value, both, kind), *decides)
-    made = tuple(Assigned(name, values) for name, values in columns.items())
-    return attrs.evolve(found, reads=both, columns=made, influences=tuple(rows), changes=both[0], keeps_rows=keeps)
+    for _, group in groupby(actions, key=lambda action: action.rows):
+        # The first action whose condition holds is carried out, so the conditions of those before it decide too.
+        before: tuple[Value, ...] = ()
+        for action in group:
+            keeps = keeps or not action.inserts
+            asked = (*before, *([action.condition] if action.condition is not None else []))
+            if action.deletes:
+                rows += (Scoped(each, both, Kind.FILTER) for each in asked)
+                # The rows that it leaves have no other value because of it.
+                continue
+            decides = tuple(Scoped(each, both, Kind.CONDITIONAL) for each in asked)
+            for name, value, kind in action.assigned:
+                columns[name] = (*columns.get(name, ()), Scoped(value, both, kind), *decides)
+            before = asked
+    made = tuple(Assigned(name, tuple(dict.fromkeys(values))) for name, values in columns.items())
+    influences = tuple(dict.fromkeys(rows))
+    return attrs.evolve(found, reads=both, columns=made, influences=influences, changes=both[0], keeps_rows=keeps)
 
 
 @command({LOGICAL: "MergeIntoTable"})
@@ -125,8 +139,8 @@ def merge(plan: Plan, operator: Operator, session: Session) -> Target:
         Action(
             action.arguments.get("condition"),
             tuple(_assigned(plan, action.sequence("assignments"))),
+            name,
             deletes=action.name == "DeleteAction",
-            inserts=name == "notMatchedActions",
         )
         for name in ("matchedActions", "notMatchedActions", "notMatchedBySourceActions")
         for action in plan.expressions_of(operator.sequence(name))

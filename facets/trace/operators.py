@@ -492,34 +492,37 @@ def _positions(plan: Plan, operator: Operator, source: int) -> OperatorLineage:
 def _merge_rows(plan: Plan, operator: Operator) -> OperatorLineage:
     """MERGE, rewritten by Spark: the outputs of its actions, by position; conditions are CONDITIONAL influences."""
     place = next((n for n, o in enumerate(operator.output) if o.name == "__row_operation"), None)
-    made: list[tuple[Value, tuple[Value, ...]]] = []
-    deleted: list[Value] = []
+    made: list[tuple[tuple[Value, ...], tuple[Value, ...]]] = []
+    deleting: tuple[Value, ...] = ()
     for name in ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions"):
-        for reference in operator.sequence(name):
-            action = plan.expressions[reference.index] if isinstance(reference, ExpressionRef) else None
-            if action is None:
-                continue
-            condition = action.arguments.get("condition")
+        # The first action whose condition holds is carried out, so the conditions of those before it decide too.
+        before: tuple[Value, ...] = ()
+        for action in plan.expressions_of(operator.sequence(name)):
+            asked = (*before, action.arguments.get("condition"))
             outputs = [action.arguments.get(part) for part in ("output", "otherOutput")]
             kept = [o for o in outputs if isinstance(o, tuple) and not _deletes(plan, o, place)]
-            made += [(condition, output) for output in kept]
-            if not kept:
-                deleted.append(condition)
+            made += [(asked, output) for output in kept]
+            if kept:
+                before = asked
+            else:
+                deleting += asked
     target = _target(plan, operator)
     defines = {
         column.id: tuple(
-            definition
-            for condition, output in made
-            if at < len(output)
-            for definition in _definitions(output[at], condition, keeps=_name(target, output[at]) == column.name)
+            dict.fromkeys(
+                definition
+                for asked, output in made
+                if at < len(output)
+                for definition in _definitions(output[at], asked, keeps=_name(target, output[at]) == column.name)
+            )
         )
         for at, column in enumerate(operator.output)
     }
-    return OperatorLineage(defines, influences=tuple((condition, Kind.FILTER) for condition in deleted))
+    return OperatorLineage(defines, influences=tuple((each, Kind.FILTER) for each in dict.fromkeys(deleting)))
 
 
-def _definitions(value: Value, condition: Value, *, keeps: bool) -> tuple[Computed, ...]:
-    return (Computed(value),) if keeps else (Computed(value), Computed(condition, Kind.CONDITIONAL))
+def _definitions(value: Value, asked: tuple[Value, ...], *, keeps: bool) -> tuple[Computed, ...]:
+    return (Computed(value), *(() if keeps else (Computed(each, Kind.CONDITIONAL) for each in asked)))
 
 
 def _target(plan: Plan, operator: Operator) -> dict[int, str]:

@@ -9,8 +9,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import attrs
 import pytest
+from openlineage_pyspark.facets.commands.row_level import Action, Setting, merged
+from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.datasets.source import Session
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.model.plan import ExpressionRef, FrozenMap, Operator
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
 from openlineage_pyspark.listener.probe.decode import decode_plan
 
@@ -131,3 +136,66 @@ def test_each_way_of_a_merge_leads_from_its_table_to_the_command_also_that_of_a_
         for each in edge.transformations
     }
     assert ends == {("DataSourceV2Relation", f"{plan.top.name}#0")}
+
+
+@pytest.mark.parametrize("table", COMMANDS)
+@pytest.mark.parametrize("spark", ["3.5", "4.0"])
+def test_the_condition_of_an_update_decides_which_rows_the_deletion_after_it_gets(spark, table):
+    """
+    Recorded is the deletion before the update: here their order is the other one.
+
+    WHEN MATCHED AND t.pay < 9 THEN UPDATE SET t.pay = t.pay + s.pay, t.name = s.name
+    WHEN MATCHED AND s.op = 'd' THEN DELETE
+    """
+    plan = decode_plan(PLANS[f"{spark} {table} merge"])
+    operators = [with_matched_reversed(operator) for operator in plan.operators]
+    found = lineage_of_plan(attrs.evolve(plan, operators=tuple(operators)), Session("file:/lake/warehouse"))
+    (output,) = found.outputs
+    columns, rows, _ = MERGE
+    assert {c.name: words(c.edges, table) for c in output.lineage.columns} == columns
+    assert words(output.lineage.dataset, table) == sorted([*rows, "t.pay FILTER"])
+
+
+def test_the_first_action_of_a_merge_whose_condition_holds_decides_about_the_actions_after_it_on_the_same_rows():
+    """
+    A row that an action deletes has no value, so its condition decides about no value.
+
+    WHEN MATCHED AND :1 THEN DELETE
+    WHEN MATCHED AND :2 THEN UPDATE SET a = :3
+    WHEN MATCHED THEN UPDATE SET b = :4
+    WHEN NOT MATCHED AND :5 THEN INSERT (a) VALUES (:6)
+    WHEN NOT MATCHED THEN INSERT (b) VALUES (:7)
+    WHEN NOT MATCHED BY SOURCE AND :8 THEN UPDATE SET b = :9
+    WHEN NOT MATCHED BY SOURCE THEN DELETE
+    """
+    matched, inserted, left = "matchedActions", "notMatchedActions", "notMatchedBySourceActions"
+    actions = (
+        Action(ExpressionRef(1), (), matched, deletes=True),
+        Action(ExpressionRef(2), (Setting("a", ExpressionRef(3)),), matched, deletes=False),
+        Action(None, (Setting("b", ExpressionRef(4)),), matched, deletes=False),
+        Action(ExpressionRef(5), (Setting("a", ExpressionRef(6)),), inserted, deletes=False),
+        Action(None, (Setting("b", ExpressionRef(7)),), inserted, deletes=False),
+        Action(ExpressionRef(8), (Setting("b", ExpressionRef(9)),), left, deletes=False),
+        Action(None, (), left, deletes=True),
+    )
+    found = merged(Write(Dataset(Identifier("file", "/t"))), (0, 1), ExpressionRef(0), actions)
+
+    assert {each.name: [(v.value.index, v.kind.name) for v in each.values] for each in found.columns} == {
+        "a": [*decided(3, by=2), *decided(6, by=5)],
+        "b": [*decided(4, by=2), *decided(7, by=5), *decided(9, by=8)],
+    }
+    rows = [(each.value.index, each.kind.name) for each in found.influences]
+    assert rows == [(0, "JOIN"), (1, "FILTER"), (8, "FILTER")]
+
+
+def decided(value: int, *, by: int) -> list[tuple[int, str]]:
+    return [(value, "IDENTITY"), (by, "CONDITIONAL")]
+
+
+def with_matched_reversed(operator: Operator) -> Operator:
+    first, *others = operator.sequence("matchedInstructions") or [None]
+    if not others:
+        return operator
+    # The last one keeps the rows for which no condition holds.
+    swapped = (others[0], first, *others[1:])
+    return operator._replace(arguments=FrozenMap({**operator.arguments, "matchedInstructions": swapped}))
