@@ -390,7 +390,8 @@ class JobOfEvent:
     @once
     def owners(self) -> tuple[StatedOwner, ...]:
         """The owners of the job."""
-        return _owners(self._odd, self._odd.mapping("ownership", self._facets, "ownership"))
+        facets = self._facets
+        return _owners(self._odd, self._odd.mapping("ownership", facets, "ownership")) if "ownership" in facets else ()
 
     @property
     def source_url(self) -> str | None:

@@ -50,6 +50,7 @@ class RowMerger:
         known = self._known_names(datasets)
         self._upsert(schema.REJECTED, portion.rejected.get(schema.REJECTED.name, []))
         self._upsert(schema.JOB, named.get(schema.JOB.name, []))
+        self._upsert(schema.OWNER, named.get(schema.OWNER.name, []))
         self._upsert(
             stored.RUN,
             [(*row, e.call_site or None) for e in portion.events for row in e.rows.get(schema.RUN.name, ())],

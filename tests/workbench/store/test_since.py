@@ -98,3 +98,32 @@ def test_the_latest_event_names_the_owners_with_a_run_or_without(
     graph = store.graph(ever=True).result
 
     assert [[each.name for each in found] for found in owners(store.tables, graph).values()] == [[owner]]
+
+
+def test_owners_are_in_the_table_of_owners_and_the_latest_event_that_names_some_decides(
+    filled: Callable[..., Store],
+) -> None:
+    def ran(run: str, minute: int, *names: str, type_: str = "COMPLETE") -> dict[str, Any]:
+        facet: dict[str, Any] = {"owners": [{"name": name, "type": "TEAM"} for name in names]}
+        facets: dict[str, Any] = {"ownership": facet} if names else {}
+        event = run_event("make", type_, minute, run=run, outputs=(dataset("t", **facets),))
+        if names:
+            event["job"]["facets"]["ownership"] = facet
+        return event
+
+    # A later run names none, and the text of an event holds the word without a facet.
+    later = ran("r3", 4)
+    later["run"]["facets"]["note"] = {'"ownership"': "of nobody"}
+    store = filled(ran("r1", 1, "z", "a"), ran("r2", 2, "z", "b"), later)
+    graph = store.graph(ever=True).result
+
+    assert {node: [tuple(each) for each in found] for node, found in owners(store.tables, graph).items()} == {
+        "job|jobs|make": [("z", "TEAM"), ("b", "TEAM")],
+        "dataset|lake|t": [("z", "TEAM"), ("b", "TEAM")],
+    }
+    rows = store.sql(
+        "SELECT kind, name, type, first_time < last_time FROM owner ORDER BY 1, 2", dialect="sqlite"
+    ).table()[1]
+    assert [tuple(row) for row in rows] == [
+        *((kind, name, "TEAM", int(name == "z")) for kind in ("dataset", "job") for name in "abz"),
+    ]

@@ -85,6 +85,7 @@ class Lines:
         edges: of `column_lineage`: up to the certainty; and the steps as a text, None if the path is not stated.
         change: the change of the dataset as a whole, such as OVERWRITE; empty for an append.
         states_sources: whether the written columns come from `read` alone, and not from all that the job reads.
+        owners: the owners of the dataset, with the types of ownership.
     """
 
     name_id: int
@@ -95,6 +96,7 @@ class Lines:
     edges: tuple[Row, ...] = ()
     change: str = ""
     states_sources: bool = False
+    owners: tuple[tuple[str, str], ...] = ()
 
 
 @attrs.frozen(cache_hash=True)
@@ -125,12 +127,14 @@ class JobMention:
         namespace: its namespace.
         name: its name.
         facts: its LATEST columns.
+        owners: its owners, with the types of ownership.
     """
 
     job_id: int
     namespace: str
     name: str
     facts: tuple[str | None, ...]
+    owners: tuple[tuple[str, str], ...] = ()
 
 
 Mentioned: TypeAlias = "tuple[JobMention | DatasetMention, ...]"
@@ -327,7 +331,7 @@ def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> Even
 
 def named_rows(mentions: Mentions) -> Rows:
     """
-    Return the rows of the jobs and datasets that events name, and of the reads and writes of jobs.
+    Return the rows of the jobs and datasets that events name, of their owners, and of the reads and writes of jobs.
 
     Args:
         mentions: each mention -> when.
@@ -340,18 +344,22 @@ def named_rows(mentions: Mentions) -> Rows:
     written: list[Row] = []
     # Several datasets name one source.
     datasets: dict[Row, None] = {}
+    owners: list[Row] = []
     for mention, span in mentions.items():
         when = (span.first_time, span.last_time)
         if isinstance(mention, JobMention):
             facts = _latest(mention.facts, span.last_time)
             jobs.append((mention.job_id, mention.namespace, mention.name, *facts, *when))
+            owners += [("job", mention.job_id, *owner, at, *when) for at, owner in enumerate(mention.owners)]
             continue
         lines = mention.lines
+        owners += [("dataset", lines.name_id, *owner, at, *when) for at, owner in enumerate(lines.owners)]
         for name in lines.names:
             datasets[_dataset_row(name, span)] = None
         read += [(mention.job_id, name_id, *when) for name_id in lines.read]
         written += [(mention.job_id, name_id, *when) for name_id in lines.written]
-    return {"job": jobs, "dataset": list(datasets), "source_job_lineage": read, "sink_job_lineage": written}
+    found = {"job": jobs, "dataset": list(datasets), "source_job_lineage": read, "sink_job_lineage": written}
+    return found | ({"owner": owners} if owners else {})
 
 
 def described_rows(mentions: Mentions) -> Rows:
@@ -509,7 +517,7 @@ def _add(rows: Rows, table: str, row: Row) -> None:
 
 def _job(job: JobOfEvent) -> JobMention:
     stated = (job.processing, job.integration, job.type, job.sql, job.description)
-    return JobMention(_identity("job", job.namespace, job.name), job.namespace, job.name, stated)
+    return JobMention(_identity("job", job.namespace, job.name), job.namespace, job.name, stated, job.owners)
 
 
 def _run(said: EventFacts, run: RunOfEvent, job_id: int) -> Row:
@@ -555,8 +563,10 @@ def _lines(said: DatasetOfEvent, job_id: int | None, stated: StatedByJob | None 
             sources += stated.through if stated is not None else ()
             read = tuple(dict.fromkeys((*read, *(names.add(*each) for each in sources))))
         states = stated is not None or bool(own)
-        return Lines(name_id, names.found(), columns, read, (name_id,), edges, said.change, states)
-    return Lines(name_id, names.found(), columns, (name_id,) if said.role is Role.INPUT else ())
+        found = names.found()
+        return Lines(name_id, found, columns, read, (name_id,), edges, said.change, states, said.owners)
+    read = (name_id,) if said.role is Role.INPUT else ()
+    return Lines(name_id, names.found(), columns, read, owners=said.owners)
 
 
 class _MentionNames:

@@ -11,9 +11,9 @@ import enum
 
 import attrs
 
-VERSION = 5
+VERSION = 6
 """The version of the tables in a file. A store of an older version is migrated, one of a newer version is refused."""
-CATALOG_VERSION = 3
+CATALOG_VERSION = 4
 """The version of the tables in a catalog, which are the documented ones themselves."""
 
 
@@ -222,6 +222,18 @@ DATASET_COLUMN = StoredTable(
         *_SPAN,
     ),
 )
+OWNER = StoredTable(
+    "owner",
+    "An owner of a job or of a dataset. Those that the latest event with any names are its owners now.",
+    (
+        _text("kind", "`job` or `dataset`.", Merge.KEY),
+        _id("id", "The `job_id` or the `name_id`."),
+        _text("name", "The owner.", Merge.KEY),
+        _text("type", "The type of ownership, such as MAINTAINER; empty if the event has none.", Merge.KEY),
+        StoredColumn("position", "Its place in the facet, from 0.", Merge.LATEST, Type.INTEGER, order="last_time"),
+        *_SPAN,
+    ),
+)
 SOURCE_JOB_LINEAGE = StoredTable(
     "source_job_lineage",
     "A job reads a dataset.",
@@ -306,6 +318,7 @@ TABLES = (
     DATASET,
     DATASET_IDENTITY,
     DATASET_COLUMN,
+    OWNER,
     SOURCE_JOB_LINEAGE,
     SINK_JOB_LINEAGE,
     SOURCE_SNAPSHOT_LINEAGE,

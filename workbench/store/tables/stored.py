@@ -30,7 +30,10 @@ _CALL_SITE = StoredColumn("call_site", "The line of the user's Python that ran i
 RUN = attrs.evolve(schema.RUN, name="stored_run", columns=(*schema.RUN.columns, _CALL_SITE))
 READ_VERSION = _by_number(schema.SOURCE_SNAPSHOT_LINEAGE, "read_version")
 MADE_VERSION = _by_number(schema.SINK_SNAPSHOT_LINEAGE, "made_version")
-MERGED = (schema.REJECTED, schema.JOB, RUN, schema.DATASET, schema.DATASET_IDENTITY, READ_VERSION, MADE_VERSION)
+MERGED = (
+    *(schema.REJECTED, schema.JOB, RUN, schema.DATASET, schema.DATASET_IDENTITY, schema.OWNER),
+    *(READ_VERSION, MADE_VERSION),
+)
 """The tables whose rows are merged by their keys, column by column."""
 STORED_AS = {
     schema.RUN.name: RUN,
