@@ -16,6 +16,7 @@ from openlineage_pyspark.workbench.model.kinds import ODD_CODES
 from openlineage_pyspark.workbench.model.short_names import without_classes
 from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.questions.graph import with_diagnostics
+from openlineage_pyspark.workbench.questions.registry import input_diagnostics
 from openlineage_pyspark.workbench.questions.show import shown_outputs
 from openlineage_pyspark.workbench.report import (
     EVERY_ROW,
@@ -86,7 +87,8 @@ def run(options: argparse.Namespace) -> int:
         complain(file_reason_of(problem))
         return 2
     with read.database as database:
-        _complain(database.of_input or ())
+        of_input = tuple(input_diagnostics(database))
+        _complain(of_input)
         try:
             answer = shown_outputs(database, dataset=options.dataset, column=options.column, ever=options.ever)
         except StoreError as problem:
@@ -99,9 +101,7 @@ def run(options: argparse.Namespace) -> int:
         arguments = {"files": options.files, **answer.arguments}
         Screen().json(attrs.evolve(answer, arguments=arguments).to_dict())
     else:
-        _complain(
-            each for each in answer.diagnostics if each.code in ODD_CODES and each not in (database.of_input or ())
-        )
+        _complain(each for each in answer.diagnostics if each.code in ODD_CODES and each not in of_input)
         _show(Screen(), answer.result)
     return int(bool(read.taken.rejected or read.damaged))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,49 @@ def test_of_many_problems_the_first_few_are_named_and_the_others_counted(tmp_pat
     assert [each.get("place", "").partition(f"{file}:")[2].partition(":")[0] for each in found] == ["2", "3", "4", ""]
     assert found[-1]["message"].startswith("6 more ")
     assert found[-1]["message"].endswith(": `validate` names them")
+
+
+def damaged() -> list[dict[str, Any]]:
+    """Return events of which each has one damaged part: what is new in each run, and what its runs repeat."""
+
+    def ran(run: str, **more: Any) -> dict[str, Any]:
+        found = copied(**more.pop("run_facets", {}))
+        found["run"]["runId"] = run
+        for key, value in more.items():
+            found["outputs"][0].setdefault(key, {}).update(value)
+        return found
+
+    whole = ran("r0")
+    events = [
+        *(whole, ran("r1", facets={"version": 5}), ran("r2", facets={"version": {"datasetVersion": []}})),
+        *(ran("r3", outputFacets={"outputStatistics": {"rowCount": "many"}}), ran("r4", facets={"ownership": 3})),
+        *(ran("r5", facets={"columnLineage": {"fields": 1}}), ran("r6", facets={"columnLineage": {"fields": 1}})),
+        *(ran("r7", run_facets={"parent": "none"}), {**ran("r8"), "inputs": "none"}, ran("r9")),
+    ]
+    events[-1]["job"]["facets"] = {"sql": {"query": 7}}
+    alone = {"eventTime": whole["eventTime"], "producer": "p", "dataset": {"namespace": "lake", "name": "d"}}
+    return [*events, {**alone, "dataset": {**alone["dataset"], "facets": {"schema": {"fields": 1}}}}]
+
+
+def test_a_store_states_the_same_of_each_damaged_facet_as_show_of_the_file_does(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openlineage_pyspark.workbench.questions.registry._SHOWN", 100)
+    file, store = tmp_path / "e.ndjson", str(tmp_path / "s.db")
+    file.write_text(text_of_events(damaged()), "utf-8")
+
+    def of(*arguments: str) -> list[tuple[str, str, str]]:
+        found = json.loads(run(*arguments, "--format", "json")[1])["diagnostics"]
+        return [(each["code"], each["message"], each["place"]) for each in found if each["code"] == "odd-facet"]
+
+    shown = of("show", str(file))
+    assert [place.removeprefix(f"{file}:").partition(":")[0] for _, _, place in shown] == [*"23456789", "10", "11"]
+    for _ in range(2):
+        assert run("ingest", str(file), "--store", store)[0] == 0
+        for question in (("jobs",), ("upstream", "b"), ("runs",), ("history", "b")):
+            assert of(*question, "--store", store) == shown
+    assert run("store", "rebuild", "--store", store)[0] == 0
+    assert of("runs", "--store", store) == shown
 
 
 def test_the_text_of_diff_states_on_the_error_stream_what_may_be_missing(tmp_path: Path, run: Run) -> None:

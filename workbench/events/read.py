@@ -333,6 +333,11 @@ class DatasetOfEvent:
         """The names of its facets."""
         return tuple(self._facets)
 
+    @property
+    def odd_so_far(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics about those parts of its facets that were read until now."""
+        return tuple(self._odd.found)
+
     @once
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The diagnostics about its facets. All of them are read for this."""
@@ -545,15 +550,20 @@ class RunOfEvent:
         return tuple(self._facets)
 
     @once
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The gaps that the producer reports, and the diagnostics about the facets. All are read for this."""
+    def odd(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics about its facets. All of them are read for this."""
         _ = (self.parent, self.root, self.error, self.query_id, self.checkpoint, self.batches, self.call_site)
-        _ = (self.submission, self.event_id, self.corrects, self.session)
+        _ = (self.submission, self.event_id, self.corrects, self.session, self.gaps)
+        return tuple(self._odd.found)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The gaps that the producer reports, and the diagnostics about the facets."""
         gaps = (
             Diagnostic("unknown-operator", message, missing=True, operator=operator, place="run")
             for operator, message in self.gaps
         )
-        return (*gaps, *self._odd.found)
+        return (*gaps, *self.odd)
 
 
 def _owners(odd: _Odd, facet: EventJson) -> tuple[StatedOwner, ...]:

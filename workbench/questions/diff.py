@@ -30,7 +30,7 @@ from openlineage_pyspark.workbench.questions.arguments import limits_of
 from openlineage_pyspark.workbench.questions.graph import whole_graph
 from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_diagnostics, oddities, text_only_edges
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
-from openlineage_pyspark.workbench.questions.registry import Help, answered, last_seen, question
+from openlineage_pyspark.workbench.questions.registry import Help, answered, input_diagnostics, last_seen, question
 from openlineage_pyspark.workbench.questions.resolve import find_run, runs_within
 from openlineage_pyspark.workbench.questions.run_details import details_of_runs, diagnostics_of, explained, stored_edge
 from openlineage_pyspark.workbench.store.current import Current, EdgeRow
@@ -273,7 +273,7 @@ def diff_of_files(before: Path, after: Path) -> Answer[Diff]:
         lacking = [
             *(each for store, _, own in sides for each in _gaps(store, own)),
             *(each for state in states for each in text_only_edges(state.whole or state.graph)),
-            *(each for store in stores for each in (*(store.of_input or ()), *oddities(store))),
+            *(each for store in stores for each in (*input_diagnostics(store), *oddities(store))),
         ]
         answer = answered(_diff(both, *states), lacking)
         arguments = {"before": str(before), "after": str(after)}

@@ -186,7 +186,7 @@ def question(
                 question=called,
                 arguments=dict(_named(given, signature)),
                 last_seen=last_seen(tables),
-                diagnostics=(*answer.diagnostics, *_of_input(tables), *oddities(tables)),
+                diagnostics=(*answer.diagnostics, *input_diagnostics(tables), *oddities(tables)),
                 writers=answer.writers or writers,
                 figure=figure,
             )
@@ -274,17 +274,32 @@ def last_seen(tables: QueriedTables) -> str:
     return iso_text(newest)
 
 
-def _of_input(tables: QueriedTables) -> Iterable[Diagnostic]:
-    """Return the diagnostics about rejected texts, whose subjects are unknown; of files, also about their parts."""
-    if isinstance(tables, Database) and tables.of_input is not None:
-        return tables.of_input
-    rows = tables.query(f"SELECT source, reason FROM rejected ORDER BY source, rejected_id LIMIT {_SHOWN + 1:d}")  # noqa: S608
-    found = [rejection(*row) for row in rows[:_SHOWN]]
-    if len(rows) > _SHOWN:
-        [(count,)] = tables.query("SELECT count(*) FROM rejected")
-        more = f"{count - _SHOWN:,} more texts are no events: the table `rejected` has all of them"
-        found.append(Diagnostic("rejected", more, missing=True))
-    return found
+def input_diagnostics(tables: QueriedTables) -> Iterator[Diagnostic]:
+    """Yield the diagnostics about texts that are no events, about parts that are left out, and about files."""
+    of_files = tables.of_files if isinstance(tables, Database) else None
+    if of_files is None:
+        rows, more = _first_rows(tables, "rejected", "source, reason, rejected_id")
+        yield from (rejection(source, reason) for source, reason, _ in rows)
+        if more:
+            message = f"{more:,} more texts are no events: the table `rejected` has all of them"
+            yield Diagnostic("rejected", message, missing=True)
+    yield from of_files or ()
+    rows, more = _first_rows(tables, "odd_facet", "source, place, message")
+    for source, place, message in rows:
+        yield Diagnostic("odd-facet", message, missing=True, place=f"{source}: {place}")
+    if more:
+        where = "the table `odd_facet` has all of them" if of_files is None else "`validate` names them"
+        yield Diagnostic("odd-facet", f"{more:,} more parts of events are left out: {where}", missing=True)
+
+
+def _first_rows(tables: QueriedTables, table: str, columns: str) -> tuple[list[tuple[Any, ...]], int]:
+    """Return the rows of a table that come from the first lines, and the number of the others."""
+    order = f"ORDER BY length(source), {columns} LIMIT {_SHOWN + 1:d}"
+    rows = tables.query(f"SELECT {columns} FROM {table} {order}")  # noqa: S608 (our names)
+    if len(rows) <= _SHOWN:
+        return rows, 0
+    [(count,)] = tables.query(f"SELECT count(*) FROM {table}")  # noqa: S608 (our names)
+    return rows[:_SHOWN], count - _SHOWN
 
 
 def _named(given: Mapping[str, Any], signature: inspect.Signature) -> Iterator[tuple[str, Any]]:

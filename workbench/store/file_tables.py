@@ -111,11 +111,13 @@ class FileTables:
         """
         self.rows.forget()
         are_packed = self._version() >= _FIRST_PACKED
+        sources = self._sources()
         self._set_events_aside(are_packed=are_packed)
         self._execute(table_ddl())
         texts = texts_in_order(self._file.connection, _FORMER) if are_packed else self._old_texts()
         count = 0
-        for portion in portions(EventLine("the store", text) for event_id, text in texts if event_id not in without):
+        lines = (EventLine(sources.get(id_, "the store"), text) for id_, text in texts if id_ not in without)
+        for portion in portions(lines):
             self.rows.merge(portion)
             count += len(portion.events)
             progress(count)
@@ -125,6 +127,12 @@ class FileTables:
         self._mark()
         self.rows.forget()
         return count
+
+    def _sources(self) -> dict[str, str]:
+        """Return where the events came from that have parts which are left out."""
+        if not self._file.query("SELECT 1 FROM sqlite_master WHERE name = ?", (schema.ODD_FACET.name,)):
+            return {}
+        return dict(self._file.query("SELECT event_id, source FROM odd_facet"))
 
     def _set_events_aside(self, *, are_packed: bool) -> None:
         """Drop all of our tables and views, except the events and the rejected lines."""

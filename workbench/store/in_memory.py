@@ -12,19 +12,19 @@ from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.events.files import STANDARD_INPUT, is_store_file
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
-from openlineage_pyspark.workbench.store.events.ingest import Ingested, files_of, lines_of, portions
+from openlineage_pyspark.workbench.store.events.ingest import Ingested, files_of, lines_of, portions, rejection
 from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.tables import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from openlineage_pyspark.workbench.model.kinds import Code
     from openlineage_pyspark.workbench.store.events.ingest import EventLine
 
-# So many diagnostics of one code are kept: a file of something else has one problem in each line.
+
+# A file of something else has one problem in each line.
 _SHOWN = 3
-_MORE: dict[Code, str] = {"rejected": "more texts are no events", "odd-facet": "more parts of events are left out"}
 
 
 @attrs.frozen
@@ -56,46 +56,21 @@ def events_in_memory(paths: Iterable[Path], beside: Database | None = None) -> E
         OSError: one can't be read.
     """
     damaged: list[str] = []
-    taken, found = Ingested(), _FirstOnes()
+    taken, rejected = Ingested(), list[Diagnostic]()
     with ExitStack() as stack, without_cycle_collection():
         database = stack.enter_context(Database(None))
-        for portion in portions(_lines(paths, damaged), diagnosed=True):
+        for portion in portions(_lines(paths, damaged)):
             for store in filter(None, (database, beside)):
                 store.add(portion)
             taken.add(portion)
-            found.add(portion.diagnostics)
+            rows = portion.rejected.get(schema.REJECTED.name, ())[: _SHOWN - len(rejected)]
+            rejected += (rejection(str(source), str(reason)) for _, reason, source, _ in rows)
         stack.pop_all()
-    found.add(Diagnostic("damaged", each, missing=True) for each in damaged)
-    database.of_input = found.diagnostics
+    if taken.rejected > _SHOWN:
+        more = f"{taken.rejected - _SHOWN:,} more texts are no events: `validate` names them"
+        rejected.append(Diagnostic("rejected", more, missing=True))
+    database.of_files = (*rejected, *(Diagnostic("damaged", each, missing=True) for each in damaged))
     return EventsInMemory(database, taken, tuple(damaged))
-
-
-class _FirstOnes:
-    """The first few diagnostics of each code, and how many more there are."""
-
-    def __init__(self) -> None:
-        self._first: dict[Code, list[Diagnostic]] = {}
-        self._more: dict[Code, int] = {}
-
-    def add(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Add some."""
-        for each in diagnostics:
-            first = self._first.setdefault(each.code, [])
-            if len(first) < _SHOWN or each.code not in _MORE:
-                first.append(each)
-            else:
-                self._more[each.code] = self._more.get(each.code, 0) + 1
-
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Return them, and behind those of a code a sentence with the number of the others."""
-        found: list[Diagnostic] = []
-        for code, first in self._first.items():
-            found += first
-            if code in self._more:
-                message = f"{self._more[code]:,} {_MORE[code]}: `validate` names them"
-                found.append(Diagnostic(code, message, missing=True))
-        return tuple(found)
 
 
 def _lines(paths: Iterable[Path], damaged: list[str]) -> Iterator[EventLine]:

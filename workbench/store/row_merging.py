@@ -46,6 +46,7 @@ class RowMerger:
         named = named_rows(portion.mentions)
         own = portion.own_rows()
         datasets = named.get(schema.DATASET.name, [])
+        self._upsert(schema.ODD_FACET, own.get(schema.ODD_FACET.name, []))
         before = self._pointers(datasets)
         known = self._known_names(datasets)
         self._upsert(schema.REJECTED, portion.rejected.get(schema.REJECTED.name, []))

@@ -58,8 +58,8 @@ class Database:
         patience: float = PATIENCE_SECONDS,
     ) -> None:
         self.damage = ""
-        self.of_input: tuple[Diagnostic, ...] | None = None
-        """What the events lack that a store in memory was made of; None for a store in a file, which has it itself."""
+        self.of_files: tuple[Diagnostic, ...] | None = None
+        """The problems of the files that a store in memory was made of; None for a store in a file."""
         try:
             self._file = SqliteFile(path, read_only=read_only, create=create, patience=patience)
         except (sqlite3.Error, UnicodeDecodeError, OSError) as problem:

@@ -219,7 +219,7 @@ def test_an_edge_has_each_of_its_paths_with_its_own_text_and_certainty(tmp_path:
 def test_paths_that_are_left_out_put_no_edge_in_doubt(tmp_path: Path) -> None:
     errors = [{"task": "paths", "errorMessage": "more than 8 paths of one kind lead from a of s to one target"}]
     remark = {"totalTasks": 4, "failedTasks": 1, "errors": errors}
-    graph = graph_of(tmp_path, {}, extractionError=remark)
+    graph = graph_of(tmp_path, facet(), extractionError=remark)
     assert {edge.certainty for edge in graph.edges if edge.paths} == {"exact"}
     assert [each.operator for each in graph.diagnostics] == ["paths"]
 

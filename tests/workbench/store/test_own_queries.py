@@ -88,5 +88,7 @@ def test_an_answer_without_an_end_is_ended(filled: Fill, monkeypatch: pytest.Mon
 
 
 def test_a_table_that_is_not_there_lists_those_that_are(filled: Fill) -> None:
-    with pytest.raises(StoreError, match=r"no such table: jobs; the store's tables are event, rejected, job, run"):
+    with pytest.raises(
+        StoreError, match=r"no such table: jobs; the store's tables are event, rejected, odd_facet, job"
+    ):
         filled(*company(1, tables=5, jobs=5)).sql("SELECT * FROM jobs")

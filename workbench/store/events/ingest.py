@@ -60,25 +60,16 @@ class Portion:
         events: the rows of the lines that are events.
         mentions: each job and dataset that these mention -> when.
         rejected: the rows of the lines that are none.
-        odd: the diagnostics about parts of events that have another shape than they should, with their places; empty if
-            nobody wants them.
     """
 
     events: tuple[EventRows, ...]
     mentions: Mentions
     rejected: Rows
-    odd: tuple[Diagnostic, ...] = ()
 
     @property
     def reasons(self) -> list[str]:
         """Return why lines are no events, with their places."""
         return [f"{source}: {reason}" for _, reason, source, _ in self.rejected.get(schema.REJECTED.name, ())]
-
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Return what the lines lack: those that are no events, and the odd parts of the others."""
-        rows = self.rejected.get(schema.REJECTED.name, ())
-        return (*(rejection(str(source), str(reason)) for _, reason, source, _ in rows), *self.odd)
 
     def own_rows(self) -> Rows:
         """Return the rows of single events, without those of `event`."""
@@ -194,16 +185,10 @@ def take(
     return taken
 
 
-def portions(lines: Iterable[EventLine], *, diagnosed: bool = False) -> Iterator[Portion]:
-    """
-    Yield the portions of lines.
-
-    Args:
-        lines: the lines. Empty ones are left out.
-        diagnosed: whether to read all parts of each event, for `Portion.odd`.
-    """
+def portions(lines: Iterable[EventLine]) -> Iterator[Portion]:
+    """Yield the portions of lines. Empty ones are left out."""
     memory = EventMemory()
-    made, characters = _Gathered(diagnosed), 0
+    made, characters = _Gathered(), 0
     for line in lines:
         text = line.text.strip()
         if not text:
@@ -212,7 +197,7 @@ def portions(lines: Iterable[EventLine], *, diagnosed: bool = False) -> Iterator
         characters += len(text)
         if made.lines >= _MOST_LINES or characters >= _MOST_CHARACTERS:
             yield made.portion()
-            made, characters = _Gathered(diagnosed), 0
+            made, characters = _Gathered(), 0
     if made.lines:
         yield made.portion()
 
@@ -224,16 +209,12 @@ class _Gathered:
     All mentions of a job or a dataset in several events make its rows once: a run's START and its terminal event
     mention nearly the same, and so do the runs of a job.
 
-    Args:
-        diagnosed: as in `portions`.
-
     Attributes:
         lines: how many lines were read.
     """
 
-    def __init__(self, diagnosed: bool) -> None:  # noqa: FBT001 (of this module alone)
+    def __init__(self) -> None:
         self.lines = 0
-        self._odd: list[Diagnostic] | None = [] if diagnosed else None
         self._events: list[EventRows] = []
         self._rejected: Rows = {}
         # By identity: events with the same mentions share one value.
@@ -248,20 +229,21 @@ class _Gathered:
         try:
             event = memory.parse(line.text)
             found = read_event(line.text, event, memory)
-            if self._odd is not None:
-                odd = (each for each in memory.facts_of(event).diagnostics if each.code == "odd-facet")
-                self._odd += (attrs.evolve(each, place=f"{line.source}: {each.place}") for each in odd)
         except InvalidEventError as problem:
             self._reject(line, str(problem))
         except RecursionError:
             self._reject(line, "nested too deeply")
         else:
+            if found.odd:
+                event_id = found.digest.hex()
+                rows = [(event_id, each.place, each.message, line.source) for each in found.odd]
+                found.rows[schema.ODD_FACET.name] = [*rows]
             self._events.append(found)
             self._mention(found)
 
     def portion(self) -> Portion:
         """Return all that was read."""
-        return Portion(tuple(self._events), self._mentions(), self._rejected, tuple(self._odd or ()))
+        return Portion(tuple(self._events), self._mentions(), self._rejected)
 
     def _reject(self, line: EventLine, reason: str) -> None:
         for table, rows in rejected(line.text, reason, line.source).items():

@@ -25,11 +25,13 @@ from openlineage_pyspark.workbench.events.read import (
     dataset_facts,
     edges_into,
     facts,
+    sides_of,
 )
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.facts import BatchOfRun, Stated, StatedEdge, StatedPath
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, EventJson, JobOfEvent, RunOfEvent
+    from openlineage_pyspark.workbench.model.kinds import Diagnostic
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
 Rows: TypeAlias = "dict[str, list[Row]]"
@@ -109,12 +111,14 @@ class DatasetMention:
         job_id: the job; None in the event of a dataset.
         digest: a digest of its rows.
         lines: its rows.
+        odd: the diagnostics about the parts that were left out.
     """
 
     role: Role
     job_id: int | None
     digest: bytes
     lines: Lines = attrs.field(eq=False, repr=False)
+    odd: tuple[Diagnostic, ...] = attrs.field(default=(), eq=False, repr=False)
 
 
 @attrs.frozen
@@ -156,6 +160,7 @@ class EventRows:
         span: the event's own time and run.
         gaps: the gaps that its producer reports, as pairs of an operator and a message.
         call_site: the line of the user's Python that ran it; empty if it is not known.
+        odd: the diagnostics about the parts that were left out.
     """
 
     text: str
@@ -167,6 +172,7 @@ class EventRows:
     span: TimeSpan
     gaps: tuple[tuple[str, str], ...] = ()
     call_site: str = ""
+    odd: tuple[Diagnostic, ...] = ()
 
     @property
     def row(self) -> Row:
@@ -205,11 +211,13 @@ class SideOfEvent:
         mentions: what does not belong to a version.
         versions: the versions that were read or made, if the event is one of what happened: for each one the table, the
             dataset's name, the snapshot, and what follows the time in the row.
+        odd: the diagnostics about the parts of the datasets that were left out.
     """
 
     role: Role
     mentions: tuple[DatasetMention, ...] = ()
     versions: tuple[tuple[str, int, str, Row], ...] = ()
+    odd: tuple[Diagnostic, ...] = ()
 
 
 def identity(*names: str) -> int:
@@ -326,7 +334,18 @@ def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> Even
     digest = hashlib.sha256(text.encode(errors="replace")).digest()[:_DIGEST_BYTES]
     span = TimeSpan(time, run_id, time, run_id)
     gaps, site = ((), "") if said.run is None else (said.run.gaps, said.run.call_site)
-    return EventRows(text, digest, said.type, said.producer, rows, found.mentions, span, gaps, site)
+    odd = _odd_parts(event, said, found)
+    return EventRows(text, digest, said.type, said.producer, rows, found.mentions, span, gaps, site, odd)
+
+
+def _odd_parts(event: EventJson, said: EventFacts, found: SaidByEvent) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics about the parts of an event that were left out."""
+    odd = [] if said.run is None else [*said.run.odd]
+    if said.job is not None:
+        odd += said.job.diagnostics
+        if not all(isinstance(event.get(key), (list, type(None))) for key in ("inputs", "outputs")):
+            odd += sides_of(event).diagnostics
+    return (*odd, *(each for side in found.sides for each in side.odd))
 
 
 def named_rows(mentions: Mentions) -> Rows:
@@ -422,11 +441,11 @@ def _side_said(
     named = {(each.namespace, each.name) for each in found}
     targets = dict.fromkeys(each.target[:2] for each in stated.entries) if stated is not None else ()
     beside = [dataset_facts({"namespace": each[0], "name": each[1]}, role) for each in targets if each not in named]
-    return SideOfEvent(
-        role,
-        tuple(_mention(job_id, each, memory, stated) for each in (*found, *beside)),
-        tuple(version for each in found for version in _versions_said(each)),
-    )
+    mentions = tuple(_mention(job_id, each, memory, stated) for each in (*found, *beside))
+    versions = tuple(version for each in found for version in _versions_said(each))
+    odd = dict.fromkeys(each for mention in mentions for each in mention.odd)
+    odd |= dict.fromkeys(each for dataset in found for each in dataset.odd_so_far)
+    return SideOfEvent(role, mentions, versions, tuple(odd))
 
 
 def _mention(
@@ -438,7 +457,9 @@ def _mention(
     def read() -> DatasetMention:
         lines = _lines(said, job_id, stated)
         whole = repr((said.role.value, job_id, said.namespace, said.name, attrs.astuple(lines, recurse=False)))
-        return DatasetMention(said.role, job_id, digest_of(whole), lines)
+        # Counts and versions are not part of the mention, and what is odd in them is read each time.
+        odd = tuple(each for each in said.diagnostics if each.place.rpartition(": ")[2] in facets)
+        return DatasetMention(said.role, job_id, digest_of(whole), lines, odd)
 
     # The same values in another order are read again, with the same result.
     whose = (said.role, job_id, said.namespace, said.name, stated)

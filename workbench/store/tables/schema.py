@@ -11,9 +11,9 @@ import enum
 
 import attrs
 
-VERSION = 6
+VERSION = 7
 """The version of the tables in a file. A store of an older version is migrated, one of a newer version is refused."""
-CATALOG_VERSION = 4
+CATALOG_VERSION = 5
 """The version of the tables in a catalog, which are the documented ones themselves."""
 
 
@@ -143,6 +143,16 @@ REJECTED = StoredTable(
         _text("reason", "Why it is not an event."),
         _text("source", "Where it came from: a file and a line."),
         _text("text", "The text; its first 10,000 characters."),
+    ),
+)
+ODD_FACET = StoredTable(
+    "odd_facet",
+    "A part of an event that has another shape than its schema requires, and is left out.",
+    (
+        _text("event_id", "The event.", Merge.KEY),
+        _text("place", "The part: what it is about, with its names, and the facet.", Merge.KEY),
+        _text("message", "Why it is left out.", Merge.KEY),
+        _text("source", "Where the event came from: a file and a line.", Merge.FIRST),
     ),
 )
 JOB = StoredTable(
@@ -313,6 +323,7 @@ COLUMN_LINEAGE_TABLE = StoredTable(
 TABLES = (
     EVENT,
     REJECTED,
+    ODD_FACET,
     JOB,
     RUN,
     DATASET,

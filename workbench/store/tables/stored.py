@@ -32,7 +32,7 @@ READ_VERSION = _by_number(schema.SOURCE_SNAPSHOT_LINEAGE, "read_version")
 MADE_VERSION = _by_number(schema.SINK_SNAPSHOT_LINEAGE, "made_version")
 MERGED = (
     *(schema.REJECTED, schema.JOB, RUN, schema.DATASET, schema.DATASET_IDENTITY, schema.OWNER),
-    *(READ_VERSION, MADE_VERSION),
+    *(READ_VERSION, MADE_VERSION, schema.ODD_FACET),
 )
 """The tables whose rows are merged by their keys, column by column."""
 STORED_AS = {
