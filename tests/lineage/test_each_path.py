@@ -8,8 +8,10 @@ certainties, or masked and not.
 
 from __future__ import annotations
 
+import html
 import json
 import random
+import re
 import uuid
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -34,6 +36,9 @@ from openlineage_pyspark.facets.model.lineage import (
 )
 from openlineage_pyspark.facets.model.run import Engine, Job, RedactedState, RunInput, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.workbench.model.graph import column_id, node_id
+from openlineage_pyspark.workbench.pictures.diagrams import picture_of_graph
+from openlineage_pyspark.workbench.pictures.svg import Bounds, svg
 from openlineage_pyspark.workbench.questions.diff import diff_of_files
 from openlineage_pyspark.workbench.store_api import Store
 from support.built_plans import Building
@@ -233,6 +238,74 @@ def test_each_path_is_on_every_surface_as_it_is(seed: int, options: EventOptions
     assert in_sql(told) == {
         (*ends[0], *ends[1], *path[:4], path[4] if path[5] else "") for ends, paths in edges.items() for path in paths
     }
+
+
+def doubtful(path: Said) -> str:
+    """Return the certainty of a path as tables and pictures have it: exact paths have none."""
+    return "" if path[4] == "exact" else path[4]
+
+
+def kind_of(path: Said) -> str:
+    return f"{path[1]}{' (masked)' if path[2] else ''}"
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=["all", "unsure", "none", "undescribed"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_path_is_in_a_notebook_and_in_each_picture(seed: int, options: EventOptions, tmp_path: Path) -> None:
+    """These have no operators; a picture of text has the beginning of a long expression, and none of a mere copy."""
+    told, edges = told_of(seed, tmp_path, options)
+    labels = {full: label for label, full in told.names.items()}
+    names = {end: ".".join(filter(None, (labels[end[0]], end[1]))) for ends in edges for end in ends}
+    with Store.open(told.store) as store:
+        answer = store.graph()
+    graph, shown_table = answer.result, str(answer._repr_html_())
+
+    rows = {
+        (
+            names[source],
+            names[target] if target[1] else f"{names[target]} (every row)",
+            kind_of(path),
+            path[3],
+            doubtful(path),
+        )
+        for (source, target), paths in edges.items()
+        for path in paths
+    }
+    assert in_table(shown_table) == rows
+    titles = re.findall("<path [^>]*><title>(.*?)</title>", svg(graph, bounds=MANY), re.DOTALL)
+    shown = {line for title in titles for line in html.unescape(title).split("\n")}
+    drawn = picture_of_graph(graph)
+    arrows = {(arrow.source, arrow.target): arrow.label for arrow in drawn.arrows}
+    for (source, target), paths in edges.items():
+        [line] = [each for each in shown if each.startswith(f"{names[source]} → {names[target]}: ")]
+        of_line = line.partition(": ")[2]
+        label = arrows[_node(source), _node(target)]
+        for path in paths:
+            assert " ".join(filter(None, (kind_of(path), path[3]))) in of_line
+            text = path[3] if path[1] != "IDENTITY" else ""
+            doubt = f"({path[4]})" if doubtful(path) else ""
+            assert " ".join(filter(None, (kind_of(path), doubt, text))) in label
+
+
+MANY = Bounds(boxes=1000, rows=1000, lines=100_000)
+
+
+def _node(end: End) -> str:
+    namespace, name = end[0].split("|")
+    return column_id(node_id("dataset", namespace, name), end[1])
+
+
+def in_table(page: str) -> set[tuple[str, ...]]:
+    """Read the table beneath a graph in a notebook: from, to, how, expression and certainty, where it has them."""
+    [table] = re.findall("<table.*?</table>", page, re.DOTALL)
+    headings = re.findall(r"<th [^>]*>(.*?)</th>", table)
+    found = set()
+    for row in table.split("<tr>")[2:]:
+        cells = [html.unescape(re.sub("<[^>]*>", "", cell)) for cell in re.findall("<td.*?</td>", row, re.DOTALL)]
+        by_name = dict(zip(headings, cells, strict=True))
+        if by_name["how"] not in ("read", "written"):
+            found.add(tuple(by_name.get(name, "") for name in ("from", "to", "how", "expression", "certainty")))
+    return found
 
 
 def in_sql(told: Told) -> set[tuple[Any, ...]]:

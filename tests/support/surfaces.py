@@ -143,6 +143,16 @@ def paths_in_downstream(told: Told) -> Iterator[PathOf]:
     return _paths_in_answers(told, "downstream", (source[0] for source, *_ in told.stated))
 
 
+def paths_in_between(told: Told) -> Iterator[PathOf]:
+    """Read `Store.between` of each column of an input and each output that an edge leads between, without others."""
+    pairs = {(source, target[0]) for source, target, *_ in told.stated}
+    with Store.open(told.store) as store:
+        for source, made in sorted(pairs):
+            names = [name.replace("|", "/", 1) for name in (source[0], made)]
+            answer = store.between(f"{names[0]}.{source[1]}", names[1]).to_dict()
+            yield from (each for each in _of_graph(answer) if (each[0], each[1][0]) == (source, made))
+
+
 Surface: TypeAlias = "Callable[[Told], set[Edge]]"
 PATHS: dict[str, Callable[[Told], Iterator[PathOf]]] = {
     "show": paths_in_show,
@@ -151,6 +161,7 @@ PATHS: dict[str, Callable[[Told], Iterator[PathOf]]] = {
     "page": paths_in_page,
     "upstream": paths_in_upstream,
     "downstream": paths_in_downstream,
+    "between": paths_in_between,
 }
 """The surfaces that have each path in full."""
 
@@ -163,7 +174,7 @@ def _read(surface: str) -> Surface:
     return read
 
 
-in_show, in_view, in_graph, in_page, in_upstream, in_downstream = map(_read, PATHS)
+in_show, in_view, in_graph, in_page, in_upstream, in_downstream, in_between = map(_read, PATHS)
 
 
 def in_diff(told: Told) -> set[Edge]:
@@ -236,5 +247,5 @@ def in_notebook(told: Told) -> set[Edge]:
 
 SURFACES: tuple[Surface, ...] = (
     *(in_show, in_view, in_graph, in_page),
-    *(in_upstream, in_downstream, in_diff, in_markdown),
+    *(in_upstream, in_downstream, in_between, in_diff, in_markdown),
 )
