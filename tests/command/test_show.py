@@ -487,7 +487,7 @@ def test_programs_get_json(written, run):
         "runs": [
             {
                 "run": "b", "job": "app.ctas.daily", "state": "COMPLETE", "started": "2026-01-01T00:00:01+00:00",
-                "seconds": 2.0, "rows": 1095, "error": "", "notUnderstood": [],
+                "ended": "2026-01-01T00:00:03+00:00", "seconds": 2.0, "rows": 1095, "error": "", "notUnderstood": [],
             }
         ],
     }  # fmt: skip

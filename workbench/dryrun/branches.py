@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
-from openlineage_pyspark.workbench.dryrun.stage import DECISION, decision_of
-from openlineage_pyspark.workbench.predict.outcome import OTHER_OUTCOME
+from openlineage_pyspark.workbench.dryrun.stage import decision_of
+from openlineage_pyspark.workbench.predict.outcome import DECISION, OTHER_OUTCOME
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 

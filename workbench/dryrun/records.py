@@ -12,6 +12,16 @@ import attrs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Literal, TypeAlias
+
+    from openlineage_pyspark.workbench.predict.outcome import NoteCode
+
+    ProblemCode: TypeAlias = (
+        NoteCode
+        | Literal["UNREADABLE", "UNKNOWN_STATEMENT", "UNKNOWN_TABLE", "UNKNOWN_SCHEMA", "REFUSED", "ARGUMENTS"]
+        | Literal["TIME_OVER", "NOTHING_TO_RUN", "SCRIPT_ENDED", "SCRIPT_FAILED"]
+    )
+    """The codes that a script's process writes: notes, and the reasons for which something is unknown."""
 
 
 @attrs.frozen

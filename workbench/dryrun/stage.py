@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from openlineage_pyspark.workbench.dryrun.places import DataPlace
+    from openlineage_pyspark.workbench.dryrun.records import ProblemCode
     from openlineage_pyspark.workbench.dryrun.request import Columns, ScriptRequest
 
 _LIBRARIES = tuple(f"{sysconfig.get_paths()[name]}{os.sep}" for name in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -29,8 +30,6 @@ _OURS = os.path.realpath(os.path.join(os.path.dirname(__file__), *([os.pardir] *
 _INFERRED_TYPES = {"INT": "BIGINT", "SMALLINT": "BIGINT", "TINYINT": "BIGINT", "FLOAT": "DOUBLE", "DATE": "STRING"}
 _LOCAL = "file/"
 _LONGEST_TEXT = 2000
-DECISION = "DECISION"
-"""The code of a problem that reports a decision on data."""
 _MOST_RECORDS = 20_000
 
 
@@ -67,7 +66,7 @@ class Stage:
             while line:
                 line = line[os.write(self._out, line) :]
 
-    def problem(self, code: str, message: str, spot: Spot | None = None) -> None:
+    def problem(self, code: ProblemCode, message: str, spot: Spot | None = None) -> None:
         """Report, once, what could not be done, or was done differently than in a real run."""
         at = self.spot() if spot is None else spot
         self._record_once(
@@ -99,7 +98,7 @@ class Stage:
     def decides(self, what: str, taken: str = "1") -> bool:
         """Report a decision that depends on data; return whether to decide the other way this time."""
         message = f"a decision depends on {what}, which is assumed to be {taken}: a real run may decide otherwise"
-        self.problem(DECISION, message)
+        self.problem("DECISION", message)
         at = self.spot()
         return decision_of(at.file, at.line) in self.request.flipped
 

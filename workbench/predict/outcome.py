@@ -29,9 +29,12 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 GATES = ("short", "text-only", "nothing", "any", "never", *REASONS)
 """The gates that can decide about the exit code; `short` applies to statements whose lineage is not exact."""
-OTHER_OUTCOME = "BRANCH"
+NoteCode: TypeAlias = Literal["BRANCH", "DECISION", "STAND_IN", "PATTERN", "NOT_DONE", "HANDLED"]
+OTHER_OUTCOME: NoteCode = "BRANCH"
 """The code of the note before what a script only writes if a decision on data has another outcome."""
-NOTES = frozenset({OTHER_OUTCOME, "STAND_IN", "DECISION", "PATTERN", "NOT_DONE", "HANDLED"})
+DECISION: NoteCode = "DECISION"
+"""The code of the note about a decision on data."""
+NOTES: frozenset[str] = frozenset(get_args(NoteCode))
 """The codes of problems of scripts that do not affect the lineage: they name what a real run may do differently."""
 _WRONG = frozenset({"syntax", "unsupported", "error"})
 _OF_CODES: dict[str, Reason] = {

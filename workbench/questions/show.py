@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.events.read import ENDS, facts
 from openlineage_pyspark.workbench.model.document import document_of, from_document
 from openlineage_pyspark.workbench.model.graph import Path, node_id, sorted_paths
-from openlineage_pyspark.workbench.model.times import BEFORE_ALL, FOREVER, micros_of_time, time_of_micros
+from openlineage_pyspark.workbench.model.times import BEFORE_ALL, FOREVER, known_time, micros_of_time, time_of_micros
 from openlineage_pyspark.workbench.questions.arguments import Ever
 from openlineage_pyspark.workbench.questions.oddities import bounded, text_only
 from openlineage_pyspark.workbench.questions.reach import Limits
@@ -149,7 +149,8 @@ class ShownRun:
         job: the name of its job.
         state: how it ended; `no end` without an end.
         started: the time of its first event.
-        seconds: from then to its end; None without an end.
+        ended: the time of its end; None without an end.
+        seconds: from the one to the other; None without an end.
         rows: how many rows it wrote to all outputs; None if no event states it.
         error: the error message, on one line; empty if there is none.
         not_understood: what it did not understand.
@@ -159,6 +160,7 @@ class ShownRun:
     job: str
     state: str
     started: datetime
+    ended: datetime | None
     seconds: float | None
     rows: int | None
     error: str
@@ -249,13 +251,15 @@ def _runs(tables: QueriedTables, counts: Mapping[str, Mapping[int, int]]) -> dic
     rows = tables.query(_RUNS)
     details = tables.details([row[0] for row in rows], FOREVER)
     found = {}
-    for run, job, state, first, ended, error in rows:
+    for run, job, state, first, end_time, error in rows:
         count = sum(counts[run].values()) if run in counts else None
         began, end = time_of_micros(first), state if state in ENDS else NO_END
-        seconds = (time_of_micros(ended) - began).total_seconds() if ended is not None and state in ENDS else None
+        ended = known_time(end_time) if state in ENDS else None
+        seconds = None if ended is None else (ended - began).total_seconds()
         gaps = dict.fromkeys(gap for key in details.of_run.get(run, ()) for gap in details.versions[key].gaps)
         lacking = tuple(NotUnderstood(*gap) for gap in gaps)
-        found[run] = ShownRun(run, job or "", end, began, seconds, count, " ".join((error or "").split()), lacking)
+        message = " ".join((error or "").split())
+        found[run] = ShownRun(run, job or "", end, began, ended, seconds, count, message, lacking)
     return found
 
 
@@ -343,7 +347,7 @@ def _different_ways(
 
 def _end_of(run: ShownRun) -> int:
     """Return when a run ended, microseconds since 1970; one without an end goes on."""
-    return FOREVER if run.seconds is None else micros_of_time(run.started + timedelta(seconds=run.seconds))
+    return FOREVER if run.ended is None else micros_of_time(run.ended)
 
 
 def _name_id(said: DatasetOfEvent) -> int:
