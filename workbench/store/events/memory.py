@@ -123,18 +123,7 @@ class EventMemory:
         Raises:
             InvalidEventError: it is no valid event.
         """
-        return self.facts_of(self.parse(text))
-
-    def facts_of(self, event: EventJson) -> EventFacts:
-        """
-        Return the facts of the last parsed event.
-
-        Args:
-            event: the event, as `parse` returned it.
-
-        Raises:
-            InvalidEventError: it is no valid event.
-        """
+        event = self.parse(text)
         tail = self._tail
         if tail is None:
             return facts(event)
