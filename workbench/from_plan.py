@@ -13,7 +13,6 @@ from openlineage_pyspark.facets.model.plan import (
     Described,
     OperatorRef,
 )
-from openlineage_pyspark.facets.part_columns import PassingEdge
 from openlineage_pyspark.facets.sql_names import field_name
 from openlineage_pyspark.workbench.model.chains import Segment, paths_of
 from openlineage_pyspark.workbench.model.graph import (
@@ -30,6 +29,7 @@ from openlineage_pyspark.workbench.model.graph import (
     united,
 )
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind, certainty_of, rank
+from openlineage_pyspark.workbench.part_columns import PassingEdge
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.lineage import Step as TracedStep
     from openlineage_pyspark.facets.model.plan import Operator, Plan
     from openlineage_pyspark.facets.model.run import Gap
-    from openlineage_pyspark.facets.part_columns import LegWay, Passages, PassedLeg
     from openlineage_pyspark.workbench.model.graph import Graph
     from openlineage_pyspark.workbench.model.kinds import Code
+    from openlineage_pyspark.workbench.part_columns import LegWay, Passages, PassedLeg
 
     Outputs = Sequence[tuple[Dataset | None, ColumnLineage]]
 

@@ -144,8 +144,8 @@ def paths_in_downstream(told: Told) -> Iterator[PathOf]:
 
 
 def paths_in_between(told: Told) -> Iterator[PathOf]:
-    """Read `Store.between` of each column of an input and each output that an edge leads between, without others."""
-    pairs = {(source, target[0]) for source, target, *_ in told.stated}
+    """Read `Store.between` of each column and each output between which `show` has an edge, without others."""
+    pairs = {(source, target[0]) for source, target, *_ in paths_in_show(told)}
     with Store.open(told.store) as store:
         for source, made in sorted(pairs):
             names = [name.replace("|", "/", 1) for name in (source[0], made)]

@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.blame.made import LiveRow
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import TableId
 from openlineage_pyspark.workbench.recovery.statements import is_table_of_path, place_of_files, sql_name
-from openlineage_pyspark.workbench.store.spark.session import answered_rows, told
+from openlineage_pyspark.workbench.store.spark.session import answered_rows, named_failure
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -133,7 +133,7 @@ class RowReader:
         shown = self._columns(data.columns, condition, key)
         with _refused(f"Spark can't apply the condition {_shown(condition.text)}"):
             kept = data.where(condition.text)
-        with told(f"Spark can't read {self._name}"):
+        with named_failure(f"Spark can't read {self._name}"):
             values = [_expression(name, kept.schema[name].dataType.simpleString()) for name in shown]
             found = answered_rows(kept.selectExpr(*values, _ROW_ID[self._format], _NUMBER[self._format]).limit(limit))
         numbers = {row[-1] for row in found if row[-1] is not None}
@@ -159,13 +159,13 @@ class RowReader:
         return {str(row["col_name"]): str(row["data_type"]) for row in rows}
 
     def _properties(self) -> dict[str, str]:
-        with told(f"Spark can't read the properties of {self._name}"):
+        with named_failure(f"Spark can't read the properties of {self._name}"):
             rows = self._session.sql(f"SHOW TBLPROPERTIES {self._name}").collect()
         return {str(row["key"]): str(row["value"]) for row in rows}
 
     def _rows_with_numbers(self) -> DataFrame:
         """Return the table's rows, of which Spark can select the ids and the numbers."""
-        with told(f"Spark can't read {self._name}"):
+        with named_failure(f"Spark can't read {self._name}"):
             data = self._session.table(self._name)
             data.selectExpr(_ROW_ID[self._format], _NUMBER[self._format])
         return data
@@ -186,7 +186,7 @@ class RowReader:
             left = sorted(set(numbers) - found.keys())
             if not left:
                 break
-            with told(f"Spark can't read the {entries} of {self._name}"):
+            with named_failure(f"Spark can't read the {entries} of {self._name}"):
                 # Iceberg keeps its tables about tables in a cache of their own.
                 self._session.sql(f"REFRESH TABLE {self._name}.{entries}").collect()
                 data = self._session.table(f"{self._name}.{entries}")
@@ -207,7 +207,7 @@ def _refused(what: str) -> Iterator[None]:
         StoreError: Spark raised something.
     """
     try:
-        with told(what):
+        with named_failure(what):
             yield
     except StoreError as problem:
         raise StoreError(re.split(r";\n|\n\n== SQL", str(problem))[0].rstrip()) from None

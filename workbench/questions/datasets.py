@@ -57,7 +57,7 @@ def known_datasets(
 ) -> Answer[Rows[DatasetRow]]:
     """List datasets, by the names that people know."""
     counted: dict[int, list[int | None]] = {}
-    for position, table in enumerate(("told_read", "told_write")):
+    for position, table in enumerate(("stated_read", "stated_write")):
         for dataset_id, count in tables.query(
             f"SELECT i.dataset_id, count(DISTINCT l.job_id) FROM {table} l "  # noqa: S608 (our own names)
             "JOIN dataset_identity i ON i.name_id = l.name_id GROUP BY i.dataset_id"

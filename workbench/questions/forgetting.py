@@ -80,7 +80,7 @@ def forgetting(tables: QueriedTables, ref: str) -> Forgetting:
 
 
 def _jobs_with(tables: QueriedTables, dataset_id: int) -> Iterator[int]:
-    for table in ("told_read", "told_write"):
+    for table in ("stated_read", "stated_write"):
         sql = (
             f"SELECT DISTINCT l.job_id FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "  # noqa: S608
             "WHERE i.dataset_id = ? AND l.job_id IS NOT NULL"

@@ -213,7 +213,10 @@ class _Builder:
 
     def _flows(self, name_ids: set[int] | None) -> list[tuple[int, int, bool]]:
         """Return which job reads or writes which dataset, as job, dataset, and whether it writes."""
-        read, written = self._related_datasets("told_read", name_ids), self._related_datasets("told_write", name_ids)
+        read, written = (
+            self._related_datasets("stated_read", name_ids),
+            self._related_datasets("stated_write", name_ids),
+        )
         if not self._limits.ever:
             self._current.learn(written)
             written = [(job, dataset) for job, dataset in written if self._current.holds(job, dataset)]
@@ -240,7 +243,7 @@ class _Builder:
         if self._limits.ever:
             rows: Iterable[tuple[Any, ...]] = asked(f"c.first_time <= {self._limits.time:d}")
         else:
-            rows = self._current.edges(self._related_datasets("told_write", name_ids), asked)
+            rows = self._current.edges(self._related_datasets("stated_write", name_ids), asked)
         return [
             row
             for row in edges_of_rows(rows)
@@ -273,7 +276,7 @@ class _Builder:
         columns_of: dict[int, list[tuple[int, str, str, int]]] = {}
         for listed in id_lists(named):
             rows = self._tables.query(
-                "SELECT i.dataset_id, c.position, c.column_name, c.type, c.last_time FROM told_column c "  # noqa: S608
+                "SELECT i.dataset_id, c.position, c.column_name, c.type, c.last_time FROM stated_column c "  # noqa: S608
                 f"JOIN dataset_identity i ON i.name_id = c.name_id WHERE i.dataset_id IN ({listed}) "
                 "AND c.first_time <= ?",
                 (self._limits.time,),

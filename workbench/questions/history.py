@@ -19,7 +19,7 @@ from openlineage_pyspark.workbench.questions.arguments import DatasetRef
 from openlineage_pyspark.workbench.questions.oddities import dropped_of_datasets
 from openlineage_pyspark.workbench.questions.registry import answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
-from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKind
+from openlineage_pyspark.workbench.questions.versions import RunPart, StoredVersions, VersionKind
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets, find_dataset
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
@@ -214,7 +214,7 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName
     versions = StoredVersions(tables)
     every = versions.of(dataset.id)
     reads = versions.read_by(version.parts[0] for version in every if version.parts)
-    named = datasets(tables, {dataset.id, *(read.version[0] for found in reads.values() for read in found)})
+    named = datasets(tables, {dataset.id, *(read.version.dataset for found in reads.values() for read in found)})
     jobs_of: dict[int | None, tuple[str, str]] = {None: ("", "")}
     for listed in id_lists(version.job_id for version in every if version.job_id is not None):
         sql = f"SELECT job_id, namespace, name FROM job WHERE job_id IN ({listed})"  # noqa: S608 (numbers alone)
@@ -225,7 +225,7 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName
         states |= dict(tables.query(sql, runs))
     columns = tables.query(
         "SELECT c.column_name, c.type, min(c.first_time), max(c.last_time) FROM dataset_identity i "
-        "JOIN told_column c ON c.name_id = i.name_id WHERE i.dataset_id = ? "
+        "JOIN stated_column c ON c.name_id = i.name_id WHERE i.dataset_id = ? "
         "GROUP BY c.name_id, c.column_name, c.type ORDER BY 3",
         (dataset.id,),
     )
@@ -235,9 +235,9 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName
         now = {column: type_ for column, type_, first, last in columns if first <= version.time <= last}
         both = sorted(now.keys() & before.keys())
         inputs = {
-            InputVersion(source.namespace, source.name, source.label, read.version[1], read.inferred)
-            for read in reads.get((version.run_id, version.batch_id), ())
-            for source in [named[read.version[0]]]
+            InputVersion(source.namespace, source.name, source.label, read.version.version, read.inferred)
+            for read in reads.get(RunPart(version.run_id, version.batch_id), ())
+            for source in [named[read.version.dataset]]
         }
         found.append(
             VersionRow(

@@ -158,7 +158,7 @@ def datasets_of_job(tables: QueriedTables, job_id: int, direction: Direction, li
     down = direction is Direction.DOWNSTREAM
     if limits.ever:
         rows = tables.query(
-            f"SELECT DISTINCT i.dataset_id FROM {'told_write' if down else 'told_read'} l "  # noqa: S608 (our own names)
+            f"SELECT DISTINCT i.dataset_id FROM {'stated_write' if down else 'stated_read'} l "  # noqa: S608 (our own names)
             "JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id = ? AND l.first_time <= ?",
             (job_id, limits.time),
         )
@@ -230,7 +230,7 @@ def _flows_ever(tables: QueriedTables, datasets: Iterable[int], here: str, time:
         row
         for listed in id_lists(datasets)
         for row in tables.query(
-            "SELECT DISTINCT s.dataset_id, t.dataset_id, f.job_id FROM told_flow f "  # noqa: S608 (numbers alone)
+            "SELECT DISTINCT s.dataset_id, t.dataset_id, f.job_id FROM stated_flow f "  # noqa: S608 (numbers alone)
             "JOIN dataset_identity s ON s.name_id = f.input_id JOIN dataset_identity t ON t.name_id = f.output_id "
             f"WHERE {here}.dataset_id IN ({listed}) AND f.first_time <= ?",
             (time,),

@@ -17,7 +17,7 @@ _NAMES = (
 )
 _COLUMNS = (
     "SELECT i.dataset_id, c.column_name, c.type, c.last_time, c.position FROM dataset_identity i "
-    "JOIN told_column c ON c.name_id = i.name_id"
+    "JOIN stated_column c ON c.name_id = i.name_id"
 )
 _UNKNOWN = "STRING"
 _MOST_PARTS = 4

@@ -122,7 +122,7 @@ class _Recorded:
         self._tables = tables
         self._time = bounded(tables, Limits()).time
         self._current = None if ever else Current(tables, self._time)
-        reads, writes = (self._flows(table) for table in ("told_read", "told_write"))
+        reads, writes = (self._flows(table) for table in ("stated_read", "stated_write"))
         self.writers: dict[int, set[int]] = defaultdict(set)
         self.written: dict[int, tuple[int, int]] = {}
         made: dict[int, set[int]] = defaultdict(set)
@@ -226,7 +226,7 @@ class _Recorded:
         """Return the columns of each dataset by its latest schema, with the time at which each was stated first."""
         rows: dict[int, list[tuple[str, int, int]]] = defaultdict(list)
         for dataset, column, first, last in self._tables.query(
-            "SELECT i.dataset_id, c.column_name, min(c.first_time), max(c.last_time) FROM told_column c "
+            "SELECT i.dataset_id, c.column_name, min(c.first_time), max(c.last_time) FROM stated_column c "
             "JOIN dataset_identity i ON i.name_id = c.name_id GROUP BY i.dataset_id, c.column_name"
         ):
             rows[dataset].append((column, first, last))

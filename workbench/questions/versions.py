@@ -33,11 +33,37 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
-VersionKey: TypeAlias = "tuple[int, str]"
-"""A dataset's id and the id of one of its versions; empty for what it held before the first version that is known."""
 
-RunPart: TypeAlias = "tuple[str, int]"
-"""A run's id and the number of one of its micro-batches; NO_BATCH for a run that has none."""
+class VersionKey(NamedTuple):
+    """
+    A version of a dataset.
+
+    Args:
+        dataset: the dataset's id.
+        version: the version's id; empty for what the dataset held before the first version that is known.
+    """
+
+    dataset: int
+    version: str
+
+
+class RunPart(NamedTuple):
+    """
+    A run, or one of its micro-batches.
+
+    Args:
+        run_id: the run.
+        batch_id: the micro-batch's number; NO_BATCH for a run that has none.
+    """
+
+    run_id: str
+    batch_id: int
+
+    @property
+    def is_batch(self) -> bool:
+        """Return whether it is a micro-batch."""
+        return self.batch_id != NO_BATCH
+
 
 StreamedRead: TypeAlias = "tuple[str, int, int, str, bool]"
 """A run, a micro-batch, a dataset, the version that was read, and whether it is inferred."""
@@ -100,7 +126,7 @@ class DatasetVersion:
     @property
     def key(self) -> VersionKey:
         """Return the dataset and the id."""
-        return self.dataset_id, self.id
+        return VersionKey(self.dataset_id, self.id)
 
     @property
     def run_id(self) -> str:
@@ -247,7 +273,7 @@ class _Sink(NamedTuple):
 
     @property
     def part(self) -> RunPart:
-        return self.run_id, self.batch_id
+        return RunPart(self.run_id, self.batch_id)
 
     @property
     def version(self) -> str:
@@ -270,7 +296,7 @@ class _Source(NamedTuple):
 
     @property
     def part(self) -> RunPart:
-        return self.run_id, self.batch_id
+        return RunPart(self.run_id, self.batch_id)
 
 
 _Row = TypeVar("_Row", _Sink, _Source)
@@ -320,21 +346,21 @@ class StoredVersions:
 
     def get(self, key: VersionKey) -> DatasetVersion:
         """Return a version; one of the kind UNKNOWN if no event names it."""
-        self.load([key[0]])
-        history = self._histories[key[0]]
-        place = history.places.get(key[1])
+        self.load([key.dataset])
+        history = self._histories[key.dataset]
+        place = history.places.get(key.version)
         return DatasetVersion(*key, VersionKind.UNKNOWN, 0) if place is None else history.versions[place]
 
     def before(self, key: VersionKey) -> DatasetVersion | None:
         """Return the version before one; None if it is the first one that is known."""
         parent = self.get(key).parent
-        return self.get((key[0], parent)) if parent else None
+        return self.get(VersionKey(key.dataset, parent)) if parent else None
 
     def current(self, dataset_id: int, time: int = FOREVER) -> DatasetVersion | None:
         """Return the version of a dataset that was current at a time, by default now; None if there was none."""
         self.load([dataset_id])
         found = self._histories[dataset_id].current(time)
-        return self.get((dataset_id, found)) if found else None
+        return self.get(VersionKey(dataset_id, found)) if found else None
 
     def made_by(self, parts: Iterable[RunPart]) -> dict[RunPart, tuple[VersionKey, ...]]:
         """Return which versions each of some runs and micro-batches made."""
@@ -347,7 +373,7 @@ class StoredVersions:
             if id_ not in history.places:
                 # A run within it made the version.
                 continue
-            found.setdefault(row.part, {})[row.dataset_id, id_] = None
+            found.setdefault(row.part, {})[VersionKey(row.dataset_id, id_)] = None
         return {part: tuple(sorted(keys)) for part, keys in found.items()}
 
     def read_by(self, parts: Iterable[RunPart]) -> dict[RunPart, tuple[VersionRead, ...]]:
@@ -372,7 +398,7 @@ class StoredVersions:
         found: list[StreamedRead] = []
         for row in rows:
             unit = (*row.part, row.dataset_id)
-            reads = [(*unit, read.version[1], read.inferred) for read in self._reads(row)]
+            reads = [(*unit, read.version.version, read.inferred) for read in self._reads(row)]
             found += reads or [(*unit, "", False)]
         return found
 
@@ -382,14 +408,14 @@ class StoredVersions:
         for marks, some in marked_lists(sorted(set(run_ids))):
             for table in ("source_snapshot_lineage", "sink_snapshot_lineage"):
                 sql = f"SELECT DISTINCT run_id, batch_id FROM {table} WHERE run_id IN ({marks})"  # noqa: S608 (marks)
-                found |= {(run_id, batch_id) for run_id, batch_id in self._tables.query(sql, some)}
+                found |= {RunPart(run_id, batch_id) for run_id, batch_id in self._tables.query(sql, some)}
         return sorted(found)
 
     def readers(self, keys: Iterable[VersionKey]) -> dict[VersionKey, tuple[VersionRead, ...]]:
         """Return the reads of each of some versions, by whichever run."""
         wanted = set(keys)
         self._learn_readers({dataset_id for dataset_id, _ in wanted})
-        return {key: tuple(self._readers[key[0]].get(key[1], ())) for key in wanted}
+        return {key: tuple(self._readers[key.dataset].get(key.version, ())) for key in wanted}
 
     def forward(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
         """
@@ -417,12 +443,12 @@ class StoredVersions:
         self.load(dataset_id for dataset_id, _ in every)
         targets = [self.get(key) for key in every]
         if direction is Direction.DOWNSTREAM:
-            targets = [each for key in every for each in self._histories[key[0]].following.get(key[1], ())]
+            targets = [each for key in every for each in self._histories[key.dataset].following.get(key.version, ())]
         return [
             VersionEdge(
-                (each.dataset_id, each.parent),
+                VersionKey(each.dataset_id, each.parent),
                 each.key,
-                (each.run_id, each.batch_id),
+                RunPart(each.run_id, each.batch_id),
                 each.job_id,
                 kept=True,
                 inferred=each.parent_inferred,
@@ -462,7 +488,7 @@ class StoredVersions:
 
     def _stated(self, edges: list[VersionEdge]) -> list[VersionEdge]:
         """Leave out edges that a run's events do not have: they may state the inputs of each output."""
-        described = self._tables.described.of_runs(sorted({edge.part[0] for edge in edges}), FOREVER)
+        described = self._tables.described.of_runs(sorted({edge.part.run_id for edge in edges}), FOREVER)
         stated = [
             (run, name, writing.sources)
             for run, each in described.items()
@@ -476,7 +502,9 @@ class StoredVersions:
         for run, target, names in stated:
             sources.setdefault((run, of_name.get(target)), set()).update(map(of_name.get, names))
         return [
-            edge for edge in edges if edge.source[0] in sources.get((edge.part[0], edge.target[0]), (edge.source[0],))
+            edge
+            for edge in edges
+            if edge.source.dataset in sources.get((edge.part.run_id, edge.target.dataset), (edge.source.dataset,))
         ]
 
     def _without_summaries(self, rows: list[_Sink]) -> list[_Sink]:
@@ -525,7 +553,7 @@ class StoredVersions:
             rows = self._tables.query(f"{_PLAIN_READS} AND {here} UNION {_TOLD_READS} AND {here}")
             for row in _without_unnamed(map(_Source._make, rows)):
                 for read in self._reads(row):
-                    self._readers[row.dataset_id].setdefault(read.version[1], []).append(read)
+                    self._readers[row.dataset_id].setdefault(read.version.version, []).append(read)
         for dataset_id in wanted:
             for reads in self._readers[dataset_id].values():
                 reads.sort(key=_read_order)
@@ -533,7 +561,7 @@ class StoredVersions:
     def _reads(self, row: _Source) -> Iterator[VersionRead]:
         """Return the reads of one row of a source: a stream's micro-batch may have read several versions."""
         dataset_id, run_id, batch_id, snapshot, job_id, time, offset_from, offset_to, rows = row
-        part, history = (run_id, batch_id), self._histories[dataset_id]
+        part, history = RunPart(run_id, batch_id), self._histories[dataset_id]
         found = versions_read(_Life(history, time), snapshot, offset_from, offset_to, rows)
         inferred = found.ids is None
         ids = [history.current(time, part)]
@@ -542,7 +570,7 @@ class StoredVersions:
         for each in ids:
             yield VersionRead(
                 part,
-                (dataset_id, each),
+                VersionKey(dataset_id, each),
                 job_id,
                 time,
                 inferred,
@@ -658,7 +686,7 @@ _READER = "LEFT JOIN run r ON r.run_id = l.run_id LEFT JOIN job j ON j.job_id = 
 _SOURCES = f"{_READ}JOIN source_snapshot_lineage l ON l.name_id = i.name_id {_READER}"
 # Each of the two conditions uses an index.
 _PLAIN_READS = (
-    f"{_READ}JOIN told_read s ON s.name_id = i.name_id "
+    f"{_READ}JOIN stated_read s ON s.name_id = i.name_id "
     f"JOIN source_snapshot_lineage l ON l.job_id = s.job_id AND l.name_id = s.name_id {_READER} "
     "WHERE l.snapshot = '' AND l.batch_id = -1"
 )

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
+from openlineage_pyspark.workbench.questions.versions import RunPart
+from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.facts import Facts, HistoryPlace, MadeVersion, ReadFacts, Unit
+    from openlineage_pyspark.workbench.recovery.facts import Facts, MadeVersion, ReadFacts
 
 Passes: TypeAlias = "Callable[[int, int, int], bool]"
 """Whether an output of a job (the first) is downstream of one of its inputs (the second)."""
@@ -49,55 +51,57 @@ class Flow:
         self._lines: dict[int, dict[HistoryPlace, None]] = {}
         # The place of the last DROP of a dataset; -1 if there is none.
         self._drops: dict[int, int] = {}
-        self.reads: dict[Unit, list[PlacedRead]] = {}
-        self.readers: dict[HistoryPlace, list[Unit]] = {}
-        self.writes: dict[Unit, list[HistoryPlace]] = {}
+        self.reads: dict[RunPart, list[PlacedRead]] = {}
+        self.readers: dict[HistoryPlace, list[RunPart]] = {}
+        self.writes: dict[RunPart, list[HistoryPlace]] = {}
         for dataset, history in facts.histories.items():
             for place, made in enumerate(history):
                 if made.run_id:
-                    self.writes.setdefault(made.unit, []).append((dataset, place))
+                    self.writes.setdefault(made.unit, []).append(HistoryPlace(dataset, place))
         places = {
-            (dataset, made.version): (dataset, place)
+            (dataset, made.version): HistoryPlace(dataset, place)
             for dataset, history in facts.histories.items()
             for place, made in enumerate(history)
         }
         for read in facts.reads:
-            unit = (read.run_id, read.batch_id)
+            unit = RunPart(read.run_id, read.batch_id)
             placed = PlacedRead(read, self.held(self._met(read, unit, places)))
             self.reads.setdefault(unit, []).append(placed)
             if placed.key is not None:
                 self.readers.setdefault(placed.key, []).append(unit)
 
-    def _met(self, read: ReadFacts, unit: Unit, places: Mapping[tuple[int, str], HistoryPlace]) -> HistoryPlace | None:
+    def _met(
+        self, read: ReadFacts, unit: RunPart, places: Mapping[tuple[int, str], HistoryPlace]
+    ) -> HistoryPlace | None:
         """
         Return the version that was read. If the run wrote the dataset too and the event names none: the one before.
 
         The version that was made last by then is another one where the table was rolled back in between.
         """
-        own = next((key for key in self.writes.get(unit, ()) if key[0] == read.dataset), None)
+        own = next((key for key in self.writes.get(unit, ()) if key.dataset == read.dataset), None)
         if own is not None and read.inferred and self.made(own).parent:
             return self.before.get(own)
         return places.get((read.dataset, read.version))
 
     @functools.cached_property
-    def batches(self) -> dict[str, list[Unit]]:
+    def batches(self) -> dict[str, list[RunPart]]:
         """Return the micro-batches of each streaming query that count, in order: without those that came again."""
         return self._chains[0]
 
     @functools.cached_property
-    def _chains(self) -> tuple[dict[str, list[Unit]], dict[Unit, list[Unit]]]:
+    def _chains(self) -> tuple[dict[str, list[RunPart]], dict[RunPart, list[RunPart]]]:
         """Return the micro-batches that lead to the last one of each query, and those that follow each one."""
         numbers: dict[str, set[int]] = {}
         for run_id, number in {*self.writes, *self.reads}:
             if number != NO_BATCH and self.facts.run(run_id).query:
                 numbers.setdefault(run_id, set()).add(number)
-        chains: dict[str, list[Unit]] = {}
-        following: dict[Unit, list[Unit]] = {}
+        chains: dict[str, list[RunPart]] = {}
+        following: dict[RunPart, list[RunPart]] = {}
         for run_id in sorted(numbers, key=lambda each: (self.facts.run(each).started, each)):
-            units = [(run_id, number) for number in sorted(numbers[run_id])]
+            units = [RunPart(run_id, number) for number in sorted(numbers[run_id])]
             query = self.facts.run(run_id).query
             # A run that begins earlier than another one ended continues from an earlier state.
-            kept = [unit for unit in chains.get(query, ()) if unit[1] < units[0][1]]
+            kept = [unit for unit in chains.get(query, ()) if unit.batch_id < units[0].batch_id]
             for early, late in itertools.pairwise([*kept[-1:], *units]):
                 following.setdefault(early, []).append(late)
             chains[query] = [*kept, *units]
@@ -105,11 +109,11 @@ class Flow:
 
     def made(self, key: HistoryPlace) -> MadeVersion:
         """Return a version."""
-        return self.facts.histories[key[0]][key[1]]
+        return self.facts.histories[key.dataset][key.place]
 
     def name(self, key: HistoryPlace) -> str:
         """Return the name of a version for people, with its dataset."""
-        version, label = self.made(key).version, self.facts.label(key[0])
+        version, label = self.made(key).version, self.facts.label(key.dataset)
         return f"{label}@{version}" if version else label
 
     def held(self, key: HistoryPlace | None) -> HistoryPlace | None:
@@ -137,7 +141,7 @@ class Flow:
                     before = unknown.setdefault(parent, before)
                 before = before if before < place else place - 1
                 if before >= 0:
-                    found[dataset, place] = (dataset, before)
+                    found[HistoryPlace(dataset, place)] = HistoryPlace(dataset, before)
         return found
 
     @functools.cached_property
@@ -156,9 +160,9 @@ class Flow:
         if dataset not in self._lines:
             history = self.facts.histories[dataset]
             newest = next((place for place in range(len(history) - 1, -1, -1) if not history[place].branch), None)
-            here: HistoryPlace | None = (dataset, len(history) - 1 if newest is None else newest)
+            here: HistoryPlace | None = HistoryPlace(dataset, len(history) - 1 if newest is None else newest)
             found = []
-            while here is not None and here[1] >= 0:
+            while here is not None and here.place >= 0:
                 found.append(here)
                 here = self.before.get(here)
             self._lines[dataset] = dict.fromkeys(found)
@@ -172,11 +176,11 @@ class Flow:
         """Return whether a dataset was dropped, and not created again."""
         return self.made(self.newest(dataset)).change == "DROP"
 
-    def written(self, units: Iterable[Unit]) -> set[int]:
+    def written(self, units: Iterable[RunPart]) -> set[int]:
         """Return the datasets that runs and micro-batches wrote."""
-        return {key[0] for unit in units for key in self.writes.get(unit, ())}
+        return {key.dataset for unit in units for key in self.writes.get(unit, ())}
 
-    def read_by(self, units: Iterable[Unit]) -> Iterator[PlacedRead]:
+    def read_by(self, units: Iterable[RunPart]) -> Iterator[PlacedRead]:
         """Yield what runs and micro-batches read."""
         for unit in units:
             yield from self.reads.get(unit, ())
@@ -195,22 +199,22 @@ class Flow:
 
     def is_dropped_after(self, key: HistoryPlace) -> bool:
         """Return whether a dataset was dropped after a version of it."""
-        if key[0] not in self._drops:
-            drops = (each[1] for each in self.line(key[0]) if self.made(each).change == "DROP")
-            self._drops[key[0]] = max(drops, default=-1)
-        return self._drops[key[0]] > key[1]
+        if key.dataset not in self._drops:
+            drops = (each.place for each in self.line(key.dataset) if self.made(each).change == "DROP")
+            self._drops[key.dataset] = max(drops, default=-1)
+        return self._drops[key.dataset] > key.place
 
     def corrects(self, key: HistoryPlace, bad: HistoryPlace) -> bool:
         """Return whether a version is one that a recovery has made of a bad one, by correcting it in place."""
-        return key[0] == bad[0] and self.facts.run(self.made(key).run_id).corrects == self.made(bad).version
+        return key.dataset == bad.dataset and self.facts.run(self.made(key).run_id).corrects == self.made(bad).version
 
     def counts(self, key: HistoryPlace) -> bool:
         """Return whether a version leads to the newest one."""
-        if key[0] not in self._lines:
-            self.line(key[0])
-        return key in self._lines[key[0]]
+        if key.dataset not in self._lines:
+            self.line(key.dataset)
+        return key in self._lines[key.dataset]
 
-    def following(self, unit: Unit) -> list[Unit]:
+    def following(self, unit: RunPart) -> list[RunPart]:
         """Return the micro-batches that follow one of the same query: two if the query was set back to it."""
         return self._chains[1].get(unit, [])
 
@@ -276,7 +280,7 @@ class _Spreading:
     def __init__(self, flow: Flow, start: HistoryPlace, passes: Passes) -> None:
         self._flow = flow
         self._passes = passes
-        self._units: set[Unit] = set()
+        self._units: set[RunPart] = set()
         self.because: dict[HistoryPlace, HistoryPlace | None] = {start: None}
         self.waiting = [start]
 
@@ -285,7 +289,7 @@ class _Spreading:
             self.because[key] = reason
             self.waiting.append(key)
 
-    def taint_from(self, unit: Unit, reason: HistoryPlace) -> None:
+    def taint_from(self, unit: RunPart, reason: HistoryPlace) -> None:
         """Mark the outputs of a unit as bad, and those of the micro-batches after it."""
         waiting = [unit]
         while waiting:
@@ -298,14 +302,14 @@ class _Spreading:
                     self.taint(key, reason)
             waiting += self._flow.following(unit)
 
-    def reaches_something(self, unit: Unit, reason: HistoryPlace) -> bool:
+    def reaches_something(self, unit: RunPart, reason: HistoryPlace) -> bool:
         """Return whether a unit's read of a version is in the unit's output."""
         return any(self._reaches(unit, reason, key) for key in self._flow.writes.get(unit, ()))
 
-    def _reaches(self, unit: Unit, reason: HistoryPlace, key: HistoryPlace) -> bool:
-        run = self._flow.facts.run(unit[0])
+    def _reaches(self, unit: RunPart, reason: HistoryPlace, key: HistoryPlace) -> bool:
+        run = self._flow.facts.run(unit.run_id)
         # A gap may hide a path of the column.
-        return key[0] == reason[0] or bool(run.gaps) or self._passes(run.job_id, reason[0], key[0])
+        return key.dataset == reason.dataset or bool(run.gaps) or self._passes(run.job_id, reason.dataset, key.dataset)
 
 
 def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[HistoryPlace, None]:
@@ -320,9 +324,9 @@ def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[
         again_from: datasets that are rebuilt further back -> the place of the first such version.
     """
     waiting = [line[0] for dataset in found.datasets if (line := flow.line(dataset))[0] in found.because]
-    waiting += [key for dataset, begin in again_from.items() for key in flow.line(dataset) if key[1] >= begin]
+    waiting += [key for dataset, begin in again_from.items() for key in flow.line(dataset) if key.place >= begin]
     needed: dict[HistoryPlace, None] = {}
-    done: set[Unit] = set()
+    done: set[RunPart] = set()
     while waiting:
         key = waiting.pop()
         if key in needed or not flow.counts(key):
@@ -354,7 +358,7 @@ def live(flow: Flow, dataset: int, last: int | None = None) -> list[HistoryPlace
     """
     found: list[HistoryPlace] = []
     for key in flow.line(dataset):
-        if last is not None and key[1] > last:
+        if last is not None and key.place > last:
             continue
         made = flow.made(key)
         if not made.empties:
@@ -364,7 +368,7 @@ def live(flow: Flow, dataset: int, last: int | None = None) -> list[HistoryPlace
     return found[::-1]
 
 
-def _written_again(flow: Flow, unit: Unit) -> Iterator[HistoryPlace]:
+def _written_again(flow: Flow, unit: RunPart) -> Iterator[HistoryPlace]:
     """Yield the consequences of running a unit again: all of its outputs, what came after them, and later batches."""
     for key in flow.writes.get(unit, ()):
         yield key

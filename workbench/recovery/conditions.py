@@ -7,13 +7,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 from openlineage_pyspark.workbench.recovery.plan import TableCheck
 from openlineage_pyspark.workbench.recovery.statements import NO_ROWS, table_id
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.questions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.affected import Flow
-    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, HistoryPlace, MadeVersion, Unit
+    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, MadeVersion
     from openlineage_pyspark.workbench.recovery.remade import Base
 
 
@@ -55,19 +57,19 @@ class Conditions:
             if version not in ("", NO_ROWS) and known.has_versions:
                 yield TableCheck("there", table_id(known), version)
 
-    def after_repeating(self, unit: Unit, copies: Mapping[int, str]) -> Iterator[TableCheck]:
+    def after_repeating(self, unit: RunPart, copies: Mapping[int, str]) -> Iterator[TableCheck]:
         """Yield the check that a repeated run changes each table, or its copy, as it did then."""
         for key in self._flow.writes.get(unit, ()):
-            known, made = self._facts.datasets[key[0]], self._flow.made(key)
+            known, made = self._facts.datasets[key.dataset], self._flow.made(key)
             if known.has_versions and made.snapshot and not made.branch:
-                yield TableCheck("like", table_id(known, copies.get(key[0], "")), made.snapshot)
+                yield TableCheck("like", table_id(known, copies.get(key.dataset, "")), made.snapshot)
 
-    def after_application(self, units: Collection[Unit]) -> Iterator[TableCheck]:
+    def after_application(self, units: Collection[RunPart]) -> Iterator[TableCheck]:
         """Yield how many versions an application makes of each table; a stream may divide its data otherwise."""
         made: dict[int, list[MadeVersion]] = {}
         for unit in units:
             for key in self._flow.writes.get(unit, ()):
-                made.setdefault(key[0], []).append(self._flow.made(key))
+                made.setdefault(key.dataset, []).append(self._flow.made(key))
         for dataset, versions in sorted(made.items()):
             known = self._facts.datasets[dataset]
             is_shown = known.has_versions and known.is_of_spark
@@ -92,7 +94,7 @@ class Conditions:
         base = self._bases.get(dataset)
         if base is None:
             return (check,)
-        before = self._flow.before.get((dataset, base.place))
+        before = self._flow.before.get(HistoryPlace(dataset, base.place))
         # The rows that the first run replaces as a whole are gone, whoever has made them.
         replaced = history[base.place].parent or (self._flow.made(before).snapshot if before else "")
         since = base.version or (replaced if base.replaced else "")
@@ -112,10 +114,10 @@ class Conditions:
         places = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
         bad = self._flow.made(self._start)
         is_unknown = base.version not in places and base.place > 0
-        key = self._flow.before.get((dataset, base.place))
+        key = self._flow.before.get(HistoryPlace(dataset, base.place))
         if base.version in places:
-            key = (dataset, places[base.version])
-        while key is not None and key[1] and (made := self._flow.made(key)).time > bad.time:
+            key = HistoryPlace(dataset, places[base.version])
+        while key is not None and key.place and (made := self._flow.made(key)).time > bad.time:
             if made.whole is True and self._facts.has_maker(made):
                 # Nothing from before is in it.
                 break

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.workbench.recovery.affected import Flow, spread
 from openlineage_pyspark.workbench.recovery.conditions import Conditions
+from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 from openlineage_pyspark.workbench.recovery.groups import groups
 from openlineage_pyspark.workbench.recovery.plan import Mode
 from openlineage_pyspark.workbench.recovery.remade import remade
@@ -17,8 +18,9 @@ from openlineage_pyspark.workbench.recovery.statement_texts import StatementText
 from openlineage_pyspark.workbench.recovery.statements import beside_name
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.questions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.affected import Spread
-    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, Unit
+    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion
     from openlineage_pyspark.workbench.recovery.groups import Group
     from openlineage_pyspark.workbench.recovery.plan import RecoveryRequest
     from openlineage_pyspark.workbench.recovery.remade import Remade
@@ -48,7 +50,7 @@ class Decisions:
     spread: Spread
     again: Remade
     groups: tuple[Group, ...]
-    group_of: Mapping[Unit, int]
+    group_of: Mapping[RunPart, int]
     reads: RepeatedReads
     restarts: Restarts
     conditions: Conditions
@@ -64,7 +66,7 @@ class Decisions:
     @property
     def root(self) -> int:
         """Return the dataset that got the bad version."""
-        return self.request.start[0]
+        return self.request.start.dataset
 
     @property
     def bad(self) -> MadeVersion:
@@ -113,7 +115,7 @@ class Decisions:
         base = self.again.bases.get(dataset)
         if base is None or not base.replaced or dataset == self.root or self.is_side_by_side:
             return False
-        replacing = self.flow.made((dataset, base.place))
+        replacing = self.flow.made(HistoryPlace(dataset, base.place))
         later = self.group_of.get(replacing.unit, -1)
         units = (unit for group in self.groups[here : later + 1] for unit in group.units)
         is_read = any(placed.read.dataset == dataset for placed in self.flow.read_by(units))
@@ -151,7 +153,7 @@ def decide(facts: Facts, request: RecoveryRequest) -> Decisions:
         Restarts(flow, again.bases, ordered),
         Conditions(flow, request.start, again.bases),
         _created(flow, again.bases, [group for group in ordered if not _is_statement(flow.facts, texts, group)]),
-        _copies(flow.facts, (*again.bases, request.start[0])) if is_side_by_side else {},
+        _copies(flow.facts, (*again.bases, request.start.dataset)) if is_side_by_side else {},
         texts,
     )
 
@@ -173,7 +175,7 @@ def _created(flow: Flow, datasets: Iterable[int], applications: Iterable[Group])
     """Return the datasets that applications which run again create -> the run and the name of the job of each."""
     jobs = {group.application.run_id: group.application.job for group in applications if group.application}
     return {
-        key[0]: (application, jobs[application])
+        key.dataset: (application, jobs[application])
         for dataset in datasets
         for key in flow.line(dataset)
         if flow.made(key).change == "CREATE"

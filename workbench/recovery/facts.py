@@ -5,20 +5,29 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
+from openlineage_pyspark.workbench.questions.versions import RunPart
 from openlineage_pyspark.workbench.store.current import PARTITION_OPERATORS
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.facts import SessionOfRun
 
-Unit: TypeAlias = "tuple[str, int]"
-"""A run and its micro-batch."""
 
-HistoryPlace: TypeAlias = "tuple[int, int]"
-"""A dataset and the place of a version in its history."""
+class HistoryPlace(NamedTuple):
+    """
+    A version of a dataset, by its place.
+
+    Args:
+        dataset: the dataset's id.
+        place: the place of the version in the dataset's history, from 0.
+    """
+
+    dataset: int
+    place: int
+
 
 _EMPTYING = frozenset({"DROP", "TRUNCATE"})
 _COMMENTS = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -129,9 +138,9 @@ class MadeVersion:
     restored: str | None = None
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> RunPart:
         """Return the run or micro-batch that made it."""
-        return self.run_id, self.batch_id
+        return RunPart(self.run_id, self.batch_id)
 
     @property
     def version(self) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.questions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.affected import Flow
-    from openlineage_pyspark.workbench.recovery.facts import ApplicationFacts, HistoryPlace, Unit
+    from openlineage_pyspark.workbench.recovery.facts import ApplicationFacts, HistoryPlace
 
 
 _APPLICATION = "application "
@@ -31,7 +31,7 @@ class Group:
         too_late: whether an application read older data before a group rebuilds them, and also needs the rebuilt ones.
     """
 
-    units: tuple[Unit, ...]
+    units: tuple[RunPart, ...]
     application: ApplicationFacts | None = None
     in_circle: bool = False
     is_correction: bool = False
@@ -41,9 +41,9 @@ class Group:
 def groups(
     flow: Flow,
     needed: Collection[HistoryPlace],
-    start: Unit,
-    stands_alone: Callable[[Unit], bool] = lambda _: True,
-    names_source: Callable[[Unit, int], bool] = lambda _unit, _dataset: True,
+    start: RunPart,
+    stands_alone: Callable[[RunPart], bool] = lambda _: True,
+    names_source: Callable[[RunPart, int], bool] = lambda _unit, _dataset: True,
 ) -> list[Group]:
     """
     Return the groups to run again, in an order in which each finds its inputs.
@@ -58,11 +58,11 @@ def groups(
     """
     units = _repeated(flow, needed, start)
     names = _names(flow, needed, units, stands_alone)
-    members: dict[str, list[Unit]] = {}
+    members: dict[str, list[RunPart]] = {}
     for unit in sorted(units, key=lambda unit: (_time(flow, unit), unit)):
         members.setdefault(names[unit], []).append(unit)
     times = {_CORRECTION: -1} | {name: _time(flow, inside[0]) for name, inside in members.items()}
-    known = names | ({start: _CORRECTION} if start[1] == NO_BATCH else {})
+    known = names | ({start: _CORRECTION} if not start.is_batch else {})
     after, too_late = _dependencies(flow, needed, known, names_source)
     return [
         Group(
@@ -77,7 +77,7 @@ def groups(
 
 
 def started_applications(
-    flow: Flow, needed: Collection[HistoryPlace], start: Unit, stands_alone: Callable[[Unit], bool]
+    flow: Flow, needed: Collection[HistoryPlace], start: RunPart, stands_alone: Callable[[RunPart], bool]
 ) -> set[str]:
     """
     Return the runs of the applications that are started again, as `groups` does that.
@@ -92,20 +92,20 @@ def started_applications(
     return {name.removeprefix(_APPLICATION) for name in names.values() if name.startswith(_APPLICATION)}
 
 
-def _repeated(flow: Flow, needed: Collection[HistoryPlace], start: Unit) -> set[Unit]:
+def _repeated(flow: Flow, needed: Collection[HistoryPlace], start: RunPart) -> set[RunPart]:
     """Return what runs again."""
     units = {flow.made(key).unit for key in needed if not flow.made(key).nothing}
-    return {unit for unit in units if unit[0] in flow.facts.runs and (unit != start or start[1] != NO_BATCH)}
+    return {unit for unit in units if unit.run_id in flow.facts.runs and (unit != start or start.is_batch)}
 
 
 def _names(
-    flow: Flow, needed: Collection[HistoryPlace], units: Collection[Unit], stands_alone: Callable[[Unit], bool]
-) -> dict[Unit, str]:
+    flow: Flow, needed: Collection[HistoryPlace], units: Collection[RunPart], stands_alone: Callable[[RunPart], bool]
+) -> dict[RunPart, str]:
     """Return the group of each unit."""
     names = _names_of_streams(flow, needed, units)
-    statements: list[Unit] = []
+    statements: list[RunPart] = []
     for unit in units:
-        run = flow.facts.run(unit[0])
+        run = flow.facts.run(unit.run_id)
         if run.query:
             continue
         if not run.application or (run.sql and (not _can_start(flow, run.application) or stands_alone(unit))):
@@ -115,12 +115,12 @@ def _names(
     # Who starts an application again repeats all of its statements.
     started = set(names.values())
     for unit in statements:
-        application = f"{_APPLICATION}{flow.facts.run(unit[0]).application}"
-        names[unit] = application if application in started else f"run {unit[0]}"
+        application = f"{_APPLICATION}{flow.facts.run(unit.run_id).application}"
+        names[unit] = application if application in started else f"run {unit.run_id}"
     return names
 
 
-def _names_of_streams(flow: Flow, needed: Collection[HistoryPlace], units: Collection[Unit]) -> dict[Unit, str]:
+def _names_of_streams(flow: Flow, needed: Collection[HistoryPlace], units: Collection[RunPart]) -> dict[RunPart, str]:
     """
     Return the group of each micro-batch.
 
@@ -131,19 +131,21 @@ def _names_of_streams(flow: Flow, needed: Collection[HistoryPlace], units: Colle
     for run in flow.facts.runs.values():
         if run.query and run.application:
             latest[run.query] = max(latest.get(run.query, (-1, "")), (run.started, run.application))
-    queries: dict[str, list[Unit]] = {}
+    queries: dict[str, list[RunPart]] = {}
     for unit in units:
-        if query := flow.facts.run(unit[0]).query:
+        if query := flow.facts.run(unit.run_id).query:
             queries.setdefault(query, []).append(unit)
-    names: dict[Unit, str] = {}
+    names: dict[RunPart, str] = {}
     for query, batches in queries.items():
         name = f"{_APPLICATION}{latest[query][1]}" if query in latest else f"query {query}"
-        following: Unit | None = None
+        following: RunPart | None = None
         # Whether all is made again that its sources got later: then it is not there yet.
         is_later_again = True
-        for unit in sorted(batches, key=lambda unit: (unit[1], flow.facts.run(unit[0]).started), reverse=True):
+        for unit in sorted(
+            batches, key=lambda unit: (unit.batch_id, flow.facts.run(unit.run_id).started), reverse=True
+        ):
             if following is not None and is_later_again and _is_pause(flow, needed, units, unit, following):
-                name = f"{_APPLICATION}{flow.facts.run(unit[0]).application}"
+                name = f"{_APPLICATION}{flow.facts.run(unit.run_id).application}"
             names[unit] = name
             following = unit
             read = (placed.key for placed in flow.reads.get(unit, ()) if placed.read.is_source)
@@ -152,16 +154,16 @@ def _names_of_streams(flow: Flow, needed: Collection[HistoryPlace], units: Colle
 
 
 def _is_pause(
-    flow: Flow, needed: Collection[HistoryPlace], units: Collection[Unit], unit: Unit, following: Unit
+    flow: Flow, needed: Collection[HistoryPlace], units: Collection[RunPart], unit: RunPart, following: RunPart
 ) -> bool:
     """Return whether others need a query's output up to a micro-batch, and its application can repeat just that."""
-    run, later = flow.facts.run(unit[0]), flow.facts.run(following[0])
+    run, later = flow.facts.run(unit.run_id), flow.facts.run(following.run_id)
     if not (run.ended and _can_start(flow, run.application) and run.application != later.application):
         return False
     made = [key for key in flow.writes.get(unit, ()) if key in needed]
-    others = {each for key in made for each in flow.readers.get(key, ()) if each[1] == NO_BATCH}
+    others = {each for key in made for each in flow.readers.get(key, ()) if not each.is_batch}
     others |= {flow.made(after).unit for key in made for after in flow.after(key)}
-    return any(each in units and flow.facts.run(each[0]).query != run.query for each in others)
+    return any(each in units and flow.facts.run(each.run_id).query != run.query for each in others)
 
 
 def _can_start(flow: Flow, application: str) -> bool:
@@ -170,9 +172,9 @@ def _can_start(flow: Flow, application: str) -> bool:
     return known is not None and bool(known.command)
 
 
-def _time(flow: Flow, unit: Unit) -> int:
+def _time(flow: Flow, unit: RunPart) -> int:
     """Return when something was made, which is when it counts."""
-    run = flow.facts.run(unit[0])
+    run = flow.facts.run(unit.run_id)
     times = [flow.made(key).time for key in flow.writes.get(unit, ())]
     return min(times) if times else run.started
 
@@ -180,8 +182,8 @@ def _time(flow: Flow, unit: Unit) -> int:
 def _dependencies(
     flow: Flow,
     needed: Collection[HistoryPlace],
-    names: Mapping[Unit, str],
-    names_source: Callable[[Unit, int], bool],
+    names: Mapping[RunPart, str],
+    names_source: Callable[[RunPart, int], bool],
 ) -> tuple[dict[str, set[str]], set[str]]:
     """
     Return which groups must wait for which, and which ones come too late.
@@ -203,30 +205,30 @@ def _dependencies(
             before.setdefault(late, set()).add(early)
 
     previous: dict[int, HistoryPlace] = {}
-    readers: dict[int, list[tuple[Unit, HistoryPlace]]] = {}
+    readers: dict[int, list[tuple[RunPart, HistoryPlace]]] = {}
     paused, ended = _ends_of_streams(flow, names)
     soft: list[tuple[str, str]] = []
     for key in sorted(needed):
         maker = names.get(flow.made(flow.writer(key)).unit)
-        if (last := previous.get(key[0])) is not None and not flow.made(key).nothing:
+        if (last := previous.get(key.dataset)) is not None and not flow.made(key).nothing:
             earlier = names.get(flow.made(last).unit)
             wait(maker, earlier)
-            found = [(names.get(unit), unit, read) for unit, read in readers.pop(key[0], ()) if maker != earlier]
+            found = [(names.get(unit), unit, read) for unit, read in readers.pop(key.dataset, ()) if maker != earlier]
             # A stream reads on, and what reads in the middle of a stream can't be placed there again.
-            for name in (name for name, unit, read in found if unit[1] == NO_BATCH or (name, read) in paused):
+            for name in (name for name, unit, read in found if not unit.is_batch or (name, read) in paused):
                 wait(maker, name)
             soft += [(maker, name) for name, _, read in found if maker and name and (name, read) in ended]
         for unit in flow.readers.get(key, ()):
             wait(names.get(unit), maker)
-        readers.setdefault(key[0], []).extend((unit, key) for unit in flow.readers.get(key, ()))
+        readers.setdefault(key.dataset, []).extend((unit, key) for unit in flow.readers.get(key, ()))
         if not flow.made(key).nothing:
-            previous[key[0]] = key
+            previous[key.dataset] = key
     _let_first(before, soft)
     return before, _let_first(before, _clean_readers(flow, needed, names, names_source))
 
 
 def _ends_of_streams(
-    flow: Flow, names: Mapping[Unit, str]
+    flow: Flow, names: Mapping[RunPart, str]
 ) -> tuple[set[tuple[str, HistoryPlace]], set[tuple[str, HistoryPlace]]]:
     """
     Return the last version of each source that each group reads again by a query: no later one should be there then.
@@ -237,10 +239,10 @@ def _ends_of_streams(
     lasts: dict[tuple[str, int], dict[str, HistoryPlace]] = {}
     numbers: dict[str, dict[str, int]] = {}
     for unit, name in names.items():
-        query = flow.facts.run(unit[0]).query
+        query = flow.facts.run(unit.run_id).query
         if not query:
             continue
-        numbers.setdefault(query, {})[name] = max(unit[1], numbers.get(query, {}).get(name, -1))
+        numbers.setdefault(query, {})[name] = max(unit.batch_id, numbers.get(query, {}).get(name, -1))
         for placed in flow.reads.get(unit, ()):
             if placed.read.is_source and placed.key is not None:
                 found = lasts.setdefault((query, placed.read.dataset), {})
@@ -269,13 +271,13 @@ def _let_first(before: dict[str, set[str]], pairs: Iterable[tuple[str, str]]) ->
 def _clean_readers(
     flow: Flow,
     needed: Collection[HistoryPlace],
-    names: Mapping[Unit, str],
-    names_source: Callable[[Unit, int], bool],
+    names: Mapping[RunPart, str],
+    names_source: Callable[[RunPart, int], bool],
 ) -> Iterator[tuple[str, str]]:
     """Yield what makes the first version of each dataset again, with what must find the one before there."""
     firsts: dict[int, HistoryPlace] = {}
     for key in sorted(needed, reverse=True):
-        firsts[key[0]] = key
+        firsts[key.dataset] = key
     for first in sorted(firsts.values()):
         maker = names.get(flow.made(flow.writer(first)).unit)
         if maker is not None:
@@ -283,14 +285,14 @@ def _clean_readers(
 
 
 def _readers_of_clean(
-    flow: Flow, first: HistoryPlace, names: Mapping[Unit, str], names_source: Callable[[Unit, int], bool]
+    flow: Flow, first: HistoryPlace, names: Mapping[RunPart, str], names_source: Callable[[RunPart, int], bool]
 ) -> Iterator[str]:
     """Yield what can name no version, and read a dataset as it was before the first one that is made again."""
     key = flow.held(flow.before.get(first))
     for unit in flow.readers.get(key, ()) if key is not None else ():
         # A statement names the version that it reads, unless it reads through a view, and a stream its offset.
         name = names.get(unit, "")
-        if unit[1] == NO_BATCH and name and (name.startswith(_APPLICATION) or not names_source(unit, first[0])):
+        if not unit.is_batch and name and (name.startswith(_APPLICATION) or not names_source(unit, first[0])):
             yield name
 
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 from openlineage_pyspark.workbench.recovery.groups import circles
 from openlineage_pyspark.workbench.recovery.plan import TouchedDataset
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.decisions import Decisions
-    from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 
 _REPLACED = re.compile(r"\s*(?:CREATE|REPLACE)\b", re.IGNORECASE)
 _SHOWN_RUNS = 3
@@ -22,7 +22,7 @@ def touched_datasets(decided: Decisions) -> Iterator[TouchedDataset]:
     flow, because = decided.flow, decided.spread.because
     by_dataset: dict[int, list[HistoryPlace]] = {}
     for key in because:
-        by_dataset.setdefault(key[0], []).append(key)
+        by_dataset.setdefault(key.dataset, []).append(key)
     for dataset, keys in by_dataset.items():
         keys.sort()
         first = flow.made(keys[0])
@@ -46,7 +46,7 @@ def circles_of_datasets(decided: Decisions) -> Iterator[tuple[str, ...]]:
     for key in decided.again.versions:
         for placed in decided.flow.read_by([decided.flow.made(key).unit]):
             if placed.read.dataset in decided.again.bases:
-                edges.setdefault(placed.read.dataset, set()).add(key[0])
+                edges.setdefault(placed.read.dataset, set()).add(key.dataset)
     for circle in circles(edges):
         yield tuple(sorted(map(decided.facts.label, circle)))
 
@@ -64,7 +64,7 @@ def doubts_of_plan(decided: Decisions) -> Iterator[str]:
         run = facts.run(run_id)
         if dataset not in bad or target in bad:
             continue
-        if run.started >= decided.flow.made((dataset, decided.spread.first(dataset))).time:
+        if run.started >= decided.flow.made(HistoryPlace(dataset, decided.spread.first(dataset))).time:
             yield (
                 f"{facts.label(target)}: the run {run_id} of {run.job} began to read {facts.label(dataset)} and "
                 "never reported an end. It may have written there."

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.statements import is_table_of_path, sql_name
-from openlineage_pyspark.workbench.store.spark.session import told
+from openlineage_pyspark.workbench.store.spark.session import named_failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,7 +193,7 @@ class LiveSession:
         Raises:
             StoreError: the session's parser refuses it: it is no statement, or several.
         """
-        with told("Spark can't parse it"):
+        with named_failure("Spark can't parse it"):
             # PySpark has no function that parses a statement and does not run it.
             plan: Any = self._session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
             while _kind(plan) == "UnresolvedWith":
@@ -207,7 +207,7 @@ class LiveSession:
     def problem_of(self, sql: str) -> str:
         """Return why Spark can't analyze a statement, which is not run; empty if it can."""
         try:
-            with told("Spark can't analyze it"):
+            with named_failure("Spark can't analyze it"):
                 state: Any = self._session._jsparkSession.sessionState()
                 # EXPLAIN takes some statements that can't be analyzed. A command runs only if its result is requested.
                 mode = getattr(state, "executePlan$default$2")()
@@ -218,7 +218,7 @@ class LiveSession:
 
     def has_files_of(self, table: TableId, version: str) -> bool:
         """Return whether the files of a version of a Delta table are there: VACUUM removes old ones."""
-        with told("Spark can't read the version"):
+        with named_failure("Spark can't read the version"):
             query = f"SELECT * FROM {sql_name(table)} VERSION AS OF {version}"  # noqa: S608 (a quoted name, a number)
             files = self._session.sql(query).inputFiles()
             jvm: Any = self._session.sparkContext._jvm
@@ -235,7 +235,7 @@ class LiveSession:
         name = sql_name(table)
         try:
             self._rows(f"REFRESH TABLE {name}")
-            with told("Spark can't read it"):
+            with named_failure("Spark can't read it"):
                 files = sorted(self._session.sql(f"SELECT * FROM {name}").inputFiles())  # noqa: S608 (a quoted name)
         except StoreError as problem:
             if any(sign in str(problem) for sign in _NOT_FOUND):
@@ -251,7 +251,7 @@ class LiveSession:
             StoreError: Spark refused it, or it failed.
         """
         mark = marked(self._session.conf.get(_MADE_BY, None) or "", self.application)
-        with told("Spark refused it"), self._under((*settings, (_MADE_BY, mark))):
+        with named_failure("Spark refused it"), self._under((*settings, (_MADE_BY, mark))):
             self._session.sql(sql).collect()
 
     @property
@@ -271,7 +271,7 @@ class LiveSession:
                 self._session.conf.unset(key) if old is None else self._session.conf.set(key, old)
 
     def _rows(self, sql: str) -> list[Row]:
-        with told("Spark refused it"):
+        with named_failure("Spark refused it"):
             return list(self._session.sql(sql).collect())
 
     def _location(self, name: str) -> str:
@@ -301,7 +301,7 @@ class LiveSession:
         """Return the id of an Iceberg table, which no statement returns; empty if its classes have no such method."""
         jvm: Any = self._session._jvm
         try:
-            with told("Spark can't read it"):
+            with named_failure("Spark can't read it"):
                 table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(self._session._jsparkSession, name)
                 return str(table.uuid())
         except (StoreError, TypeError):

@@ -14,13 +14,14 @@ from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
 from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.resolve import is_called, version_called
-from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKind
+from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKey, VersionKind
 from openlineage_pyspark.workbench.recovery.affected import Passes, everything
 from openlineage_pyspark.workbench.recovery.facts import (
     ApplicationFacts,
     DatasetFacts,
     Effect,
     Facts,
+    HistoryPlace,
     MadeVersion,
     ReadFacts,
     RunFacts,
@@ -36,7 +37,6 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_list
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts
     from openlineage_pyspark.workbench.questions.versions import DatasetVersion, RunPart
-    from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
     from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables
 
 _LAKES = frozenset({"iceberg", "delta"})
@@ -93,7 +93,7 @@ def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) 
             place = written
             facts = reader.facts(found.dataset.id, versions[place].time)
     passes = _passes(tables, (found.dataset.id, found.column)) if found.column else everything
-    return facts, (found.dataset.id, place), passes
+    return facts, HistoryPlace(found.dataset.id, place), passes
 
 
 def _place(versions: tuple[DatasetVersion, ...], bad: BadVersion, dataset: DatasetName) -> int:
@@ -142,7 +142,7 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
         if (job, target) not in known:
             # By the outputs of the job: edges are not searched by jobs.
             names = "SELECT name_id FROM dataset_identity WHERE dataset_id = ?"
-            edge = f"SELECT 1 FROM told_edge WHERE output_id IN ({names}) AND job_id = ? LIMIT 1"  # noqa: S608 (ours)
+            edge = f"SELECT 1 FROM stated_edge WHERE output_id IN ({names}) AND job_id = ? LIMIT 1"  # noqa: S608 (ours)
             known[job, target] = bool(tables.query(edge, (target, job)))
         return known[job, target]
 
@@ -201,7 +201,7 @@ class _FactsReader:
         parts = batches | {part for each in written for version in self.versions.of(each) for part in version.parts}
         reads = [
             ReadFacts(
-                *(read.version[0], *read.part, read.version[1], read.inferred),
+                *(read.version.dataset, *read.part, read.version.version, read.inferred),
                 *(read.offset_from, read.offset_to, bool(read.offset_to)),
             )
             for found in self.versions.read_by(parts).values()
@@ -211,7 +211,7 @@ class _FactsReader:
         ]
         unfinished = self._unfinished(touched, begin)
         open_readers = self._open_readers(touched, begin)
-        ids = {part[0] for part in parts} | {each for runs in unfinished.values() for each in runs}
+        ids = {part.run_id for part in parts} | {each for runs in unfinished.values() for each in runs}
         ids |= {run_id for _, run_id, _ in open_readers}
         # Their statements show whether they have written anything.
         read = {each.dataset for each in reads}
@@ -243,10 +243,10 @@ class _FactsReader:
         # Each dataset -> the place of its first late version.
         firsts: dict[int, int] = {}
         frontier = {root}
-        made: set[tuple[int, str]] = set()
+        made: set[VersionKey] = set()
         while frontier:
             self.versions.load(frontier)
-            late = [(root, "")] if root in frontier and not self.versions.of(root) else []
+            late = [VersionKey(root, "")] if root in frontier and not self.versions.of(root) else []
             for each in frontier:
                 history = self.versions.of(each)
                 found = (at for at, version in enumerate(history) if version.time >= begin or version.key in made)
@@ -255,8 +255,8 @@ class _FactsReader:
             parts = {read.part for found in self.versions.readers(late).values() for read in found}
             made |= {key for keys in self.versions.made_by(parts).values() for key in keys}
             parts = {part for each in frontier for version in self.versions.of(each) for part in version.parts}
-            beside = {key[0] for keys in self.versions.made_by(parts).values() for key in keys}
-            beside |= self._old_names(frontier) | {key[0] for key in made}
+            beside = {key.dataset for keys in self.versions.made_by(parts).values() for key in keys}
+            beside |= self._old_names(frontier) | {key.dataset for key in made}
             frontier = {each for each in beside if each not in firsts or self._is_earlier(each, firsts[each], made)}
         return set(firsts)
 
@@ -277,7 +277,7 @@ class _FactsReader:
             reads = (read for each in self.versions.readers(keys).values() for read in each)
             parts = {read.part for read in reads if read.offset_to} - found
             found |= parts
-            frontier = {key[0] for keys in self.versions.made_by(parts).values() for key in keys} - seen
+            frontier = {key.dataset for keys in self.versions.made_by(parts).values() for key in keys} - seen
             seen |= frontier
         return found, seen - set(touched)
 
@@ -285,7 +285,7 @@ class _FactsReader:
         """Return the datasets that had another name: what is made again of a new one may begin under the old one."""
         every = (version for each in touched for version in self.versions.of(each) if version.change == "RENAME")
         parts = {part for version in every for part in version.parts}
-        return {read.version[0] for reads in self.versions.read_by(parts).values() for read in reads}
+        return {read.version.dataset for reads in self.versions.read_by(parts).values() for read in reads}
 
     def _made(
         self,
@@ -406,7 +406,7 @@ class _FactsReader:
         for listed in id_lists(touched):
             for dataset, run_id in self._tables.query(
                 "SELECT DISTINCT i.dataset_id, r.run_id FROM dataset_identity i "  # noqa: S608 (numbers alone)
-                "JOIN told_write l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
+                "JOIN stated_write l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
                 f"WHERE i.dataset_id IN ({listed}) AND r.state IN ('START', 'RUNNING') "
                 "AND coalesce(r.started, r.first_time) >= ? "
                 "AND r.run_id NOT IN (SELECT s.run_id FROM sink_snapshot_lineage s WHERE s.run_id = r.run_id) "
@@ -422,8 +422,8 @@ class _FactsReader:
         for listed in id_lists(touched):
             rows = self._tables.query(
                 "SELECT DISTINCT i.dataset_id, r.run_id, d.dataset_id FROM dataset_identity i "  # noqa: S608 (numbers alone)
-                "JOIN told_read l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
-                "JOIN told_write s ON s.job_id = r.job_id JOIN dataset_identity d ON d.name_id = s.name_id "
+                "JOIN stated_read l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
+                "JOIN stated_write s ON s.job_id = r.job_id JOIN dataset_identity d ON d.name_id = s.name_id "
                 f"WHERE i.dataset_id IN ({listed}) AND r.state IN ('START', 'RUNNING') "
                 "AND coalesce(r.started, r.first_time) >= ? "
                 "AND r.run_id NOT IN (SELECT w.run_id FROM sink_snapshot_lineage w WHERE w.run_id = r.run_id)",

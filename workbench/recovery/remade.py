@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.recovery.affected import live, to_repeat
+from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 from openlineage_pyspark.workbench.recovery.groups import started_applications
 from openlineage_pyspark.workbench.recovery.plan import Mode
 from openlineage_pyspark.workbench.recovery.statements import is_version
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.questions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.affected import Flow, PlacedRead, Spread
-    from openlineage_pyspark.workbench.recovery.facts import HistoryPlace, Unit
     from openlineage_pyspark.workbench.recovery.plan import RecoveryRequest
 
 _IN_PLACE = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|MERGE)\b", re.IGNORECASE | re.DOTALL)
@@ -68,7 +69,7 @@ class Remade:
     goes_back: bool
 
 
-def remade(flow: Flow, found: Spread, request: RecoveryRequest, stands_alone: Callable[[Unit], bool]) -> Remade:
+def remade(flow: Flow, found: Spread, request: RecoveryRequest, stands_alone: Callable[[RunPart], bool]) -> Remade:
     """
     Decide which versions are made again, and where each dataset begins again.
 
@@ -79,14 +80,14 @@ def remade(flow: Flow, found: Spread, request: RecoveryRequest, stands_alone: Ca
         stands_alone: returns whether the statement of a run can be repeated without its application.
     """
     settling = _Settling(flow, found, request, stands_alone)
-    root = request.start[0]
+    root = request.start.dataset
     needed = settling.needed()
     firsts = _firsts(needed)
     in_place = settling.can_correct_in_place(needed)
     # A dataset that can't be rolled back keeps later rows.
     versions = needed
     if in_place or not (root not in firsts or settling.goes_back(firsts[root])):
-        versions = {key: None for key in needed if key[0] != root}
+        versions = {key: None for key in needed if key.dataset != root}
     firsts = _firsts(versions)
     ordered = dict.fromkeys((*(each for each in found.datasets if each in firsts), *firsts))
     return Remade(
@@ -104,14 +105,14 @@ class _Settling:
     """Settles where each dataset begins again: what goes further back may need that others do so too."""
 
     def __init__(
-        self, flow: Flow, found: Spread, request: RecoveryRequest, stands_alone: Callable[[Unit], bool]
+        self, flow: Flow, found: Spread, request: RecoveryRequest, stands_alone: Callable[[RunPart], bool]
     ) -> None:
         self._flow = flow
         self._facts = flow.facts
         self._stands_alone = stands_alone
         self._found = found
         self._request = request
-        self._root = request.start[0]
+        self._root = request.start.dataset
         self._again_from: dict[int, int] = {}
         self.expired: dict[int, str] = {}
 
@@ -121,7 +122,7 @@ class _Settling:
             for dataset in self._found.datasets:
                 kept = live(self._flow, dataset)
                 if dataset != self._root and kept and self._flow.newest(dataset) in self._found.because:
-                    self._again_from[dataset] = kept[0][1]
+                    self._again_from[dataset] = kept[0].place
         while True:
             needed = to_repeat(self._flow, self._found, self._again_from)
             earlier = _firsts(self._further_back(needed))
@@ -143,7 +144,7 @@ class _Settling:
         if not known.has_versions or not all(map(_IN_PLACE.match, correction)):
             return False
         newest = self._flow.held(self._flow.newest(self._root))
-        again = {self._flow.made(key).unit for key in needed if key[0] != self._root}
+        again = {self._flow.made(key).unit for key in needed if key.dataset != self._root}
         reads = [(unit, placed) for unit, found in self._flow.reads.items() for placed in found]
         of_root = [(unit, placed) for unit, placed in reads if placed.read.dataset == self._root]
         return not any(
@@ -156,14 +157,14 @@ class _Settling:
         base = self.base(self._root, place)
         return bool(base.version) or (base.begins_empty and self._facts.datasets[self._root].has_versions)
 
-    def _further_back(self, needed: Collection[HistoryPlace]) -> Iterator[tuple[int, int]]:
+    def _further_back(self, needed: Collection[HistoryPlace]) -> Iterator[HistoryPlace]:
         """Yield datasets that must begin further back than at their first version that is needed."""
         for dataset, place in _firsts(needed).items():
             base = self.base(dataset, place)
             if base.instead_of:
                 self.expired.setdefault(dataset, base.instead_of)
             if base.place < min(place, self._again_from.get(dataset, place)):
-                yield dataset, base.place
+                yield HistoryPlace(dataset, base.place)
             if base.old is not None and base.old[1] < self._again_from.get(base.old[0], base.old[1] + 1):
                 yield base.old
         yield from self._of_applications(needed)
@@ -172,28 +173,28 @@ class _Settling:
         yield from self._streamed(needed)
         for key in needed:
             unit = self._flow.made(key).unit
-            if unit[1] == NO_BATCH or key[0] == self._root:
+            if not unit.is_batch or key.dataset == self._root:
                 continue
             emptied = [placed for placed in self._flow.reads.get(unit, ()) if self._begins_empty(placed, needed)]
-            begin = next((each[1] for each in live(self._flow, *key)), key[1])
-            if emptied and begin < self._again_from.get(key[0], begin + 1):
-                yield key[0], begin
+            begin = next((each.place for each in live(self._flow, *key)), key.place)
+            if emptied and begin < self._again_from.get(key.dataset, begin + 1):
+                yield HistoryPlace(key.dataset, begin)
 
-    def _of_applications(self, needed: Collection[HistoryPlace]) -> Iterator[tuple[int, int]]:
+    def _of_applications(self, needed: Collection[HistoryPlace]) -> Iterator[HistoryPlace]:
         """Yield where applications that are started again began to write a dataset: they write all of that again."""
         start = self._flow.made(self._request.start).unit
         started = started_applications(self._flow, needed, start, self._stands_alone)
         again: dict[int, set[str]] = {}
         for key in needed:
-            if key[0] != self._root and (application := self._application(key)) in started:
-                again.setdefault(key[0], set()).add(application)
+            if key.dataset != self._root and (application := self._application(key)) in started:
+                again.setdefault(key.dataset, set()).add(application)
         firsts = _firsts(needed)
         for dataset, applications in again.items():
             for key in live(self._flow, dataset, firsts[dataset]):
                 made = self._flow.made(key)
                 if made.batch_id != NO_BATCH or self._application(key) not in applications:
                     continue
-                if made.whole is not True and key[1] < self._again_from.get(dataset, firsts[dataset]):
+                if made.whole is not True and key.place < self._again_from.get(dataset, firsts[dataset]):
                     yield key
                 # What begins by a replacement of the whole dataset finds nothing there.
                 break
@@ -201,19 +202,19 @@ class _Settling:
     def _application(self, key: HistoryPlace) -> str:
         return self._facts.run(self._flow.made(key).run_id).application
 
-    def _streamed(self, needed: Collection[HistoryPlace]) -> Iterator[tuple[int, int]]:
+    def _streamed(self, needed: Collection[HistoryPlace]) -> Iterator[HistoryPlace]:
         """Yield what streams made of versions that are made again, also if the rows were right: they come again."""
         firsts = _firsts(needed)
         for key in needed:
-            if key[0] == self._root and not self.goes_back(firsts[self._root]):
+            if key.dataset == self._root and not self.goes_back(firsts[self._root]):
                 continue
             for unit in self._flow.readers.get(key, ()):
                 read = (placed for placed in self._flow.reads[unit] if placed.key == key)
-                if unit[1] == NO_BATCH or not any(placed.read.is_source for placed in read):
+                if not unit.is_batch or not any(placed.read.is_source for placed in read):
                     continue
-                for dataset, place in self._flow.writes.get(unit, ()):
-                    if (dataset, place) not in needed and place < self._again_from.get(dataset, place + 1):
-                        yield dataset, place
+                for made in self._flow.writes.get(unit, ()):
+                    if made not in needed and made.place < self._again_from.get(made.dataset, made.place + 1):
+                        yield made
 
     def _begins_empty(self, placed: PlacedRead, needed: Collection[HistoryPlace]) -> bool:
         """Return whether a stream's source is made again as a whole, so that the stream must read it from the start."""
@@ -226,20 +227,20 @@ class _Settling:
     def base(self, dataset: int, place: int) -> Base:
         """Return the version to restore so that everything from a position on can be recomputed."""
         history, known = self._facts.histories[dataset], self._facts.datasets[dataset]
-        is_kept = known.has_versions and not self._flow.is_dropped_after((dataset, place))
+        is_kept = known.has_versions and not self._flow.is_dropped_after(HistoryPlace(dataset, place))
         is_root = dataset == self._root
         if history[place].whole is True and not is_root:
             return Base(place, replaced=True)
         wanted = ""
-        here: HistoryPlace | None = (dataset, place)
+        here: HistoryPlace | None = HistoryPlace(dataset, place)
         while here is not None:
-            at = here[1]
+            at = here.place
             if at < place and history[at].change == "RENAME":
                 return Base(at, instead_of=wanted, old=self._old_name(here))
             if at < place and history[at].whole is True:
                 return Base(at, replaced=True, instead_of=wanted)
             here = self._flow.before.get(here)
-            before = history[here[1]] if here else None
+            before = history[here.place] if here else None
             version = history[at].parent or (before.snapshot if before else "")
             if not version and before and before.empties:
                 return Base(at, instead_of=wanted, begins_empty=True)

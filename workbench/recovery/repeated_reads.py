@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import attrs
+from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 from openlineage_pyspark.workbench.recovery.plan import Mode
 from openlineage_pyspark.workbench.recovery.statements import NO_ROWS
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.questions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.affected import Flow, PlacedRead, Spread
-    from openlineage_pyspark.workbench.recovery.facts import HistoryPlace, Unit
     from openlineage_pyspark.workbench.recovery.groups import Group
     from openlineage_pyspark.workbench.recovery.plan import RecoveryRequest
     from openlineage_pyspark.workbench.recovery.remade import Remade
@@ -77,9 +78,11 @@ class RepeatedReads:
         first = self._again.firsts.get(placed.read.dataset)
         if first is None or self._is_side_by_side:
             return not self.changed_since(placed)
-        return not group.too_late and placed.key == self._flow.held(self._flow.before.get((placed.read.dataset, first)))
+        return not group.too_late and placed.key == self._flow.held(
+            self._flow.before.get(HistoryPlace(placed.read.dataset, first))
+        )
 
-    def opened_views(self, unit: Unit) -> dict[int, str]:
+    def opened_views(self, unit: RunPart) -> dict[int, str]:
         """Return the views that a statement reads by their queries: they may now show other rows than it read."""
         views = self._texts.views_of(unit)
         if not views:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.questions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.affected import Flow
-    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Unit
+    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
     from openlineage_pyspark.workbench.recovery.groups import Group
     from openlineage_pyspark.workbench.recovery.remade import Base
 
@@ -69,7 +69,7 @@ class Restarts:
         """Return where a query goes on: before the micro-batches that are repeated, at its end if none are."""
         batches = self._flow.batches[query]
         units = self.repeated.get(query, [])
-        runs = [self._flow.facts.run(unit[0]) for unit in batches]
+        runs = [self._flow.facts.run(unit.run_id) for unit in batches]
         offsets = {
             placed.read.dataset: (self._flow.facts.label(placed.read.dataset), placed.read.offset_from)
             for placed in self._flow.read_by(units[:1])
@@ -104,7 +104,7 @@ class Restarts:
                 found[dataset.id] = dataset, base.version
         return list(found.values())
 
-    def _can_not_pass(self, units: Sequence[Unit], known: DatasetFacts, version: str) -> bool:
+    def _can_not_pass(self, units: Sequence[RunPart], known: DatasetFacts, version: str) -> bool:
         """Return whether a query ends at a place of its source that is gone when this is at a version again."""
         if known.format == "delta":
             # RESTORE removes rows, which a stream refuses.
@@ -121,12 +121,12 @@ class Restarts:
         return found is not None and found[1] in gone
 
 
-def _repeated(flow: Flow, groups: Iterable[Group]) -> dict[str, list[Unit]]:
-    found: dict[str, list[Unit]] = {}
+def _repeated(flow: Flow, groups: Iterable[Group]) -> dict[str, list[RunPart]]:
+    found: dict[str, list[RunPart]] = {}
     for group in groups:
         for unit in group.units:
-            if unit[1] != NO_BATCH and (query := flow.facts.run(unit[0]).query):
+            if unit.is_batch and (query := flow.facts.run(unit.run_id).query):
                 found.setdefault(query, []).append(unit)
     for units in found.values():
-        units.sort(key=lambda unit: (unit[1], flow.facts.run(unit[0]).started))
+        units.sort(key=lambda unit: (unit.batch_id, flow.facts.run(unit.run_id).started))
     return found

@@ -15,9 +15,10 @@ from openlineage_pyspark.workbench.recovery.stream_steps import local_checkpoint
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.questions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.affected import PlacedRead
     from openlineage_pyspark.workbench.recovery.decisions import Decisions
-    from openlineage_pyspark.workbench.recovery.facts import ApplicationFacts, DatasetFacts, RunFacts, Unit
+    from openlineage_pyspark.workbench.recovery.facts import ApplicationFacts, DatasetFacts, RunFacts
     from openlineage_pyspark.workbench.recovery.groups import Group
     from openlineage_pyspark.workbench.recovery.repeated_reads import PinnedRead
     from openlineage_pyspark.workbench.recovery.restarts import Restart
@@ -64,7 +65,7 @@ def _statement(decided: Decisions, group: Group) -> RecoveryStep:
     from openlineage_pyspark.workbench.recovery.rewriting import rewritten
 
     facts, copies, unit = decided.facts, decided.copies, group.units[0]
-    run = facts.run(unit[0])
+    run = facts.run(unit.run_id)
     writes = decided.flow.written([unit])
     views = decided.reads.opened_views(unit)
     inputs = _inputs(decided, group, views)
@@ -134,7 +135,7 @@ def _inputs(decided: Decisions, group: Group, views: Collection[int]) -> _Inputs
             if not decided.reads.is_there_again(placed, group):
                 read = _worded(version)
                 doubts.append(
-                    f"it read {read} of {dataset.label}, and through a view it now reads what is current then"
+                    f"it read {read} of {dataset.label} through a view; the repeated run reads what is current then"
                 )
             version = ""
         reads.append((dataset, version))
@@ -144,7 +145,7 @@ def _inputs(decided: Decisions, group: Group, views: Collection[int]) -> _Inputs
 def _application(decided: Decisions, group: Group) -> RecoveryStep:
     """Return the step that starts an application again."""
     facts, application = decided.facts, group.application
-    jobs = ", ".join(dict.fromkeys(facts.run(unit[0]).job for unit in group.units))
+    jobs = ", ".join(dict.fromkeys(facts.run(unit.run_id).job for unit in group.units))
     streams = _streams_of(decided, group)
     written = decided.flow.written(group.units) | decided.replaced_after(group)
     command, about = _command(application)
@@ -181,7 +182,7 @@ def _application(decided: Decisions, group: Group) -> RecoveryStep:
 
 def _streams_of(decided: Decisions, group: Group) -> list[str]:
     """Return the streaming queries that a group repeats."""
-    run_by = {decided.facts.run(unit[0]).query for unit in group.units}
+    run_by = {decided.facts.run(unit.run_id).query for unit in group.units}
     return [query for query in decided.restarts.repeated if query in run_by]
 
 
@@ -191,7 +192,7 @@ def _pins_of_application(decided: Decisions, group: Group) -> tuple[Pin, ...]:
         for placed in decided.flow.read_by([unit]):
             label = decided.facts.label(placed.read.dataset)
             corrected = decided.reads.is_corrected(placed)
-            version = "" if corrected or unit[1] != NO_BATCH else decided.reads.pinned(placed).version
+            version = "" if corrected or unit.is_batch else decided.reads.pinned(placed).version
             pins[label, version] = Pin(label, version, corrected)
     return tuple(pins.values())
 
@@ -233,7 +234,7 @@ def _notes_of_restart(restart: Restart) -> Iterator[str]:
 def _doubts_of_inputs(decided: Decisions, group: Group) -> Iterator[str]:
     """Yield that an application which runs again finds other rows than it read."""
     reads = decided.reads
-    for placed in decided.flow.read_by(unit for unit in group.units if unit[1] == NO_BATCH):
+    for placed in decided.flow.read_by(unit for unit in group.units if not unit.is_batch):
         dataset = decided.facts.datasets[placed.read.dataset]
         if reads.is_corrected(placed):
             lost = [*_doubts_of_lost(decided, placed)]
@@ -297,7 +298,7 @@ def _doubts_of_root(decided: Decisions, group: Group) -> Iterator[str]:
         if made.unit not in group.units and decided.facts.run(made.run_id).application == application
     ]
     if own:
-        yield f"it also makes {', '.join(own)} again, which are there before it runs: prevent that"
+        yield f"it also makes {', '.join(own)} again, which are kept: prevent those writes"
 
 
 def _doubts_of_group(decided: Decisions, group: Group) -> Iterator[str]:
@@ -305,19 +306,19 @@ def _doubts_of_group(decided: Decisions, group: Group) -> Iterator[str]:
     if group.in_circle:
         yield "it needs data that is made after it: it runs in its original place"
     for unit in group.units:
-        run = facts.run(unit[0])
+        run = facts.run(unit.run_id)
         for gap in run.gaps[:_SHOWN_GAPS]:
             yield f"its event reports missing lineage: {gap}"
-        if not run.ended and unit[1] == NO_BATCH:
+        if not run.ended and not unit.is_batch:
             yield f"the run {run.id} never reported an end"
         for placed in flow.read_by([unit]):
             yield from _doubts_of_read(decided, unit, placed)
         for key in flow.writes.get(unit, ()):
             if flow.made(key).whole is None:
-                yield f"it is not known whether it replaced all of {facts.label(key[0])}, or only partitions"
+                yield f"it is not known whether it replaced all of {facts.label(key.dataset)}, or only partitions"
 
 
-def _doubts_of_read(decided: Decisions, unit: Unit, placed: PlacedRead) -> Iterator[str]:
+def _doubts_of_read(decided: Decisions, unit: RunPart, placed: PlacedRead) -> Iterator[str]:
     facts, flow, needed = decided.facts, decided.flow, decided.again.versions
     known = facts.datasets[placed.read.dataset]
     is_own = known.id in flow.written([unit])
@@ -325,7 +326,7 @@ def _doubts_of_read(decided: Decisions, unit: Unit, placed: PlacedRead) -> Itera
     if placed.read.inferred and not is_known:
         what = f"its event does not state which version of {known.label} it read"
         yield f"{what}: the one that was current then is assumed"
-    if placed.key is None or placed.key not in needed or unit[1] != NO_BATCH:
+    if placed.key is None or placed.key not in needed or unit.is_batch:
         return
     made = flow.made(placed.key)
     if made.batch_id == NO_BATCH:
@@ -334,17 +335,17 @@ def _doubts_of_read(decided: Decisions, unit: Unit, placed: PlacedRead) -> Itera
     following = [flow.made(each) for each in flow.after(placed.key) if each in needed]
     again = {facts.run(each.run_id).query for each in following if decided.group_of.get(each.unit) == together}
     if facts.run(made.run_id).query in again:
-        yield f"it read {known.label} in the middle of a stream, and now reads what the stream made up to its end"
+        yield f"it read {known.label} while a stream was writing it; the repeated run reads all that the stream made"
 
 
 def _repeated_runs(decided: Decisions, group: Group) -> Iterator[RepeatedRun]:
     flow = decided.flow
-    by_run: dict[str, list[Unit]] = {}
+    by_run: dict[str, list[RunPart]] = {}
     for unit in group.units:
-        by_run.setdefault(unit[0], []).append(unit)
+        by_run.setdefault(unit.run_id, []).append(unit)
     for run_id, units in by_run.items():
         run = decided.facts.run(run_id)
-        numbers = [unit[1] for unit in units if unit[1] != NO_BATCH]
+        numbers = [unit.batch_id for unit in units if unit.is_batch]
         keys = [key for unit in units for key in flow.writes.get(unit, ())]
         rows = [found for key in keys if (found := flow.made(key).rows) is not None]
         yield RepeatedRun(

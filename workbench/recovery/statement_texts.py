@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.questions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.affected import Flow
-    from openlineage_pyspark.workbench.recovery.facts import RunFacts, Unit
+    from openlineage_pyspark.workbench.recovery.facts import RunFacts
     from openlineage_pyspark.workbench.recovery.rewriting import Rewritten
 
 _VIEW = re.compile(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?VIEW\b", re.IGNORECASE)
@@ -26,40 +27,40 @@ class StatementTexts:
         self._flow = flow
         self._facts = flow.facts
         self._texts: dict[tuple[str, frozenset[int], tuple[tuple[int, str], ...]], Rewritten] = {}
-        self._views: dict[Unit, dict[int, str]] = {}
+        self._views: dict[RunPart, dict[int, str]] = {}
 
-    def stands_alone(self, unit: Unit) -> bool:
+    def stands_alone(self, unit: RunPart) -> bool:
         """Return whether the statement of a run can be repeated from its text, without its application."""
         text = self._text_of(unit)
         return bool(text.text) and text.stands_alone
 
-    def names_source(self, unit: Unit, dataset: int) -> bool:
+    def names_source(self, unit: RunPart, dataset: int) -> bool:
         """Return whether the statement of a run names a dataset, which it may read through a view."""
         text = self._text_of(unit)
         return not text.text or dataset in text.named
 
-    def views_of(self, unit: Unit) -> dict[int, str]:
+    def views_of(self, unit: RunPart) -> dict[int, str]:
         """Return the views that a statement reads -> their queries then, as far as events state them."""
         if unit not in self._views:
             self._views[unit] = self._read_views(unit)
         return self._views[unit]
 
-    def _text_of(self, unit: Unit) -> Rewritten:
+    def _text_of(self, unit: RunPart) -> Rewritten:
         """Return the statement of a run with whole names, and with the queries of views in their places."""
         from openlineage_pyspark.workbench.recovery.rewriting import rewritten
 
         known = self._flow.written([unit]) | {placed.read.dataset for placed in self._flow.read_by([unit])}
         views = self.views_of(unit)
         # The runs of a job have the same text.
-        key = (self._facts.run(unit[0]).sql, frozenset(known), tuple(sorted(views.items())))
+        key = (self._facts.run(unit.run_id).sql, frozenset(known), tuple(sorted(views.items())))
         if key not in self._texts:
             datasets = [self._facts.datasets[each] for each in sorted(known)]
             self._texts[key] = rewritten(key[0], (), datasets, {}, {}, views=views)
         return self._texts[key]
 
-    def _read_views(self, unit: Unit) -> dict[int, str]:
+    def _read_views(self, unit: RunPart) -> dict[int, str]:
         found = {}
-        here = _settings_of_queries(self._facts.run(unit[0]))
+        here = _settings_of_queries(self._facts.run(unit.run_id))
         for placed in self._flow.read_by([unit]):
             maker = self._facts.run(self._flow.made(placed.key).run_id) if placed.key is not None else None
             # A view keeps the settings under which it was created.

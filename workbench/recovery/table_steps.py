@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.recovery import statements
+from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 from openlineage_pyspark.workbench.recovery.plan import RecoveryStep, TableCheck, TableId
 from openlineage_pyspark.workbench.recovery.remade import Base
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
@@ -108,12 +109,12 @@ def _doubts_of_emptying(decided: Decisions, dataset: int, base: Base) -> Iterato
     """Yield the doubts about emptying a dataset: its first rows may be from no recorded run."""
     flow, known = decided.flow, decided.facts.datasets[dataset]
     history = decided.facts.histories[dataset]
-    before = flow.before.get((dataset, base.place))
-    begins = history[base.place].whole is True or (before is not None and history[before[1]].empties)
+    before = flow.before.get(HistoryPlace(dataset, base.place))
+    begins = history[base.place].whole is True or (before is not None and history[before.place].empties)
     if not begins:
         yield (
-            f"no event states that {known.label} had no rows before {history[base.place].version}: if it had, they are "
-            "made by no run here, so keep a copy of it"
+            f"{known.label} may have had rows before {history[base.place].version}: no recorded run can make them "
+            "again, so keep a copy of it"
         )
     if known.format == "iceberg" and decided.restarts.reads_as_source(dataset):
         yield (
@@ -125,7 +126,7 @@ def _doubts_of_emptying(decided: Decisions, dataset: int, base: Base) -> Iterato
             f"a stream writes it: if {known.location} has a folder _spark_metadata, remove that too, for the "
             "stream skips the micro-batches that are in it, and Spark reads only the files that are in it"
         )
-    if not flow.is_gone(dataset) and flow.is_dropped_after((dataset, base.place)):
+    if not flow.is_gone(dataset) and flow.is_dropped_after(HistoryPlace(dataset, base.place)):
         yield f"{known.label} was dropped and created again since: it may have had other columns before"
 
 

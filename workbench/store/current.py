@@ -63,7 +63,7 @@ def time_of_now(tables: QueriedTables) -> int:
 
 
 class EdgeRow(NamedTuple):
-    """A row of `told_edge`, with the datasets that its names belong to."""
+    """A row of `stated_edge`, with the datasets that its names belong to."""
 
     source: int
     read: str
@@ -86,7 +86,7 @@ EDGE_COLUMNS = (
 )
 """The columns of an `EdgeRow` in `EDGES`."""
 EDGES = (
-    "told_edge c JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
+    "stated_edge c JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
 )
 """The edges between columns with the datasets of their names, as SQL lists tables."""
 
@@ -296,7 +296,7 @@ class Current:
         return {held.run for held in self._holding.get((job, dataset), ()) if held.run}
 
     def descriptions(self, job: int, dataset: int) -> set[int | str]:
-        """Return which rows of `told_edge` hold for a job and a dataset, of those that were learnt."""
+        """Return which rows of `stated_edge` hold for a job and a dataset, of those that were learnt."""
         return {each for held in self._holding.get((job, dataset), ()) for each in held.described.descriptions}
 
     def edges(
@@ -358,7 +358,7 @@ class Current:
             (job, dataset)
             for listed in id_lists(ids)
             for job, dataset in self._tables.query(
-                "SELECT DISTINCT l.job_id, i.dataset_id FROM told_write l "  # noqa: S608 (our own names and numbers)
+                "SELECT DISTINCT l.job_id, i.dataset_id FROM stated_write l "  # noqa: S608 (our own names and numbers)
                 f"JOIN dataset_identity i ON i.name_id = l.name_id WHERE {column} IN ({listed}) AND l.first_time <= ?",
                 (self._time,),
             )
@@ -370,7 +370,7 @@ class Current:
             job
             for listed in id_lists(datasets)
             for (job,) in self._tables.query(
-                "SELECT DISTINCT l.job_id FROM told_read l JOIN dataset_identity i ON i.name_id = l.name_id "  # noqa: S608
+                "SELECT DISTINCT l.job_id FROM stated_read l JOIN dataset_identity i ON i.name_id = l.name_id "  # noqa: S608
                 f"WHERE i.dataset_id IN ({listed}) AND l.first_time <= ?",
                 (self._time,),
             )
@@ -468,7 +468,7 @@ class Current:
 
 def listed_descriptions(descriptions: Iterable[int | str]) -> Iterator[str]:
     """
-    Yield conditions on the column `description` of `told_edge`, as SQL: at least the rows of some descriptions.
+    Yield conditions on the column `description` of `stated_edge`, as SQL: at least the rows of some descriptions.
 
     An engine whose descriptions have no numbers gives all rows.
     """

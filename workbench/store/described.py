@@ -34,7 +34,7 @@ class JobDatasets(NamedTuple):
     What events describe of the datasets of a job.
 
     Args:
-        descriptions: which rows of `told_edge` are theirs, by the column `description`.
+        descriptions: which rows of `stated_edge` are theirs, by the column `description`.
         read: the ids of the names that are read.
         written: the id of a name that is written -> how.
     """

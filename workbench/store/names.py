@@ -158,7 +158,7 @@ def datasets(tables: QueriedTables, ids: Iterable[int]) -> dict[int, DatasetName
             else:
                 others.setdefault(dataset_id, []).append((namespace, name))
         found |= {id_: DatasetName(id_, *names, tuple(others.get(id_, ()))) for id_, names in own.items()}
-    return told_apart(found)
+    return with_unique_labels(found)
 
 
 def datasets_by_name(tables: QueriedTables, names: Iterable[int]) -> dict[int, int]:
@@ -179,7 +179,7 @@ def names_of_datasets(tables: QueriedTables, ids: Iterable[int]) -> set[int]:
     return found
 
 
-def told_apart(found: dict[int, DatasetName]) -> dict[int, DatasetName]:
+def with_unique_labels(found: dict[int, DatasetName]) -> dict[int, DatasetName]:
     """Give each dataset the shortest label that no other dataset has."""
     alike: dict[str, list[DatasetName]] = {}
     for each in found.values():
@@ -247,7 +247,7 @@ def columns_of_dataset(tables: QueriedTables, dataset_id: int) -> list[str]:
     """Return the columns of a dataset by its latest schema, in their order."""
     rows = tables.query(
         "SELECT c.column_name, max(c.position), c.last_time FROM dataset_identity i "
-        "JOIN told_column c ON c.name_id = i.name_id WHERE i.dataset_id = ? GROUP BY c.column_name, c.last_time",
+        "JOIN stated_column c ON c.name_id = i.name_id WHERE i.dataset_id = ? GROUP BY c.column_name, c.last_time",
         (dataset_id,),
     )
     latest = max((time for _, _, time in rows), default=0)
@@ -295,10 +295,10 @@ def _column_called(tables: QueriedTables, dataset_id: int, column: str) -> str:
     """Return the column of a dataset that has a name, in another case if none has it in this one; empty if none has."""
     of_dataset = "IN (SELECT name_id FROM dataset_identity WHERE dataset_id = ?)"
     for is_called in ("{} = ?", "lower({}) = lower(?)"):
-        places = (("told_column", "name_id", "column_name"), ("told_edge", "input_id", "input_column"))
+        places = (("stated_column", "name_id", "column_name"), ("stated_edge", "input_id", "input_column"))
         queries = (
             f"SELECT {name} FROM {table} WHERE {id_} {of_dataset} AND {is_called.format(name)}"  # noqa: S608 (our names)
-            for table, id_, name in (*places, ("told_edge", "output_id", "output_column"))
+            for table, id_, name in (*places, ("stated_edge", "output_id", "output_column"))
         )
         rows = tables.query(f"{' UNION '.join(queries)} ORDER BY 1 LIMIT 1", (dataset_id, column) * 3)
         if rows:
@@ -328,7 +328,7 @@ def _near(tables: QueriedTables, text: str) -> tuple[str, ...]:
         found = dict.fromkeys(nearest(table, labels))
     if not found:
         # Nothing is called nearly so but perhaps a column.
-        names = nearest(text, (row[0] for row in tables.query("SELECT DISTINCT column_name FROM told_column")))
+        names = nearest(text, (row[0] for row in tables.query("SELECT DISTINCT column_name FROM stated_column")))
         found = dict.fromkeys(each for name in names for each in _columns_called(tables, every, name)[:1])
     return tuple(found)
 
@@ -336,7 +336,7 @@ def _near(tables: QueriedTables, text: str) -> tuple[str, ...]:
 def _columns_called(tables: QueriedTables, every: dict[int, DatasetName], name: str) -> list[str]:
     """Return the columns that have a name, with their datasets."""
     having = tables.query(
-        "SELECT DISTINCT i.dataset_id, c.column_name FROM told_column c "
+        "SELECT DISTINCT i.dataset_id, c.column_name FROM stated_column c "
         "JOIN dataset_identity i ON i.name_id = c.name_id WHERE lower(c.column_name) = lower(?)",
         (name,),
     )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openlineage_pyspark.workbench.answer import Answer
-from openlineage_pyspark.workbench.store.names import DatasetName, told_apart
+from openlineage_pyspark.workbench.store.names import DatasetName, with_unique_labels
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, run_event, symlink
 
@@ -90,5 +90,5 @@ def test_no_two_datasets_have_one_label(names: dict[tuple[str, str], str]) -> No
         if name.strip("/") == name
     }
 
-    labels = [each.label for each in told_apart(known).values()]
+    labels = [each.label for each in with_unique_labels(known).values()]
     assert len(set(labels)) == len(labels) == len(known)

@@ -12,7 +12,15 @@ import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.affected import Flow, spread, to_repeat
-from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion, ReadFacts, RunFacts, effect
+from openlineage_pyspark.workbench.recovery.facts import (
+    DatasetFacts,
+    Facts,
+    HistoryPlace,
+    MadeVersion,
+    ReadFacts,
+    RunFacts,
+    effect,
+)
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
 from openlineage_pyspark.workbench.recovery.journal import JournalEntry, journal_of, unfinished_journals
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryRequest
@@ -583,8 +591,9 @@ def test_a_stream_that_can_not_be_repeated_in_parts_is_read_at_its_end(filled: F
     found = filled(*read_in_the_middle(**how)).recover("db.raw", version="2").result
 
     assert [step.language for step in found.steps if step.action == "run"].count("shell") == 1
-    assert "it read db.clean in the middle of a stream, and now reads what the stream made up to its end" in doubts_of(
-        found
+    assert (
+        "it read db.clean while a stream was writing it; the repeated run reads all that the stream made"
+        in doubts_of(found)
     )
 
 
@@ -605,7 +614,7 @@ def test_a_stream_is_not_repeated_in_parts_if_a_source_of_it_has_later_rows_alre
 
     found = filled(*events).recover("db.raw", version="2").result
 
-    assert any("in the middle of a stream" in each for each in doubts_of(found))
+    assert any("while a stream was writing it" in each for each in doubts_of(found))
 
 
 def test_a_full_plan_starts_a_stream_with_an_empty_checkpoint(filled: Fill) -> None:
@@ -695,10 +704,7 @@ def test_a_table_without_versions_is_made_again_from_its_first_run(filled: Fill)
     assert code_of(found) == [KEEP_B, *EMPTY_B, "(correct)", again, again]
     assert found.steps[2].doubts == ("db.a can't be rolled back: remove the bad data by hand",)
     assert doubts_of(found) == [
-        (
-            "no event states that db.b had no rows before b-2: if it had, they are made by no run here, so keep a copy "
-            "of it"
-        ),
+        "db.b may have had rows before b-2: no recorded run can make them again, so keep a copy of it",
         "db.a can't be rolled back: remove the bad data by hand",
         "db.a keeps no versions and was written since: it reads the current data",
     ]
@@ -1054,11 +1060,11 @@ def chain(length: int, beside: int) -> Facts:
 def test_a_long_chain_is_planned_in_order_and_nothing_beside_it() -> None:
     facts = chain(1000, 500)
     flow = Flow(facts)
-    found = spread(flow, (0, 1))
+    found = spread(flow, HistoryPlace(0, 1))
 
     assert list(found.because) == [(number, 1) for number in range(1000)]
     assert set(to_repeat(flow, found, {})) == set(found.because)
-    made = plan(facts, RecoveryRequest((0, 1), Mode.FULL))
+    made = plan(facts, RecoveryRequest(HistoryPlace(0, 1), Mode.FULL))
     assert [each.again[0].run_id for each in made.steps if each.again] == [f"r{number}" for number in range(1, 1000)]
 
 
@@ -1338,7 +1344,9 @@ def test_a_stream_whose_source_goes_back_is_set_back_too_if_its_rows_are_right()
         },
     )
 
-    found = plan(facts, RecoveryRequest((1, 1), Mode.INCREMENTAL, lambda _job, _source, target: target != 2))
+    found = plan(
+        facts, RecoveryRequest(HistoryPlace(1, 1), Mode.INCREMENTAL, lambda _job, _source, target: target != 2)
+    )
 
     assert [each.dataset for each in found.datasets] == ["raw"]
     assert code_of(found) == [
@@ -1581,7 +1589,7 @@ def test_a_statement_that_reads_other_rows_through_a_view_than_then_is_not_sure(
     step = filled(*events).recover("db.raw", version="11").result.steps[-1]
 
     assert step.code == (THROUGH_A_VIEW,)
-    doubt = "it read version 1 of db.rates, and through a view it now reads what is current then"
+    doubt = "it read version 1 of db.rates through a view; the repeated run reads what is current then"
     assert step.doubts == ((doubt,) if later else ())
 
 
@@ -1659,7 +1667,7 @@ def test_a_view_that_may_mean_something_else_is_not_read_by_its_query(filled: Fi
     step = filled(*events).recover("db.raw", version="11").result.steps[-1]
 
     assert step.code == (THROUGH_A_VIEW,)
-    assert step.doubts == ("it read version 1 of db.rates, and through a view it now reads what is current then",)
+    assert step.doubts == ("it read version 1 of db.rates through a view; the repeated run reads what is current then",)
 
 
 def test_side_by_side_the_query_of_a_view_reads_the_copy(filled: Fill) -> None:

@@ -959,7 +959,7 @@ def test_an_application_that_also_made_the_bad_version_must_not_make_it_again(fi
     ]
     found = filled(*application("app", 0, "spark-submit", "a.py"), *made).recover("db.a", version="12").result
 
-    assert doubts_of(found) == ["it also makes db.a@11, db.a@12 again, which are there before it runs: prevent that"]
+    assert doubts_of(found) == ["it also makes db.a@11, db.a@12 again, which are kept: prevent those writes"]
 
 
 LATE = statement("a", 60, "INSERT INTO ice.db.a VALUES (1)", (), table("a", "12", parent="11"))

@@ -175,7 +175,9 @@ def test_the_json_of_events_describes_what_the_versions_of_jobs_describe(tmp_pat
         by_versions, by_events = (
             described.of_runs(runs, FOREVER) for described in (database.described, DatasetsByEvents(database.query))
         )
-        edges = dict(database.query(f"SELECT description, group_concat({DESCRIPTION}, '\n') FROM told_edge GROUP BY 1"))
+        edges = dict(
+            database.query(f"SELECT description, group_concat({DESCRIPTION}, '\n') FROM stated_edge GROUP BY 1")
+        )
     assert {run: each[1:] for run, each in by_events.items()} == {run: each[1:] for run, each in by_versions.items()}
     assert {run: each.descriptions for run, each in by_events.items()} == {
         run: {key for number in each.descriptions for key in edges.get(number, "").split("\n") if key}

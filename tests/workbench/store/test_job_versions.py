@@ -138,7 +138,7 @@ def test_what_was_undone_is_written_again(tmp_path: Path) -> None:
             assert contents(database) == contents(straight)
 
 
-def told_apart(jobs: int) -> list[dict[str, Any]]:
+def with_unique_labels(jobs: int) -> list[dict[str, Any]]:
     """Return runs of one job of which each one makes a table of its own from another one."""
     return [
         run_event("loader", "COMPLETE", number, inputs=(dataset(f"s{number}"),), outputs=(dataset(f"t{number}"),))
@@ -147,7 +147,7 @@ def told_apart(jobs: int) -> list[dict[str, Any]]:
 
 
 def test_a_table_comes_from_what_the_run_read_that_wrote_it(tmp_path: Path) -> None:
-    taken(tmp_path / "s.db", told_apart(3))
+    taken(tmp_path / "s.db", with_unique_labels(3))
     with Store.open(tmp_path / "s.db") as store:
         assert [[*nodes_of(store.upstream(f"t{each}"))] for each in range(3)] == [
             ["s0"],

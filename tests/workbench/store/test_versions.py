@@ -10,7 +10,13 @@ import networkx
 import pytest
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.questions.reach import Direction
-from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKey, VersionKind, reach_versions
+from openlineage_pyspark.workbench.questions.versions import (
+    RunPart,
+    StoredVersions,
+    VersionKey,
+    VersionKind,
+    reach_versions,
+)
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import Descriptions, DroppedRuns
 from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns
@@ -63,7 +69,7 @@ def reference(
     reached = networkx.single_source_dijkstra_path_length(ways, begin, cutoff=depth)
     depths: dict[VersionKey, int] = {}
     for (table, id_, _), far in reached.items():
-        key = (id_of(table), id_)
+        key = VersionKey(id_of(table), id_)
         depths[key] = min(int(far), depths.get(key, int(far)))
     return depths
 
@@ -76,7 +82,7 @@ def test_versions_up_and_down_are_those_of_a_plain_graph(know: Know, seed: int, 
     versions = know(*events)
     for table, id_ in sorted({content[:2] for content in graph}):
         for direction in Direction:
-            found = reach_versions(versions, [(id_of(table), id_)], direction, depth=depth)
+            found = reach_versions(versions, [VersionKey(id_of(table), id_)], direction, depth=depth)
             assert found.depths == reference(graph, (table, id_), direction, depth), (table, id_, direction)
 
 
@@ -88,7 +94,7 @@ def test_what_one_question_reads_is_independent_of_the_number_of_versions(tmp_pa
         taken(path, events)
         with Database(path, read_only=True) as database:
             asked = _Counted(database)
-            reach_versions(StoredVersions(asked), [(id_of("t1"), "0")], Direction.DOWNSTREAM, depth=2)
+            reach_versions(StoredVersions(asked), [VersionKey(id_of("t1"), "0")], Direction.DOWNSTREAM, depth=2)
             counts.append(asked.count)
     assert counts[0] == counts[1]
 
@@ -183,13 +189,15 @@ def test_a_read_without_a_version_is_of_the_one_that_was_current_when_the_run_be
         run_event("load", "COMPLETE", 3, run="w2", outputs=(dataset("s"),)),
         run_event("use", "COMPLETE", 4, run="r", inputs=(dataset("s"), dataset("never")), outputs=(dataset("t"),)),
     )
-    reads = versions.read_by([("r", -1)])["r", -1]
+    reads = versions.read_by([RunPart("r", -1)])[RunPart("r", -1)]
     found = {read.version: (read.inferred, read.time) for read in reads}
     begun = microseconds(at(2))
     assert found == {(id_of("s"), "w1"): (True, begun), (id_of("never"), ""): (True, begun)}
-    assert [read.part for read in versions.readers([(id_of("s"), "w1")])[id_of("s"), "w1"]] == [("r", -1)]
-    assert versions.readers([(id_of("s"), "w2")]) == {(id_of("s"), "w2"): ()}
-    (edge,) = versions.forward([((id_of("s"), "w1"), True)])[1:]
+    assert [read.part for read in versions.readers([VersionKey(id_of("s"), "w1")])[VersionKey(id_of("s"), "w1")]] == [
+        ("r", -1)
+    ]
+    assert versions.readers([VersionKey(id_of("s"), "w2")]) == {VersionKey(id_of("s"), "w2"): ()}
+    (edge,) = versions.forward([(VersionKey(id_of("s"), "w1"), True)])[1:]
     assert (edge.target, edge.part, edge.inferred, edge.kept) == ((id_of("t"), "r"), ("r", -1), True, False)
 
 
@@ -198,9 +206,9 @@ def test_a_run_that_reads_what_it_writes_read_the_version_before(know: Know) -> 
         run_event("load", "COMPLETE", 1, run="w1", outputs=(dataset("s"),)),
         run_event("merge", "COMPLETE", 2, run="w2", inputs=(dataset("s"),), outputs=(dataset("s"),)),
     )
-    (read,) = versions.read_by([("w2", -1)])["w2", -1]
+    (read,) = versions.read_by([RunPart("w2", -1)])[RunPart("w2", -1)]
     assert read.version == (id_of("s"), "w1")
-    assert versions.made_by([("w2", -1), ("w1", -1), ("other", -1)]) == {
+    assert versions.made_by([RunPart("w2", -1), RunPart("w1", -1), RunPart("other", -1)]) == {
         ("w1", -1): ((id_of("s"), "w1"),),
         ("w2", -1): ((id_of("s"), "w2"),),
     }
@@ -223,8 +231,8 @@ def test_a_version_that_was_only_read_is_known_without_a_run(know: Know) -> None
     )
     (only,) = versions.of(id_of("s"))
     assert (only.id, only.kind, only.parts, only.time) == ("5", VersionKind.STORAGE, (), microseconds(at(4)))
-    assert versions.get((id_of("s"), "6")).kind is VersionKind.UNKNOWN
-    assert versions.before((id_of("s"), "5")) is None
+    assert versions.get(VersionKey(id_of("s"), "6")).kind is VersionKind.UNKNOWN
+    assert versions.before(VersionKey(id_of("s"), "5")) is None
 
 
 def batch_read(versions_of_source: list[dict[str, Any]], **source: Any) -> list[dict[str, Any]]:
@@ -298,10 +306,10 @@ def test_a_micro_batch_read_the_versions_between_its_offsets(
     know: Know, made: list[dict[str, Any]], source: dict[str, Any], read: list[str], *, added: bool
 ) -> None:
     versions = know(*batch_read(made, **source))
-    found = versions.read_by([("q", 4)])["q", 4]
+    found = versions.read_by([RunPart("q", 4)])[RunPart("q", 4)]
     assert sorted(each.version[1] for each in found) == sorted(read)
     assert {(each.added, each.inferred) for each in found} == {(added, False)}
-    assert versions.made_by([("q", 4)]) == {("q", 4): ((id_of("t"), "q/4"),)}
+    assert versions.made_by([RunPart("q", 4)]) == {("q", 4): ((id_of("t"), "q/4"),)}
 
 
 def test_what_a_stream_has_read_before_does_not_arrive_again(know: Know) -> None:
@@ -309,7 +317,7 @@ def test_what_a_stream_has_read_before_does_not_arrive_again(know: Know) -> None
     versions = know(*batch_read(ICEBERG, **offsets))
 
     def downstream(id_: str) -> set[str]:
-        reached = reach_versions(versions, [(id_of("s"), id_)], Direction.DOWNSTREAM).depths
+        reached = reach_versions(versions, [VersionKey(id_of("s"), id_)], Direction.DOWNSTREAM).depths
         return {id_ for dataset_id, id_ in reached if dataset_id == id_of("t")}
 
     assert downstream("30") == set()

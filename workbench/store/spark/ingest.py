@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store.events.ingest import Ingested
-from openlineage_pyspark.workbench.store.spark.session import package_of_kafka, package_of_s3, told
+from openlineage_pyspark.workbench.store.spark.session import named_failure, package_of_kafka, package_of_s3
 from openlineage_pyspark.workbench.store.spark.sql import table_identifier
 from openlineage_pyspark.workbench.store.tables.schema import EVENT
 
@@ -66,7 +66,7 @@ def take_once(tables: SparkTables, origin: EventOrigin) -> Ingested:
     Raises:
         StoreError: they can't be read, or the store can't be written.
     """
-    with told(f"{origin.address} can't be read"):
+    with named_failure(f"{origin.address} can't be read"):
         lines = _lines(tables.session, origin)
         if not origin.kafka and not origin.store and not lines.inputFiles():
             raise StoreError(f"{origin.address} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz)")
@@ -114,7 +114,7 @@ def take_stream(
         taken.reasons = [*taken.reasons, *part.reasons][:10]
         progress(taken)
 
-    with told(f"the stream from {origin.address} ended"):
+    with named_failure(f"the stream from {origin.address} ended"):
         writer = _lines(session, origin, is_stream=True).writeStream.foreachBatch(take).queryName(_query_name(tables))
         if checkpoint:
             writer = writer.option("checkpointLocation", checkpoint)
@@ -143,13 +143,13 @@ def _lines(session: SparkSession, origin: EventOrigin, *, is_stream: bool = Fals
     if origin.kafka:
         servers, topic = origin.kafka
         options = {"kafka.bootstrap.servers": servers, "subscribe": topic, "startingOffsets": "earliest"}
-        with told(cannot, _NO_KAFKA.format(package_of_kafka(session))):
+        with named_failure(cannot, _NO_KAFKA.format(package_of_kafka(session))):
             messages: DataFrame = reader.format("kafka").options(**{**options, **origin.options}).load()
         place = "concat(topic, ' ', partition, ':', offset)"
         return messages.selectExpr("CAST(value AS STRING) AS text", f"{place} AS source")
     options = {"lineSep": "\n", "recursiveFileLookup": "true"}
     if not _EVENT_FILE.search(origin.address):
         options["pathGlobFilter"] = _EVENT_FILES
-    with told(cannot, _NO_S3.format(package_of_s3(session)) if origin.address.startswith("s3a:") else ""):
+    with named_failure(cannot, _NO_S3.format(package_of_s3(session)) if origin.address.startswith("s3a:") else ""):
         files: DataFrame = reader.options(**{**options, **origin.options}).text(origin.address)
     return files.selectExpr("value AS text", "input_file_name() AS source")

@@ -85,7 +85,7 @@ def active_or_new_session(
     if is_session_catalog and "spark.sql.catalogImplementation" not in conf:
         builder = builder.enableHiveSupport()
     is_new = SparkContext._active_spark_context is None
-    with told("Spark did not start"):
+    with named_failure("Spark did not start"):
         session = builder.getOrCreate()
     if is_new:
         context = session.sparkContext
@@ -189,7 +189,7 @@ def _package(pattern: str, session: SparkSession) -> str:
 
 
 @contextmanager
-def told(what: str, advice: str = "") -> Iterator[None]:
+def named_failure(what: str, advice: str = "") -> Iterator[None]:
     """
     Turn what Spark raises into a StoreError.
 

@@ -45,10 +45,10 @@ _FLOW = (
 DESCRIPTION = " || '|' || ".join(
     ("output_id", "output_column", "input_id", "input_column", "type", "subtype", "masking", "expression")
 )
-"""The value of the column `description` of `told_edge` here, in SQLite's dialect: it distinguishes edges."""
+"""The value of the column `description` of `stated_edge` here, in SQLite's dialect: it distinguishes edges."""
 _VIEWS = {
-    stored.TOLD_FLOW: _FLOW,
-    "told_edge": f"SELECT *, {DESCRIPTION} AS description FROM {schema.COLUMN_LINEAGE_TABLE.name}",
+    stored.STATED_FLOW: _FLOW,
+    "stated_edge": f"SELECT *, {DESCRIPTION} AS description FROM {schema.COLUMN_LINEAGE_TABLE.name}",
 }
 """Views that questions ask, and that are no table here: the query of each."""
 _TOLD = {name: table for name, (table, _) in stored.TOLD.items()}

@@ -24,8 +24,8 @@ from openlineage_pyspark.workbench.store.spark.session import (
     answered_rows,
     at_once,
     keep_on_disk,
+    named_failure,
     prepare_executors,
-    told,
 )
 from openlineage_pyspark.workbench.store.spark.sql import Format
 from openlineage_pyspark.workbench.store.tables import schema
@@ -108,7 +108,7 @@ class SparkTables:
         """
         if not _NAME.fullmatch(schema_name):
             raise StoreError(f"{schema_name!r} is no schema: write CATALOG.SCHEMA")
-        with told(f"the tables of {schema_name} can't be made"):
+        with named_failure(f"the tables of {schema_name} can't be made"):
             if not _is_complete(session, schema_name):
                 _make_tables(session, schema_name, format_ or format_of(session, schema_name))
         return cls(session, schema_name)
@@ -129,7 +129,7 @@ class SparkTables:
         """
         values = {f"p{number}": value for number, value in enumerate(parameters)}
         self._see(_WORD.findall(sql))
-        with told(f"{self.schema_name} can't be queried"):
+        with named_failure(f"{self.schema_name} can't be queried"):
             found = answered_rows(self.session.sql(spark_sql.translated(sql, self.schema_name), args=values))
         return [tuple(row) for row in found]
 
@@ -155,7 +155,7 @@ class SparkTables:
         session = lines.sparkSession
         if session is self.session:
             self._see(table.name for table in schema.TABLES)
-        with told(f"{self.schema_name} can't be written"), self._batch(lines) as view:
+        with named_failure(f"{self.schema_name} can't be written"), self._batch(lines) as view:
             try:
                 return self._take(session, view)
             finally:
@@ -170,7 +170,7 @@ class SparkTables:
             StoreError: Spark can't.
         """
         self._see(table.name for table in schema.TABLES)
-        with told(f"{self.schema_name} can't be compacted"):
+        with named_failure(f"{self.schema_name} can't be compacted"):
             for table in schema.TABLES:
                 self._compact(table)
             self._write_identities(self.session, dataset_ids(self._all_pointers()))
@@ -191,7 +191,7 @@ class SparkTables:
         Raises:
             StoreError: Spark can't.
         """
-        with told(f"{self.schema_name} can't be written"):
+        with named_failure(f"{self.schema_name} can't be written"):
             ids = sorted(chosen())
             if not ids:
                 return 0
@@ -215,7 +215,7 @@ class SparkTables:
     def dropped(self) -> list[DroppedRuns]:
         """Return the runs that are no longer kept, by jobs and datasets."""
         name = spark_sql.table_identifier(self.schema_name, DROPPED)
-        with told(f"{self.schema_name} can't be queried"):
+        with named_failure(f"{self.schema_name} can't be queried"):
             if not self.session.catalog.tableExists(f"{self.schema_name}.{DROPPED}"):
                 return []
             found = answered_rows(self.session.sql(f"{ALL_DROPPED} FROM {name} GROUP BY 1, 2, 3"))
@@ -244,7 +244,7 @@ class SparkTables:
             StoreError: Spark can't; or the events of an older version have other columns.
         """
         event = spark_sql.table_identifier(self.schema_name, schema.EVENT.name)
-        with told(f"{self.schema_name} can't be rebuilt"):
+        with named_failure(f"{self.schema_name} can't be rebuilt"):
             for table in _TAKEN:
                 self._refuse_other_columns(table)
             self._see(table.name for table in _TAKEN)
@@ -285,7 +285,7 @@ class SparkTables:
         Raises:
             StoreError: the catalog holds no views.
         """
-        with told(f"the catalog {catalog_of(self.schema_name)} takes no views"):
+        with named_failure(f"the catalog {catalog_of(self.schema_name)} takes no views"):
             for statement in spark_views.views(self.schema_name):
                 self.session.sql(statement)
 
@@ -305,7 +305,7 @@ class SparkTables:
         if int(self.session.version.split(".")[0]) < _FIRST_WITH_FUNCTIONS:
             return ""
         holder = f"{_SESSION_CATALOG}.{self.schema_name.rpartition('.')[2]}"
-        with told(f"the functions can't be made in {holder}", _NO_FUNCTIONS):
+        with named_failure(f"the functions can't be made in {holder}", _NO_FUNCTIONS):
             self.session.sql(f"CREATE SCHEMA IF NOT EXISTS {_database(holder)}")
             for statement in spark_functions.functions(self.schema_name, holder):
                 self.session.sql(statement)
@@ -345,7 +345,7 @@ class SparkTables:
     def _see(self, names: Iterable[str]) -> None:
         """Let the session see what others have written to tables: it keeps the files of those that it has read."""
         for name in self._unseen.intersection(names):
-            with told(f"{self.schema_name} can't be read"):
+            with named_failure(f"{self.schema_name} can't be read"):
                 self.session.sql(f"REFRESH TABLE {self._stored_in(name)}")
             self._unseen.discard(name)
 
@@ -568,7 +568,7 @@ def _kept_format(session: SparkSession, schema_name: str, *, may_be_old: bool) -
     Raises:
         StoreError: there is none, or one of another version.
     """
-    with told(f"{schema_name} can't be read"):
+    with named_failure(f"{schema_name} can't be read"):
         has_events = session.catalog.tableExists(spark_sql.table_identifier(schema_name, schema.EVENT.name))
         found = _own_properties(session, schema_name, schema.EVENT, may_be_old=may_be_old) if has_events else {}
         if not found or not (may_be_old or _is_complete(session, schema_name)):
@@ -636,7 +636,7 @@ def _write(session: SparkSession, sql: str) -> None:
     """Run a statement that writes, again if another writer was faster."""
     for left in reversed(range(_TRIES)):
         try:
-            with told("a statement failed"):
+            with named_failure("a statement failed"):
                 session.sql(sql)
         except StoreError as problem:  # noqa: PERF203 (to try again is the point)
             if not left or not _CONFLICT.search(str(problem)):

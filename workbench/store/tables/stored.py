@@ -126,7 +126,7 @@ _EVENT = (
 _OF_JOBS = (
     "SELECT job_id, name_id, min(first_time) AS first_time, max(last_time) AS last_time FROM {table} GROUP BY 1, 2"
 )
-_TOLD_OF_JOBS = (
+_STATED_BY_JOBS = (
     "SELECT d.job_id, u.name_id, d.first_time, d.last_time FROM {table} u "
     "JOIN description d ON d.description = u.description"
 )
@@ -141,16 +141,16 @@ _TOLD_FLOW = (
 )
 _SPAN_COLUMNS = "d.first_time, d.first_run, d.last_time, d.last_run"
 TOLD = {
-    "told_read": (schema.SOURCE_JOB_LINEAGE.name, _TOLD_OF_JOBS.format(table="reading")),
-    "told_write": (schema.SINK_JOB_LINEAGE.name, _TOLD_OF_JOBS.format(table="writing")),
-    "told_column": (
+    "stated_read": (schema.SOURCE_JOB_LINEAGE.name, _STATED_BY_JOBS.format(table="reading")),
+    "stated_write": (schema.SINK_JOB_LINEAGE.name, _STATED_BY_JOBS.format(table="writing")),
+    "stated_column": (
         schema.DATASET_COLUMN.name,
         (
             "SELECT d.name_id, f.column_name, f.type, f.position, d.first_time, d.last_time FROM description d "
             "JOIN field f ON f.description = d.description"
         ),
     ),
-    "told_edge": (
+    "stated_edge": (
         schema.COLUMN_LINEAGE_TABLE.name,
         (
             "SELECT d.name_id AS output_id, e.output_column, e.input_id, e.input_column, d.job_id, e.type, e.subtype, "
@@ -164,16 +164,16 @@ The views that questions ask: a row for each description that says so, where the
 
 The name of each -> the documented table, and the query. An engine that has no descriptions has that table.
 """
-TOLD_FLOW = "told_flow"
+STATED_FLOW = "stated_flow"
 """The view that questions ask: a job makes one dataset from another one, as the events of one run say."""
 _DATASET_COLUMN = (
     "SELECT name_id, column_name, type, CAST({position} AS INTEGER) AS position, min(first_time) AS first_time, "
-    "max(last_time) AS last_time FROM told_column GROUP BY 1, 2, 3"
+    "max(last_time) AS last_time FROM stated_column GROUP BY 1, 2, 3"
 ).format(position=_latest("last_time", "printf('%012d', position)"))
 _COLUMN_LINEAGE = (
     "SELECT output_id, output_column, input_id, input_column, job_id, type, subtype, masking, expression, "
     "coalesce(p.certainty, '') AS certainty, min(first_time) AS first_time, {first_run} AS first_run, "
-    "max(last_time) AS last_time, {last_run} AS last_run FROM told_edge e LEFT JOIN path p ON p.path = e.path "
+    "max(last_time) AS last_time, {last_run} AS last_run FROM stated_edge e LEFT JOIN path p ON p.path = e.path "
     "GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10"
 ).format(
     first_run=_latest("first_time", "first_run", "min"),
@@ -183,8 +183,8 @@ DOCUMENTED = {
     schema.EVENT.name: _EVENT.format(database="", json=""),
     schema.RUN.name: f"SELECT {_names(schema.RUN, 'r')} FROM stored_run r WHERE r.run_id <> ''",
     schema.DATASET_COLUMN.name: _DATASET_COLUMN,
-    schema.SOURCE_JOB_LINEAGE.name: _OF_JOBS.format(table="told_read"),
-    schema.SINK_JOB_LINEAGE.name: _OF_JOBS.format(table="told_write"),
+    schema.SOURCE_JOB_LINEAGE.name: _OF_JOBS.format(table="stated_read"),
+    schema.SINK_JOB_LINEAGE.name: _OF_JOBS.format(table="stated_write"),
     schema.SOURCE_SNAPSHOT_LINEAGE.name: _OF_RUNS.format(columns=_names(READ_VERSION, "s", 1), table="read_version"),
     schema.SINK_SNAPSHOT_LINEAGE.name: _OF_RUNS.format(columns=_names(MADE_VERSION, "s", 1), table="made_version"),
     schema.COLUMN_LINEAGE_TABLE.name: _COLUMN_LINEAGE,
@@ -196,10 +196,10 @@ EVENTS_WITH_TEXT = _EVENT.format(database="main.", json=f", {EVENT_TEXT}(e.base,
 
 def views_of_tables() -> list[str]:
     """Return the statements that make the documented tables as views, and the views that questions query."""
-    queries = {name: query for name, (_, query) in TOLD.items()} | {TOLD_FLOW: _TOLD_FLOW} | DOCUMENTED
+    queries = {name: query for name, (_, query) in TOLD.items()} | {STATED_FLOW: _TOLD_FLOW} | DOCUMENTED
     return [f"CREATE VIEW IF NOT EXISTS {name} AS {query}" for name, query in queries.items()]
 
 
 def own_names() -> frozenset[str]:
     """Return the names of all tables and views of this module."""
-    return frozenset((*OF_VERSIONS, *OF_EVENTS, *TOLD, TOLD_FLOW, *DOCUMENTED, *(table.name for table in MERGED)))
+    return frozenset((*OF_VERSIONS, *OF_EVENTS, *TOLD, STATED_FLOW, *DOCUMENTED, *(table.name for table in MERGED)))

@@ -261,7 +261,7 @@ JOIN dataset_column c ON c.name_id = i.name_id AND c.first_time <= v.time AND c.
         """
 SELECT DISTINCT s."database" AS source_database, s."table" AS source_table, t."database" AS target_database,
   t."table" AS target_table, j.job, s.dataset_id AS source_id, t.dataset_id AS target_id, f.job_id
-FROM told_flow f
+FROM stated_flow f
 JOIN job_name j ON j.job_id = f.job_id
 JOIN dataset_identity i ON i.name_id = f.input_id JOIN dataset_name s ON s.dataset_id = i.dataset_id
 JOIN dataset_identity o ON o.name_id = f.output_id JOIN dataset_name t ON t.dataset_id = o.dataset_id""",
