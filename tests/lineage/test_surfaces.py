@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.lineage_events import dataset, lineage, run_event
 from support.recorded_events import recorded_events
-from support.surfaces import SURFACES, Surface, Told, in_notebook
+from support.surfaces import SURFACES, Surface, Told, in_between, in_notebook
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,11 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return Told([*recorded_events(), *foreign_events()], tmp_path_factory.mktemp("surfaces"))
 
 
-@pytest.mark.parametrize("surface", SURFACES)
+# It is asked for each two ends of an edge.
+EACH = [pytest.param(each, marks=pytest.mark.long) if each is in_between else each for each in SURFACES]
+
+
+@pytest.mark.parametrize("surface", EACH)
 def test_a_surface_tells_the_edges_that_the_events_state(told: Told, surface: Surface) -> None:
     found = surface(told)
 
