@@ -242,6 +242,18 @@ def test_each_commit_of_a_batch_is_a_sink_of_its_own() -> None:
     ]
 
 
+@pytest.mark.parametrize("overwriting", [0, 1])
+def test_a_batch_that_overwrites_once_and_appends_once_has_overwritten_the_dataset(overwriting: int) -> None:
+    records = executions(0, outputs=("/out", "/out"))
+    written = [record for record in records if record["k"] == "start"][1:][overwriting]
+    written["plan"]["classes"][0][2].append("mode")
+    written["plan"]["nodes"][0][2].append("Overwrite")
+    states = fed(Assembled(), started(), *records, progress(0, 9), ended(10))
+    (batch,) = states[-1].stream.batches
+
+    assert [(sink.dataset.name, sink.rows, sink.change) for sink in batch.sinks] == [("/out", 3, "OVERWRITE")]
+
+
 def test_what_a_failed_batch_has_committed_all_the_same_is_said() -> None:
     error = {"class": "java.lang.Error", "message": "a", "stack": "a"}
     failed = committing(executions(1, outputs=("/out", "/out")), "4", "5")

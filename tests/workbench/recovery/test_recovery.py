@@ -1203,6 +1203,7 @@ def test_a_plan_made_within_a_recovery_says_what_it_may_lack_and_is_not_applied(
     assert main(["recover", "apply", str(second), "--dry-run"]) == 2
     assert f"another recovery of this store is not finished ({journal.path})" in capsys.readouterr().err
     assert main(["recover", "apply", str(first), "--dry-run", "--resume"]) == 0
+    assert begun.steps[0].title not in capsys.readouterr().out
 
     journal.write(JournalEntry(len(begun.steps), 0, "finished"))
     assert unfinished_journals(store) == []
