@@ -10,7 +10,6 @@ import attrs
 from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 from openlineage_pyspark.workbench.recovery.plan import TableCheck
 from openlineage_pyspark.workbench.recovery.statements import NO_ROWS, table_id
-from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import RunPart
@@ -73,7 +72,7 @@ class Conditions:
         for dataset, versions in sorted(made.items()):
             known = self._facts.datasets[dataset]
             is_shown = known.has_versions and known.is_of_spark
-            if is_shown and all(each.batch_id == NO_BATCH and each.snapshot and not each.branch for each in versions):
+            if is_shown and all(not each.unit.is_batch and each.snapshot and not each.branch for each in versions):
                 yield TableCheck("made", table_id(known), known=tuple(each.snapshot for each in versions))
 
     def after_other_writes(self, unwritten: Iterable[DatasetFacts]) -> Iterator[TableCheck]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.recovery import statements
 from openlineage_pyspark.workbench.recovery.plan import RecoveryStep
-from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.decisions import Decisions
@@ -50,7 +49,7 @@ def _notes(decided: Decisions) -> Iterator[str]:
     run = decided.facts.run(made.run_id)
     if made.run_id:
         yield f"The bad version {made.version} was made by {run.job}, run {made.run_id}."
-    if made.batch_id != NO_BATCH:
+    if made.unit.is_batch:
         yield f"It is of micro-batch {made.batch_id}: correct what that read, or the code. It runs again below."
     elif run.sql:
         yield f"Its statement was: {run.sql}"

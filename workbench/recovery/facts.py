@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import attrs
 from openlineage_pyspark.workbench.questions.versions import RunPart
 from openlineage_pyspark.workbench.store.current import PARTITION_OPERATORS
-from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.facts import SessionOfRun
@@ -145,7 +144,7 @@ class MadeVersion:
     @property
     def version(self) -> str:
         """Return its name: the storage's version, else the run and its micro-batch."""
-        if self.snapshot or self.batch_id == NO_BATCH:
+        if self.snapshot or not self.unit.is_batch:
             return self.snapshot or self.run_id
         return f"{self.run_id}/{self.batch_id}"
 

@@ -12,7 +12,6 @@ from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 from openlineage_pyspark.workbench.recovery.groups import started_applications
 from openlineage_pyspark.workbench.recovery.plan import Mode
 from openlineage_pyspark.workbench.recovery.statements import is_version
-from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import RunPart
@@ -192,7 +191,7 @@ class _Settling:
         for dataset, applications in again.items():
             for key in live(self._flow, dataset, firsts[dataset]):
                 made = self._flow.made(key)
-                if made.batch_id != NO_BATCH or self._application(key) not in applications:
+                if made.unit.is_batch or self._application(key) not in applications:
                     continue
                 if made.whole is not True and key.place < self._again_from.get(dataset, firsts[dataset]):
                     yield key

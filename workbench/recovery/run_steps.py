@@ -12,7 +12,6 @@ from openlineage_pyspark.workbench.recovery import statements
 from openlineage_pyspark.workbench.recovery.facts import replaces_partitions
 from openlineage_pyspark.workbench.recovery.plan import Pin, RecoveryStep, RepeatedRun
 from openlineage_pyspark.workbench.recovery.stream_steps import local_checkpoint
-from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import RunPart
@@ -329,7 +328,7 @@ def _doubts_of_read(decided: Decisions, unit: RunPart, placed: PlacedRead) -> It
     if placed.key is None or placed.key not in needed or unit.is_batch:
         return
     made = flow.made(placed.key)
-    if made.batch_id == NO_BATCH:
+    if not made.unit.is_batch:
         return
     together = decided.group_of.get(made.unit)
     following = [flow.made(each) for each in flow.after(placed.key) if each in needed]

@@ -10,7 +10,6 @@ from openlineage_pyspark.workbench.recovery import statements
 from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 from openlineage_pyspark.workbench.recovery.plan import RecoveryStep, TableCheck, TableId
 from openlineage_pyspark.workbench.recovery.remade import Base
-from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.decisions import Decisions
@@ -121,7 +120,7 @@ def _doubts_of_emptying(decided: Decisions, dataset: int, base: Base) -> Iterato
             f"a stream that reads {known.label} would read its old versions again: it needs the options "
             "streaming-skip-delete-snapshots=true and stream-from-timestamp (when this step was, in milliseconds)"
         )
-    if not known.has_versions and known.location and any(made.batch_id != NO_BATCH for made in history):
+    if not known.has_versions and known.location and any(made.unit.is_batch for made in history):
         yield (
             f"a stream writes it: if {known.location} has a folder _spark_metadata, remove that too, for the "
             "stream skips the micro-batches that are in it, and Spark reads only the files that are in it"

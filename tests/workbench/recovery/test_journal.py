@@ -47,13 +47,16 @@ def test_a_kill_at_any_byte_costs_at_most_the_last_line_and_the_next_line_is_who
         assert seen(Journal(path)) == [*before, (2, 0, "begun")]
 
 
-def test_one_process_applies_a_plan_at_a_time(tmp_path: Path) -> None:
-    first, second = Journal(tmp_path / "plan.jsonl"), Journal(tmp_path / "plan.jsonl")
-
+def exclude_each_other(first: Journal, second: Journal) -> None:
+    """Hold the first, so that the second can't be held until that ends."""
     with first.held(), pytest.raises(RecoveryError, match="another process applies a plan"), second.held():
         pass
     with second.held():
         pass
+
+
+def test_one_process_applies_a_plan_at_a_time(tmp_path: Path) -> None:
+    exclude_each_other(Journal(tmp_path / "plan.jsonl"), Journal(tmp_path / "plan.jsonl"))
 
 
 def test_one_plan_of_a_store_is_applied_at_a_time(tmp_path: Path) -> None:
@@ -64,10 +67,7 @@ def test_one_plan_of_a_store_is_applied_at_a_time(tmp_path: Path) -> None:
     assert first.path != second.path
 
     # Neither has begun: the checks of the first one take their time, or it asks a person.
-    with first.held(), pytest.raises(RecoveryError, match="another process applies a plan"), second.held():
-        pass
-    with second.held():
-        pass
+    exclude_each_other(first, second)
 
 
 def test_it_lies_beside_the_store_that_all_share_and_else_beside_the_plan(tmp_path: Path) -> None:
