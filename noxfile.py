@@ -63,7 +63,7 @@ PARALLEL = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 FAST = ("-n", "auto", "-m", "not spark and not slow and not browser")
 # Measured on the oldest Python, so with all that depends on Python's version; three at a time, since some wait.
 COVERED = ("-n", "3", "-m", "not spark and (every_python or not slow)")
-MARQUEZ = ("--marquez", "-rs")
+MARQUEZ = ("tests/marquez", "--marquez", "-rs")
 
 
 class Part(NamedTuple):
@@ -94,7 +94,7 @@ PARTS = (
     Part("own-jvm-3.5", "test-3.5", "-n 0 -m own_jvm", "Each starts a JVM of its own, with jars that it fetches."),
     Part("python-3.13", "test-4.3", "-n 0 -m every_python", "The check has no Spark there.", python="3.13"),
     Part("oldest", "oldest-4.3", "", "The lowest versions that we allow change rarely."),
-    Part("marquez", "test-4.3", "--marquez -rs --all", "The long ones of the tests on a real Marquez."),
+    Part("marquez", "test-4.3", "tests/marquez --marquez -rs --all", "The long ones of the tests on a real Marquez."),
     Part("store-kills", "test-4.3", f"{STORE}/test_spark_tables.py", KILLS, "STORE_KILLS=20 STORE_QUESTIONS_EACH=1"),
     Part("live-ingest", "test-4.3", f"{STORE}/test_live_ingest.py", "Kafka and S3 take minutes.", "LIVE_INGEST=1"),
     Part("tpc-pages", "test-4.3", "tests/tpc --all", "The check opens one page with all TPC queries.", "TPC_PAGES=1"),

@@ -87,10 +87,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    transport = f"{HERE / 'transport'}{os.sep}"
     for item in items:
         if "real_spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-        if HERE / "transport" in item.path.parents:
+        if str(item.path).startswith(transport):
             # Threads, certificates and sockets are what a new Python changes.
             item.add_marker(pytest.mark.every_python)
     if not config.getoption("--all"):

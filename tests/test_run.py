@@ -221,7 +221,7 @@ def test_help_is_the_usage_of_the_noxfile(tree: Tree) -> None:
         pytest.param("test --fast tests/facets", "-x -s lint fast -- tests/facets", id="fast"),
         pytest.param("test --coverage", "-x -s lint coverage --", id="coverage"),
         pytest.param("test --oldest", "-x -s oldest-4.3 --", id="oldest"),
-        pytest.param("test --marquez --all", "-x -s lint test-4.3 -- --marquez -rs --all", id="marquez"),
+        pytest.param("test --marquez --all", "-x -s lint test-4.3 -- tests/marquez --marquez -rs --all", id="marquez"),
         pytest.param("test --spark 3.5 --all", "-x -s lint test-3.5 -- --all", id="all the tests of a Spark"),
         pytest.param("test --all", "-s parts --", id="parts"),
         pytest.param("test --all oldest hive", "-s parts -- oldest hive", id="named parts"),

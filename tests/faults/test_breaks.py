@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.any_spark
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 
 
 def written(job: Any) -> dict[str, list[str]]:
@@ -24,7 +24,6 @@ def applications(job: Any) -> list[str]:
 WHOLE = ["START", "COMPLETE"]
 
 
-@pytest.mark.long
 def test_threads_that_are_killed_are_replaced_and_lose_nothing(faults: Any) -> None:
     pair = faults.pair("breaks.py", "threads")
 
@@ -36,13 +35,11 @@ def test_threads_that_are_killed_are_replaced_and_lose_nothing(faults: Any) -> N
     assert [line for line in pair.heard.said() if "the listener's thread failed" in line] != []
 
 
-@pytest.mark.long
 def test_the_job_says_where_it_killed_no_thread(faults: Any) -> None:
     """Otherwise it would prove nothing that it does not say so with the listener."""
     assert "0 threads of the listener" in faults.alone("breaks.py", "threads").ran.stderr
 
 
-@pytest.mark.long
 def test_broken_connections_to_the_jvm_are_made_anew_and_lose_nothing(faults: Any) -> None:
     pair = faults.pair("breaks.py", "connections")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.any_spark
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 
 # An expression so deep overflows Spark's own stacks, and 100 MB of rows its own heap, as they are by default.
 ROOM = {
@@ -39,7 +39,6 @@ def test_the_job_gives_the_same_output_and_exit_code(plans: Any) -> None:
     assert plans.heard.stdout.endswith("end\n")
 
 
-@pytest.mark.long
 def test_no_statement_waits_for_whoever_reads_its_plan(plans: Any) -> None:
     heard, alone = (
         dict(line.split() for line in (job.folder / "seconds").read_text().splitlines())

@@ -167,8 +167,17 @@ class Ran:
         return [place["place"] for place in places if holds(content, canary(place))]
 
 
-def run(jobs: Any, tmp_path_factory: pytest.TempPathFactory, server: Server, kind: str, conf: dict) -> Ran:
-    places = [*SECRETS, PLACES["login"][kind], *(ROWS if kind == "default" else ()), *LITERALS]
+def chosen(places: list[dict], *, is_all: bool) -> list[dict]:
+    """Return the places around the job, and each third statement of it, or all: a statement takes a second."""
+    statements = [place for place in places if {"sql", "python"} & place.keys()]
+    asked = statements if is_all else statements[::3]
+    return [place for place in places if place not in statements or place in asked]
+
+
+def run(
+    jobs: Any, tmp_path_factory: pytest.TempPathFactory, server: Server, kind: str, secrets: list[dict], conf: dict
+) -> Ran:
+    places = [*secrets, PLACES["login"][kind], *(ROWS if kind == "default" else ()), *LITERALS]
     arguments, environment, steps = [], {}, []
     for number, place in enumerate(places):
         conf |= {key: filled(place, value, number) for key, value in place.get("conf", {}).items()}
@@ -190,7 +199,13 @@ def run(jobs: Any, tmp_path_factory: pytest.TempPathFactory, server: Server, kin
 
 
 @pytest.fixture(scope="module")
-def by_default(jobs: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
+def secrets(request: pytest.FixtureRequest) -> list[dict]:
+    """Give the places of secrets that the jobs have."""
+    return chosen(SECRETS, is_all=request.config.getoption("--all"))
+
+
+@pytest.fixture(scope="module")
+def by_default(jobs: Any, tmp_path_factory: pytest.TempPathFactory, secrets: list[dict]) -> Iterator[Ran]:
     """Give the job whose receiver refuses some events."""
     with receiver(is_away=False) as server:
         login = {
@@ -198,11 +213,11 @@ def by_default(jobs: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             "spark.openlineage.transport.auth.tokenEndpoint": f"{server.url}/token",
             "spark.openlineage.transport.auth.clientId": "shop",
         }
-        yield run(jobs, tmp_path_factory, server, "default", login)
+        yield run(jobs, tmp_path_factory, server, "default", secrets, login)
 
 
 @pytest.fixture(scope="module")
-def masked(jobs: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
+def masked(jobs: Any, tmp_path_factory: pytest.TempPathFactory, secrets: list[dict]) -> Iterator[Ran]:
     """Give the job that masks literals, and whose receiver is away."""
     with receiver(is_away=True) as server:
         login = {
@@ -210,7 +225,7 @@ def masked(jobs: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]
             "spark.openlineage.maskLiterals": "true",
             "spark.openlineage.flush.timeoutInMillis": "3000",
         }
-        yield run(jobs, tmp_path_factory, server, "masked", login)
+        yield run(jobs, tmp_path_factory, server, "masked", secrets, login)
 
 
 @pytest.fixture(params=["by_default", pytest.param("masked", marks=pytest.mark.long)])

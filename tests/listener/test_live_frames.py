@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.any_spark
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,6 @@ def test_the_job_is_as_it_is_and_its_events_keep_the_rules(frames: Any, violatio
     assert violations(frames.events()) == []
 
 
-@pytest.mark.long
 @pytest.mark.any_spark
 def test_a_job_on_paths_alone_opens_no_metastore_for_its_lineage(hive: Any) -> None:
     assert hive.stdout.splitlines()[:2] == ["metastore False", "metastore True"]
@@ -87,7 +86,6 @@ def test_a_job_on_paths_alone_opens_no_metastore_for_its_lineage(hive: Any) -> N
 
 
 @pytest.mark.any_spark
-@pytest.mark.long
 def test_a_table_has_the_same_metastore_in_its_event_as_without_being_run(hive: Any) -> None:
     (written,) = [event["outputs"][0] for event in hive.queries("table.ndjson") if event["eventType"] == "COMPLETE"]
     (link,) = written["facets"]["symlinks"]["identifiers"]
@@ -97,7 +95,6 @@ def test_a_table_has_the_same_metastore_in_its_event_as_without_being_run(hive: 
 
 
 @pytest.mark.any_spark
-@pytest.mark.long
 def test_a_table_of_hives_own_is_what_lies_at_its_location(hive: Any) -> None:
     done = [event for event in hive.queries("serde.ndjson") if event["eventType"] == "COMPLETE"]
     one = ("file", str(hive.folder / "warehouse" / "serde"))
@@ -120,7 +117,6 @@ def test_a_table_of_hives_own_is_what_lies_at_its_location(hive: Any) -> None:
     assert all("extractionError" not in event["run"]["facets"] for event in done)
 
 
-@pytest.mark.long
 def test_the_metastore_may_be_configured_in_hive_site(jobs: Any) -> None:
     site = "<configuration><property><name>hive.metastore.uris</name><value>thrift://site:9083</value></property>"
     done = jobs.run("facts.py", submit=False, lineage=False, files={"conf/hive-site.xml": f"{site}</configuration>"})

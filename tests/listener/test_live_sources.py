@@ -234,12 +234,14 @@ def mistakes(jobs: Any) -> Any:
     return jobs.run("contexts.py", json.dumps(entries), submit=False, lineage=False)
 
 
+@pytest.mark.long
 def test_no_mistake_in_the_configuration_changes_the_job(mistakes: Any) -> None:
     expected = "".join(f"context {number} rows {number + 1}\n" for number in range(len(MISTAKES)))
 
     assert (mistakes.code, mistakes.stdout) == (0, expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_first_error_says_what_is_wrong_and_what_to_do_once(mistakes: Any, name: str) -> None:
     number = list(MISTAKES).index(name)
@@ -253,10 +255,12 @@ def test_a_first_error_says_what_is_wrong_and_what_to_do_once(mistakes: Any, nam
         assert text in line
 
 
+@pytest.mark.long
 def test_the_java_listener_gets_the_job_to_itself(mistakes: Any) -> None:
     assert not (mistakes.folder / "java.ndjson").exists()
 
 
+@pytest.mark.long
 def test_a_misspelt_key_costs_no_event(mistakes: Any) -> None:
     number = list(MISTAKES).index("a misspelt key")
 

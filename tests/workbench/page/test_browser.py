@@ -659,6 +659,7 @@ def test_hostile_names_do_no_harm(seen):
     assert not [name for name in names if set(name) & set("\u202e\u202c\n\x00")]
 
 
+@pytest.mark.long
 def test_two_thousand_tables_open_as_groups_and_each_is_found(seen, record_property):
     seen.open(large_graph(2000))
     told = [f"opened in {opened(seen.chrome):.0f} ms"]

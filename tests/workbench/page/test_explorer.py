@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -67,19 +68,32 @@ LAYERS = tables(
 )
 
 
+ONE_SCHEMA = partial(str.format, "lake.t{}")
+
+
 @pytest.mark.slow
-def test_the_first_picture_is_whole_and_can_be_read(seen) -> None:
-    one = partial(str.format, "lake.t{}")
-    for graph in (LAYERS, large_graph(300), large_graph(2000), large_graph(300, name=one), large_graph(5000, name=one)):
-        seen.open(graph)
-        assert seen.script("return page.view.scale >= 0.62")
-        note = seen.script("return document.getElementById('note').hidden")
-        width, height = seen.rectangle("#canvas")[2:]
-        assert note
-        right, bottom = seen.script(
-            "const {x, y, scale} = page.view; return [x + page.picture.width * scale, y + page.picture.height * scale]"
-        )
-        assert (right <= width + 1, bottom <= height + 1) == (True, True)
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param(lambda: LAYERS, id="five tables"),
+        pytest.param(lambda: large_graph(300), id="300 tables"),
+        pytest.param(lambda: large_graph(300, name=ONE_SCHEMA), id="300 tables of one schema"),
+        pytest.param(lambda: large_graph(2000), id="2,000 tables", marks=pytest.mark.long),
+        pytest.param(
+            lambda: large_graph(5000, name=ONE_SCHEMA), id="5,000 tables of one schema", marks=pytest.mark.long
+        ),
+    ],
+)
+def test_the_first_picture_is_whole_and_can_be_read(seen, made: Callable[[], Graph]) -> None:
+    seen.open(made())
+    assert seen.script("return page.view.scale >= 0.62")
+    note = seen.script("return document.getElementById('note').hidden")
+    width, height = seen.rectangle("#canvas")[2:]
+    assert note
+    right, bottom = seen.script(
+        "const {x, y, scale} = page.view; return [x + page.picture.width * scale, y + page.picture.height * scale]"
+    )
+    assert (right <= width + 1, bottom <= height + 1) == (True, True)
 
 
 def test_groups_sum_their_links_and_unfold_and_fold(seen) -> None:

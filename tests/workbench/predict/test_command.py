@@ -570,6 +570,7 @@ def test_what_reads_a_table_or_a_view_that_is_refused_has_its_columns_and_no_fal
     assert gaps[7] == ["the columns of the view default.kept are taken from its text: Spark can't analyze it (q.sql:5)"]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(SPARK_VERSION < "4.1", reason="Spark has declarative pipelines from 4.1 on")
 def test_the_tables_and_flows_of_pipelines_have_their_lineage(tmp_path: Path, shared: Callable[..., Answer]) -> None:
     (tmp_path / "ddl.sql").write_text(REFUSED_DDL, "utf-8")

@@ -1,6 +1,6 @@
 """Files give the answers of a run: the public cases that are SQL, scored by what they expect.
 
-By default each thirtieth case is asked; SAME_ANSWERS=all asks all of them.
+By default each sixtieth case is asked; SAME_ANSWERS=all asks all of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.predict.statements import statements_of
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.public_cases import FOLDER, SCORED, as_event, every_case, needed, scorer
 
-EACH = 1 if os.environ.get("SAME_ANSWERS") == "all" else 30
+EACH = 1 if os.environ.get("SAME_ANSWERS") == "all" else 60
 WITHOUT_CONNECTOR = {
     "spline-merge-union-view": "that a MERGE keeps the columns that it does not set, only Delta Lake's command says",
     "datahub-merge-from-union": "what NOT MATCHED BY SOURCE asks of the target makes it an input, which the case omits",

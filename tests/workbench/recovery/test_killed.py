@@ -221,7 +221,10 @@ def applied(plan: RecoveryPlan, lake: Lake, points: Points, folder: Path) -> Non
     raise AssertionError("it does not end")
 
 
-@pytest.mark.parametrize(("lake", "verb"), [("iceberg", "INTO"), ("parquet", "INTO"), ("parquet", "OVERWRITE")])
+@pytest.mark.parametrize(
+    ("lake", "verb"),
+    [("iceberg", "INTO"), pytest.param("parquet", "INTO", marks=pytest.mark.long), ("parquet", "OVERWRITE")],
+)
 def test_a_recovery_that_is_killed_at_any_point_is_right_and_known_in_the_end(
     tmp_path: Path, lake: str, verb: str
 ) -> None:
