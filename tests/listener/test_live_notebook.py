@@ -15,7 +15,7 @@ from support.spark_jobs import QUICK, without_foreign
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = [pytest.mark.any_spark, pytest.mark.usefixtures("real_spark")]
+pytestmark = [pytest.mark.any_spark, pytest.mark.long, pytest.mark.usefixtures("real_spark")]
 
 CELL = """
 from pyspark.sql import SparkSession
@@ -37,8 +37,6 @@ WAYS = {
     "executed by nbclient": ["-c", "from nbclient.cli import main; main()", "notebook.ipynb"],
     "executed by nbconvert": ["-m", "nbconvert", "--execute", "--to", "notebook", "--output=done", "notebook.ipynb"],
 }
-
-SHORT = ("executed by nbconvert",)
 
 
 @attrs.frozen
@@ -72,11 +70,10 @@ def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
 
 
 @pytest.fixture(scope="module")
-def notebooks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
-    """Give what became of the notebook in one of the ways; all that are asked for run at once."""
+def notebooks(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
+    """Give what became of the notebook in one of the ways; all run at once."""
     folder = tmp_path_factory.mktemp("notebooks")
-    ways = WAYS if request.config.getoption("--all") else SHORT
-    started = {way: start(WAYS[way], folder / way.replace(" ", "_")) for way in ways}
+    started = {way: start(arguments, folder / way.replace(" ", "_")) for way, arguments in WAYS.items()}
     ran: dict[str, Ran] = {}
     for way, process in started.items():
         try:
@@ -89,7 +86,7 @@ def notebooks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return ran.__getitem__
 
 
-@pytest.mark.parametrize("way", [pytest.param(way, marks=() if way in SHORT else pytest.mark.long) for way in WAYS])
+@pytest.mark.parametrize("way", WAYS)
 def test_the_application_of_a_notebook_is_complete_without_a_remark(
     notebooks: Callable[[str], Ran], way: str, violations: Callable[[list[dict]], list[str]]
 ) -> None:

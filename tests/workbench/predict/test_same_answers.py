@@ -22,6 +22,8 @@ from openlineage_pyspark.workbench.predict.statements import statements_of
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.public_cases import FOLDER, SCORED, as_event, every_case, needed, scorer
 
+# The long run has the oldest Spark too.
+pytestmark = pytest.mark.any_spark
 EACH = 1 if os.environ.get("SAME_ANSWERS") == "all" else 60
 WITHOUT_CONNECTOR = {
     "spline-merge-union-view": "that a MERGE keeps the columns that it does not set, only Delta Lake's command says",

@@ -243,7 +243,7 @@ def shell(folder: Path, commands: str, **env: str) -> subprocess.CompletedProces
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_action_judges_and_writes_one_comment_that_it_writes_anew(
     judged: Callable[..., tuple[int, str, str]], repository: Path, tmp_path: Path
 ) -> None:
