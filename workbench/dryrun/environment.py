@@ -17,12 +17,33 @@ PASSED_ON = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ", "USER
 """The variables that every script sees. Others may hold secrets, and names made from them would be shown to others."""
 
 
+class UnsetVariable(str):
+    """
+    The text of an environment variable that is not set here.
+
+    As in a process without the variable, it counts as false if the script asks; where the script uses it, it is a
+    stand-in for its value, which libraries such as `os.path` handle as any other text.
+    """
+
+    is_users: Callable[[str], bool]
+
+    def __bool__(self) -> bool:
+        return not self.is_users(sys._getframe(1).f_code.co_filename)
+
+    def __int__(self) -> int:
+        return 1
+
+    def __float__(self) -> float:
+        return 1.0
+
+
 def hide_environment(stage: Stage) -> None:
-    """Keep the variables that were given for the script, and return a stand-in for any other that it requires."""
+    """Keep the variables that were given for the script, and return a stand-in for any other that it asks for."""
     given = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     for name in list(os.environ):
         del os.environ[name]
     os.environ.update({**given, **stage.request.variables})
+    setting = "(--env {}=VALUE sets it)"
 
     class Environment(type(os.environ)):  # type: ignore[misc]
         """The environment with stand-ins."""
@@ -35,10 +56,29 @@ def hide_environment(stage: Stage) -> None:
                 if not stage.is_users(sys._getframe(1).f_code.co_filename):
                     raise
             message = f"the environment variable {key} is not set here: its value is assumed to be {{{key}}}"
-            stage.problem("STAND_IN", f"{message} (--env {key}=VALUE sets it)")
+            stage.problem("STAND_IN", f"{message} {setting.format(key)}")
             return f"{{{key}}}"
 
+        def get(self, key: str, default: Any = None) -> Any:
+            """Return a variable, the default, or a stand-in if a script has no default."""
+            if key in self or default is not None or not stage.is_users(sys._getframe(1).f_code.co_filename):
+                return super().get(key, default)
+            return unset(key)
+
+    def getenv(key: str, default: Any = None) -> Any:
+        if key in os.environ or default is not None or not stage.is_users(sys._getframe(1).f_code.co_filename):
+            return os.environ.get(key, default)
+        return unset(key)
+
+    def unset(key: str) -> UnsetVariable:
+        message = f"the environment variable {key} is not set here: its value is assumed to be {{{key}}}, and false"
+        stage.problem("STAND_IN", f"{message} {setting.format(key)}")
+        found = UnsetVariable(f"{{{key}}}")
+        found.is_users = stage.is_users
+        return found
+
     os.environ.__class__ = Environment
+    os.getenv = getenv
 
 
 FOLLOW = "the arguments after -- on the command line are passed to scripts"

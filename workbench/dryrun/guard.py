@@ -41,7 +41,8 @@ _SECRETS = re.compile(
     r"/id_(?:rsa|dsa|ecdsa|ed25519)|/etc/(?:shadow|sudoers|krb5)|\.(?:pem|p12|jks|keytab)$"
 )
 _READABLE = ("/usr/", "/etc/", "/lib", "/opt/", "/sys/", "/proc/", "/dev/", "/bin/", "/var/lib/", "/tmp/")  # noqa: S108
-_OURS = str(Path(__file__).parents[2]) + os.sep
+# Without links: the package of a clone is one.
+_OURS = os.path.realpath(Path(__file__).parents[2]) + os.sep
 
 
 class RefusedError(PermissionError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import sys
 import traceback
 from importlib.machinery import SourceFileLoader
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.dryrun.stage import Stage
 
+_OF_THE_STACK = re.compile(r"\s+at \S+\(.*\)$|\s+\.\.\. \d+ more$")
 _CALL = "_openlineage_error_is_handled"
 _EVERYTHING = frozenset({"Exception", "BaseException"})
 
@@ -72,5 +74,6 @@ def install_handlers(stage: Stage) -> None:
 
 
 def text_of_error(problem: BaseException) -> str:
-    """Return an error as Python shows it, on one line."""
-    return shortened("".join(traceback.format_exception_only(type(problem), problem)))
+    """Return an error as Python shows it, on one line, without the stack of the JVM."""
+    lines = "".join(traceback.format_exception_only(type(problem), problem)).splitlines()
+    return shortened("\n".join(line for line in lines if _OF_THE_STACK.match(line) is None))

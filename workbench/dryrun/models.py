@@ -8,10 +8,7 @@ the columns that its parameters name. The values that a model has learned are un
 from __future__ import annotations
 
 import importlib
-import importlib.abc
-import importlib.util
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.listener.probe.client import spark_errors
@@ -20,59 +17,18 @@ from openlineage_pyspark.workbench.dryrun.places import place_of
 from openlineage_pyspark.workbench.dryrun.unknown import Unknown
 from py4j.protocol import Py4JError
 from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
-from pyspark.sql.types import DoubleType, StructField, StructType
+from pyspark.sql.types import DoubleType, IntegerType, LongType, StructField, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
 
     from openlineage_pyspark.workbench.dryrun.stage import Stage
 
-_MODELS = "pyspark.ml"
+MODELS = "pyspark.ml"
+"""The module of models: its import is slow, and most scripts do without it."""
 _FEW = ("userCol", "itemCol"), ("itemsCol",), ("featuresCol",), ("inputCols",), ("inputCol",)
 _WORDS = ("labels", "vocabulary", "originalMax", "originalMin")
 _SOME_MEASURE = 1.0
-
-
-def has_models(loader: Callable[[], None]) -> None:
-    """
-    Call a function as soon as a script imports `pyspark.ml`: the import is slow, and other scripts do without it.
-
-    Args:
-        loader: the function.
-    """
-    if _MODELS in sys.modules:
-        loader()
-    else:
-        sys.meta_path.insert(0, _AfterImport(loader))
-
-
-class _AfterImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `pyspark.ml` once, and calls a function when it is loaded."""
-
-    def __init__(self, loader: Callable[[], None]) -> None:
-        self._then = loader
-        self._real: Any = None
-
-    def find_spec(self, fullname: str, _path: Any, _target: Any = None) -> ModuleSpec | None:
-        """Return the spec that loads the module."""
-        if fullname != _MODELS:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
-        if spec is not None:
-            self._real, spec.loader = spec.loader, self
-        return spec
-
-    def create_module(self, spec: ModuleSpec) -> Any:
-        """Return the module that its own loader creates."""
-        return self._real.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Load the module, then call the function."""
-        self._real.exec_module(module)
-        self._then()
 
 
 class Fitted:
@@ -167,7 +123,7 @@ def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
         stage: records the omitted actions.
         unknown: makes a DataFrame without known columns from another one.
     """
-    base, wrapper, util = (importlib.import_module(f"{_MODELS}.{each}") for each in ("base", "wrapper", "util"))
+    base, wrapper, util = (importlib.import_module(f"{MODELS}.{each}") for each in ("base", "wrapper", "util"))
     make = _class_of_fitted(base.Model, stage, unknown)
     real = wrapper.JavaTransformer._transform
 
@@ -197,6 +153,7 @@ def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
             each.read = classmethod(read)
     _install_searches(make)
     _install_measures(stage)
+    _install_algorithms(unknown)
 
 
 class _Reader:
@@ -275,8 +232,8 @@ def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) ->
 
 def _install_searches(make: Callable[..., Any]) -> None:
     """Make searches for the best parameters return the first model."""
-    tuning = importlib.import_module(f"{_MODELS}.tuning")
-    classification = importlib.import_module(f"{_MODELS}.classification")
+    tuning = importlib.import_module(f"{MODELS}.tuning")
+    classification = importlib.import_module(f"{MODELS}.classification")
 
     def search(of: Any) -> Callable[[Any, Any], Any]:
         def fit(self: Any, dataset: Any) -> Any:
@@ -293,9 +250,35 @@ def _install_searches(make: Callable[..., Any]) -> None:
     classification.OneVsRest._fit = one_of_many
 
 
+def _install_algorithms(unknown: Callable[[Any], Any]) -> None:
+    """Make algorithms that have no model return the columns that they make, from the columns that they read."""
+    clustering, fpm = (importlib.import_module(f"{MODELS}.{each}") for each in ("clustering", "fpm"))
+
+    def made(dataset: Any, sources: Sequence[str], fields: Sequence[StructField]) -> Any:
+        columns = [F.col(f"`{each}`") for each in sources]
+        return dataset.select(*(F.udf(_model, each.dataType)(*columns).alias(each.name) for each in fields))
+
+    def assign(algorithm: Any, dataset: Any) -> Any:
+        if Unknown.of(dataset) is not None:
+            return unknown(dataset)
+        weights = [algorithm.getWeightCol()] if algorithm.isDefined("weightCol") else []
+        fields = (StructField("id", LongType()), StructField("cluster", IntegerType()))
+        return made(dataset, [algorithm.getSrcCol(), algorithm.getDstCol(), *weights], fields)
+
+    def find(algorithm: Any, dataset: Any) -> Any:
+        if Unknown.of(dataset) is not None:
+            return unknown(dataset)
+        name = algorithm.getSequenceCol()
+        fields = (StructField("sequence", dataset.schema[name].dataType), StructField("freq", LongType()))
+        return made(dataset, [name], fields)
+
+    clustering.PowerIterationClustering.assignClusters = assign
+    fpm.PrefixSpan.findFrequentSequentialPatterns = find
+
+
 def _install_measures(stage: Stage) -> None:
     """Replace the measures of models and of columns by stand-ins."""
-    evaluation, stat = (importlib.import_module(f"{_MODELS}.{each}") for each in ("evaluation", "stat"))
+    evaluation, stat = (importlib.import_module(f"{MODELS}.{each}") for each in ("evaluation", "stat"))
 
     def evaluate(*_: Any) -> float:
         message = f"evaluate() returns {_SOME_MEASURE} in a dry run: a real run may decide otherwise"

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyspark
 from openlineage_pyspark.listener.probe.client import spark_errors
 from openlineage_pyspark.workbench.dryrun.catalog import ScriptCatalog
-from openlineage_pyspark.workbench.dryrun.models import has_models, install_models
+from openlineage_pyspark.workbench.dryrun.dstreams import DSTREAMS, install_dstreams
+from openlineage_pyspark.workbench.dryrun.late_imports import when_imported
+from openlineage_pyspark.workbench.dryrun.models import MODELS, install_models
 from openlineage_pyspark.workbench.dryrun.modules import StandIn
 from openlineage_pyspark.workbench.dryrun.rdds import install_rdds, schema_of_names
 from openlineage_pyspark.workbench.dryrun.standins import count_of, plain_row, row_of
@@ -86,7 +88,8 @@ class Patches:
         self._patch_writers()
         self._patch_actions()
         ScriptCatalog(self._tables, self._stage, self.world_of).install()
-        has_models(lambda: install_models(self._stage, self.without_columns))
+        when_imported(MODELS, lambda: install_models(self._stage, self.without_columns))
+        when_imported(DSTREAMS, lambda: install_dstreams(self._stage, self._write_rdd))
         for owner, names in (
             (SparkSession, ("_jvm", "_jsc", "_jsparkSession")),
             (SparkContext, ("_jvm", "_jsc", "_gateway")),
@@ -209,13 +212,12 @@ class Patches:
         SparkContext.stop = SparkContext.__exit__ = lambda *_: None
         SparkContext.applicationId = property(lambda _: "{applicationId}")
         SparkContext.addPyFile = lambda _, path: sys.path.insert(1, str(path))
-        make = SparkSession.createDataFrame
+        install_rdds(self._stage, self._write_rdd)
 
-        def write(rdd: Any, path: str) -> None:
-            frame = self._unknown(self._spark, Unknown((self.world.plan(make(self._spark, rdd, "value STRING")),)))
-            frame.write.text(path)
-
-        install_rdds(self._stage, write)
+    def _write_rdd(self, rdd: Any, path: str) -> None:
+        """Record that an RDD would be written to a path."""
+        read = self.world.plan(self._spark.createDataFrame(rdd, "value STRING"))
+        self._unknown(self._spark, Unknown((read,))).write.text(path)
 
     def _patch_readers(self) -> None:
         def begin(streamed: bool) -> Callable[[Any, Any], None]:  # noqa: FBT001 (of this loop)

@@ -45,6 +45,7 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
 
     for name in _NOT_DONE:
         setattr(SparkContext, name, lambda *_, **__: None)
+    SparkContext.runJob = without_rows("runJob", list)
     for name in _OF_PATHS:
         setattr(SparkContext, name, _of_path(getattr(SparkContext, name), stage))
     _install_files(stage)

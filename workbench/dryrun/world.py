@@ -12,7 +12,7 @@ from openlineage_pyspark.errors import ProbeError
 from openlineage_pyspark.facets.datasets.naming import is_absolute
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.listener.analyze import encoded_query
-from openlineage_pyspark.listener.probe.client import analysis_errors, refusal_of
+from openlineage_pyspark.listener.probe.client import analysis_errors, refusal_of, spark_errors
 from openlineage_pyspark.workbench.dryrun.boundary import PARSED, Reader, TableWriter, Writer
 from openlineage_pyspark.workbench.dryrun.places import datasets_of, place_of, qualified, with_whole_paths
 from openlineage_pyspark.workbench.dryrun.records import WriteRecord
@@ -26,6 +26,7 @@ from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.text import is_format_and_path
 from openlineage_pyspark.workbench.predict.words import names_after, names_in
+from py4j.protocol import Py4JError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -491,7 +492,16 @@ class World:
                 return self.session.with_known(lambda: self.spark._jsparkSession.sql(text))
             except analysis_errors():
                 pass
-        return self.spark._jsparkSession.emptyDataFrame()
+        return self._empty_answer(text)
+
+    def _empty_answer(self, text: str) -> Any:
+        """Return the answer of a statement without its rows; without columns if only its execution tells them."""
+        own = self.spark._jsparkSession
+        try:
+            schema = own.sessionState().sqlParser().parsePlan(text).schema()
+            return own.createDataFrame(self._jvm.java.util.ArrayList(), schema)
+        except (Py4JError, *spark_errors()):
+            return own.emptyDataFrame()
 
     def know_path(self, place: DataPlace) -> bool:
         """Declare a path to SQL statements, if its columns are known, and return whether it was undeclared before."""

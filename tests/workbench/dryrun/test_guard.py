@@ -102,7 +102,7 @@ def test_a_file_that_a_script_writes_is_there_for_it_alone(tmp_path: Path) -> No
 
 def test_the_environment_is_hidden_but_for_what_was_given(tmp_path: Path) -> None:
     source = (
-        "import os\nassert os.environ.get('A_SECRET') is None\nassert 'A_SECRET' not in os.environ\n"
+        "import os\nassert os.environ.get('A_SECRET', '') == ''\nassert 'A_SECRET' not in os.environ\n"
         "assert os.environ['GIVEN'] == 'x'\nassert os.environ['A_SECRET'] == '{A_SECRET}'\n"
         "assert os.getenv('B', 'c') == 'c'\n"
     )
@@ -130,3 +130,16 @@ def test_a_script_that_does_too_much_says_what_is_left_out(tmp_path: Path) -> No
     found = told(tmp_path, source)
 
     assert (len(found), found[-1]) == (20_000, (4, "CUT"))
+
+
+@pytest.mark.slow
+def test_a_variable_that_is_not_set_is_a_stand_in_where_it_is_used_and_false_in_a_decision(tmp_path: Path) -> None:
+    source = """\
+import os
+assert (f"{os.getenv('A')}", int(os.getenv("PORT")), float(os.environ.get("B"))) == ("{A}", 1, 1.0)
+assert (os.getenv("DEBUG") or "no", os.getenv("C", "c"), os.environ.get("D", "d")) == ("no", "c", "d")
+assert os.path.join(os.getenv("FOLDER"), "x") == "{FOLDER}/x"
+assert os.getenv("GIVEN") == os.environ.get("GIVEN") == "yes"
+"""
+    found = told(tmp_path, source, variables={"GIVEN": "yes"})
+    assert found == [(2, "STAND_IN")] * 3 + [(3, "STAND_IN"), (4, "STAND_IN")]

@@ -247,3 +247,58 @@ def test_a_script_without_its_arguments_says_which_and_how_it_gets_them(
 def test_columns_that_a_transposition_makes_of_rows_are_not_guessed(runner: ScriptRunner, tmp_path: Path) -> None:
     found = seen(runner, tmp_path, 'spark.read.parquet("data/k").transpose().write.parquet("out/t")\n')
     assert (found.edges, found.writes, found.problems) == ([], [(["data/k"], "out/t")], [(3, "PATTERN")])
+
+
+def test_the_answer_of_a_command_has_its_columns(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+spark.sql("SET").createOrReplaceTempView("properties")
+spark.sql("SELECT key FROM properties WHERE key LIKE '%sql%'").write.parquet("out/set")
+spark.sql("SHOW TABLES").select("tableName").write.parquet("out/tables")
+"""
+    found = seen(runner, tmp_path, text)
+    assert (found.writes, found.problems) == ([([], "out/set"), ([], "out/tables")], [])
+
+
+def test_streams_of_rdds_are_not_started_and_do_once_what_they_do_for_each(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    text = """\
+from pyspark.streaming import StreamingContext
+ssc = StreamingContext(spark.sparkContext, 1)
+lines = ssc.socketTextStream("10.0.0.1", 9999)
+counts = lines.flatMap(lambda line: line.split()).map(lambda word: (word, 1)).reduceByKey(lambda a, b: a + b)
+counts.pprint()
+counts.foreachRDD(lambda rdd: rdd.toDF("word STRING, n INT").write.mode("append").parquet("out/counts"))
+counts.foreachRDD(lambda time, rdd: spark.read.parquet("data/k").write.parquet("out/lookup"))
+counts.saveAsTextFiles("out/words", "txt")
+ssc.start()
+ssc.awaitTermination()
+spark.read.parquet("data/k").write.parquet("out/after")
+"""
+    found = seen(runner, tmp_path, text)
+    assert [name for _, name in found.writes] == ["out/counts", "out/lookup", "out", "out/after"]
+    assert {each for each in found.problems if each[1] != "STAND_IN"} == set()
+    assert {line for line, _ in found.problems} == {8, 9, 10}
+
+
+def test_an_action_of_the_context_has_no_rows_and_an_algorithm_without_a_model_has_its_columns(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    text = """\
+from pyspark.ml.clustering import PowerIterationClustering
+from pyspark.ml.fpm import PrefixSpan
+assert spark.sparkContext.runJob(spark.sparkContext.parallelize([1, 2]), lambda rows: rows) == []
+links = spark.read.parquet("data/k").select(F.col("id").alias("src"), F.length("v").alias("dst"))
+PowerIterationClustering(k=2).assignClusters(links).write.parquet("out/clusters")
+orders = spark.read.parquet("data/k").select(F.array(F.array("v")).alias("sequence"))
+PrefixSpan().findFrequentSequentialPatterns(orders).select("freq").write.parquet("out/patterns")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.edges == [
+        "data/k.id -> out/clusters.cluster",
+        "data/k.id -> out/clusters.id",
+        "data/k.v -> out/clusters.cluster",
+        "data/k.v -> out/clusters.id",
+        "data/k.v -> out/patterns.freq",
+    ]
+    assert found.problems == [(5, "STAND_IN")]

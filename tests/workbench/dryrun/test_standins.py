@@ -6,7 +6,7 @@ import inspect
 import sys
 from pathlib import Path
 
-from openlineage_pyspark.workbench.dryrun.handled import compiled_code
+from openlineage_pyspark.workbench.dryrun.handled import compiled_code, text_of_error
 from openlineage_pyspark.workbench.dryrun.modules import StandIn, guarded_imports
 from openlineage_pyspark.workbench.dryrun.standins import count_of
 from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownNames
@@ -115,3 +115,14 @@ def test_an_unknown_view_hides_no_table_of_another_database() -> None:
     assert (names.drop_view("ORDERS"), names.drop_view("orders")) == (True, False)
     names.drop_table(("spark_catalog", "shop", "items"))
     assert names.of(("shop", "items"), ("spark_catalog", "shop", "items")) is None
+
+
+def test_an_error_of_the_jvm_is_told_without_its_stack() -> None:
+    java = (
+        "An error.\n: org.example.SparkException: aborted\n\tat java.base/java.lang.Thread.run(Thread.java:840)\n"
+        "\tat org.example.RDD.iterator(RDD.scala:338)\nCaused by: java.io.IOException: no file\n\t... 31 more\n"
+    )
+    assert text_of_error(ValueError(java)) == (
+        "ValueError: An error. : org.example.SparkException: aborted Caused by: java.io.IOException: no file"
+    )
+    assert text_of_error(ValueError("look\n  at the rows")) == "ValueError: look at the rows"
