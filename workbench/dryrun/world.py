@@ -26,7 +26,6 @@ from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.text import is_format_and_path
 from openlineage_pyspark.workbench.predict.words import names_after, names_in
-from py4j.protocol import Py4JError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -500,7 +499,7 @@ class World:
         try:
             schema = own.sessionState().sqlParser().parsePlan(text).schema()
             return own.createDataFrame(self._jvm.java.util.ArrayList(), schema)
-        except (Py4JError, *spark_errors()):
+        except spark_errors():
             return own.emptyDataFrame()
 
     def know_path(self, place: DataPlace) -> bool:
