@@ -59,7 +59,9 @@ _PROVIDED_VIEW = "CreateTempViewUsing"
 _TEMPORARY_VIEW, _CACHED = "CreateViewCommand", "CacheTableAsSelect"
 _PLACED = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect", "SetTableLocation"})
 _READS_NOTHING = ("Show", "Describe", "List")
-_STATEMENTS = frozenset({"InsertIntoStatement", "InsertIntoDir", "UpdateTable", "DeleteFromTable", "MergeIntoTable"})
+_STATEMENTS = frozenset(
+    {"Call", "InsertIntoStatement", "InsertIntoDir", "UpdateTable", "DeleteFromTable", "MergeIntoTable"}
+)
 
 
 class World:

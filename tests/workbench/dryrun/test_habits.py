@@ -254,9 +254,12 @@ def test_the_answer_of_a_command_has_its_columns(runner: ScriptRunner, tmp_path:
 spark.sql("SET").createOrReplaceTempView("properties")
 spark.sql("SELECT key FROM properties WHERE key LIKE '%sql%'").write.parquet("out/set")
 spark.sql("SHOW TABLES").select("tableName").write.parquet("out/tables")
+spark.sql("CALL lake.system.expire_snapshots('shop.orders')")
+spark.read.parquet("data/k").write.parquet("out/after")
 """
     found = seen(runner, tmp_path, text)
-    assert (found.writes, found.problems) == ([([], "out/set"), ([], "out/tables")], [])
+    assert found.writes == [([], "out/set"), ([], "out/tables"), (["data/k"], "out/after")]
+    assert [line for line, _ in found.problems] == [6]
 
 
 def test_streams_of_rdds_are_not_started_and_do_once_what_they_do_for_each(
