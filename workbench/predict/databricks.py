@@ -6,6 +6,7 @@ Where possible, blanks replace what is left out, so that positions in the statem
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,11 @@ _VERBS = frozenset(
     "ANALYZE BEGIN COMMENT COMMIT CONVERT DENY DESC DESCRIBE EXPLAIN FSCK GRANT KILL LIST LOCK MSCK OPTIMIZE PUT "
     "REFRESH REMOVE REORG RESET RESTORE REVOKE ROLLBACK SHOW START SYNC UNDROP UNLOCK USE VACUUM".split()
 )
+# Procedures of Iceberg that change no rows.
+_PROCEDURES = frozenset(
+    "ANCESTORS_OF COMPUTE_PARTITION_STATS COMPUTE_TABLE_STATS EXPIRE_SNAPSHOTS REMOVE_ORPHAN_FILES REWRITE_DATA_FILES "
+    "REWRITE_MANIFESTS REWRITE_POSITION_DELETE_FILES REWRITE_TABLE_PATH".split()
+)
 _MANAGING = frozenset({"ALTER", "CREATE", "DROP"})
 _MANAGED = frozenset(
     "CATALOG CONNECTION CREDENTIAL CREDENTIALS EXTENSION GROUP INDEX LOCATION POLICY POOL PROVIDER QUEUE RECIPIENT "
@@ -62,11 +68,15 @@ _BEFORE_MANAGED = frozenset("EXTERNAL IF NOT EXISTS OR REPLACE SERVICE STORAGE U
 
 
 def has_no_lineage(text: str) -> bool:
-    """Return whether a statement that Spark can't parse only manages or inspects, so that there is nothing to trace."""
+    """Return whether a statement that Spark can't analyze only manages or inspects, so there is nothing to trace."""
     words = _words(text)
     first = next(words, "")
     if first in _VERBS:
         return True
+    if first == "CALL":
+        name = itertools.takewhile(lambda token: token.text != "(", tokens(text))
+        names = [token.text.strip("`").upper() for token in name if token.kind in (TokenKind.WORD, TokenKind.NAME)]
+        return names[-1] in _PROCEDURES
     if first not in _MANAGING:
         return False
     second = next((word for word in words if word not in _BEFORE_MANAGED), "")

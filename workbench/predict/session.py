@@ -200,7 +200,8 @@ class ScriptSession:
             elif not (in_script and first_word(text) == "SET") and (kind or not has_no_lineage(text)):
                 refusal = self._knowledge.missed or self._explained(self._placed(refusal_of(problem)))
         except ValueError as problem:
-            refusal = Refusal("UNSUPPORTED_STATEMENT", str(problem))
+            if not has_no_lineage(text):
+                refusal = Refusal("UNSUPPORTED_STATEMENT", str(problem))
         except ProbeError as problem:
             refusal = Refusal("INTERNAL_ERROR", str(problem))
         finally:
