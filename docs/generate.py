@@ -21,7 +21,7 @@ from openlineage_pyspark.listener.settings.keys import WORKING
 from openlineage_pyspark.transport import options
 from openlineage_pyspark.transport.options import PYTHON, TYPE
 from openlineage_pyspark.transport.registry import built_in_transports
-from openlineage_pyspark.workbench.store.tables.schema import TABLES
+from openlineage_pyspark.workbench.store.tables.schema import OF_VERSIONS, TABLES
 from openlineage_pyspark.workbench.store.tables.views import VIEWS
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.listener.settings.reading import Key
     from openlineage_pyspark.transport.base import Transport
+    from openlineage_pyspark.workbench.store.tables.schema import StoredTable
 
 COMMAND = "python docs/generate.py --write"
 """The command that rewrites the documents, in the root of the repository."""
@@ -115,7 +116,11 @@ def documents(root: Path) -> dict[str, str]:
     return {
         _REFERENCE: _reference(),
         _TRANSPORTS: _with_tables(root, _TRANSPORTS, {"transports": transport_table()}),
-        _STORE: _with_tables(root, _STORE, {"tables": store_tables(), "views": store_views()}),
+        _STORE: _with_tables(
+            root,
+            _STORE,
+            {"tables": store_tables(TABLES), "versions": store_tables(OF_VERSIONS), "views": store_views()},
+        ),
         "conf/spark-defaults.conf": _spark_defaults(),
         "conf/openlineage.yml": _yaml(),
         "docs/configuration.md": _configuration(),
@@ -140,10 +145,10 @@ def transport_table() -> str:
     return _table(head, [(_code(names), _summary(transport), _groups(transport)) for names, transport in _transports()])
 
 
-def store_tables() -> str:
-    """Return the tables of the store with their columns, for the page on the store."""
+def store_tables(tables: Iterable[StoredTable]) -> str:
+    """Return tables of the store with their columns, for the page on the store."""
     parts = []
-    for table in TABLES:
+    for table in tables:
         rows = [(f"`{column.name}`", column.type.value[0], column.meaning) for column in table.columns]
         key = _code(table.key)
         parts.append(f"### {table.name}\n\n{table.meaning} Key: {key}.\n\n{_table(('Column', 'Type', ''), rows)}")

@@ -34,6 +34,7 @@ from openlineage_pyspark.workbench.questions.registry import Help, answered, inp
 from openlineage_pyspark.workbench.questions.resolve import find_run, runs_within
 from openlineage_pyspark.workbench.questions.run_details import details_of_runs, diagnostics_of, explained, stored_edge
 from openlineage_pyspark.workbench.store.current import Current, EdgeRow
+from openlineage_pyspark.workbench.store.described import described_by_runs
 from openlineage_pyspark.workbench.store.events.ingest import rows_of_events
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.in_memory import events_in_memory
@@ -447,7 +448,7 @@ def _graph(tables: QueriedTables, runs: Sequence[str]) -> PlacedGraph:
     used = {(ids[row[at]], row[at + 1]) for row in lineage for at in (0, 2)}
     between = {
         (ids[source], ids[name])
-        for each in tables.described.of_runs(runs, FOREVER).values()
+        for each in described_by_runs(tables, runs, FOREVER).values()
         for name, output in each.written.items()
         for source in (each.read if output.sources is None else output.sources)
     }

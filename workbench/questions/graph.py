@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 _G = TypeVar("_G", bound=Graph)
 
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
-_RUN_COLUMNS = "job_id, run_id, state, started, ended, parent_run_id, error"
+_RUN_COLUMNS = "job_id, run_id, state, started, ended, parent_run_id, error, call_site"
 
 _AROUND = "only what is upstream and downstream of a DATASET.COLUMN or a DATASET; the end of a name is enough"
 _WRITERS: dict[str, Writer] = {
@@ -152,7 +152,7 @@ class _Builder:
         ids = {flow[1] for flow in flows} | {end for row in derived for end in (row.source, row.target)}
         named = datasets(self._tables, only if only is not None else self._every_dataset() | ids)
         jobs = self._jobs({flow[0] for flow in flows} | {row.job for row in derived}, every=only is None)
-        runs = self._with_call_sites(self._runs(jobs))
+        runs = self._runs(jobs)
         details = details_of_runs(
             self._tables, {run.run_id for run in runs} | {row.run for row in derived if row.run}, self._limits.time
         )
@@ -173,8 +173,8 @@ class _Builder:
         )
         jobs = self._jobs({identity("job", n.namespace, n.name) for n in own if isinstance(n, JobNode)}, every=False)
         columns = self._columns(named, []) if any(isinstance(node, ColumnNode) for node in own) else ()
-        runs = self._with_call_sites(self._runs(jobs))
-        asked = self._with_call_sites(self._run(node, jobs) for node in own if isinstance(node, RunNode))
+        runs = self._runs(jobs)
+        asked = [self._run(node, jobs) for node in own if isinstance(node, RunNode)]
         every: Iterable[Node] = (*self._datasets(named), *columns, *jobs.values(), *runs, *asked)
         known = {node.id: node for node in every}
         details = details_of_runs(self._tables, {run.run_id for run in runs} | stating, self._limits.time)
@@ -187,11 +187,6 @@ class _Builder:
     @property
     def _time(self) -> str:
         return iso_text(self._limits.as_of)
-
-    def _with_call_sites(self, runs: Iterable[RunNode]) -> list[RunNode]:
-        runs = list(runs)
-        sites = self._tables.call_sites((run.run_id for run in runs), self._limits.time)
-        return [attrs.evolve(run, call_site=sites.get(run.run_id, "")) for run in runs]
 
     def _earlier(
         self, derived: Iterable[EdgeRow], jobs: dict[int, JobNode], runs: Sequence[RunNode]
@@ -327,12 +322,13 @@ class _Builder:
 
     def _run_node(self, row: tuple[Any, ...], jobs: dict[int, JobNode]) -> RunNode:
         """Return a run as it was at the requested time."""
-        job, run, state, started, ended, parent, error = row
+        job, run, state, started, ended, parent, error, call_site = row
         later = ended is not None and ended > self._limits.time
         return RunNode(
             *(run, jobs[job].id, "START" if later and state in _ENDS else state or ""),
             *(iso_text(started), "" if later else iso_text(ended)),
             *(node_id("run", parent) if parent else "", "" if later else error or ""),
+            call_site=call_site or "",
         )
 
     def _flow_edges(

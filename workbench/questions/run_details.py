@@ -19,6 +19,7 @@ from openlineage_pyspark.workbench.model.graph import (
 )
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind
 from openlineage_pyspark.workbench.store.names import datasets, datasets_by_name
+from openlineage_pyspark.workbench.store.run_details import details_stated_by
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def details_of_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> di
         runs: the ids of the runs.
         time: until when, microseconds since 1970.
     """
-    details = tables.details(runs, time)
+    details = details_stated_by(tables, runs, time)
     paths = {id(path): path for version in details.versions.values() for path in version.paths}.values()
     nodes = _nodes(tables, {name_id for path in paths for name_id in (path.source_id, path.target_id)})
     by_edge = {key: _paths_by_edge(version.paths, nodes) for key, version in details.versions.items()}

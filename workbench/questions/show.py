@@ -23,6 +23,7 @@ from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortName
 from openlineage_pyspark.workbench.store.current import Current
 from openlineage_pyspark.workbench.store.events.rows import identity, parse_event
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name
+from openlineage_pyspark.workbench.store.run_details import details_stated_by
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ def _written_rows(tables: QueriedTables) -> dict[str, dict[int, int]]:
 def _runs(tables: QueriedTables, counts: Mapping[str, Mapping[int, int]]) -> dict[str, ShownRun]:
     """Return all runs by their ids, in the order in which they began."""
     rows = tables.query(_RUNS)
-    details = tables.details([row[0] for row in rows], FOREVER)
+    details = details_stated_by(tables, [row[0] for row in rows], FOREVER)
     found = {}
     for run, job, state, first, end_time, error in rows:
         count = sum(counts[run].values()) if run in counts else None

@@ -23,6 +23,7 @@ import attrs
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.questions.offsets import versions_read
 from openlineage_pyspark.workbench.questions.reach import Direction
+from openlineage_pyspark.workbench.store.described import described_by_runs
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 from openlineage_pyspark.workbench.store.names import datasets_by_name
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts, marked_lists
@@ -488,7 +489,7 @@ class StoredVersions:
 
     def _stated(self, edges: list[VersionEdge]) -> list[VersionEdge]:
         """Leave out edges that a run's events do not have: they may state the inputs of each output."""
-        described = self._tables.described.of_runs(sorted({edge.part.run_id for edge in edges}), FOREVER)
+        described = described_by_runs(self._tables, sorted({edge.part.run_id for edge in edges}), FOREVER)
         stated = [
             (run, name, writing.sources)
             for run, each in described.items()

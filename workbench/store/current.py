@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openlineage_pyspark.workbench.model.times import BEFORE_ALL, FOREVER, micros_of_time
-from openlineage_pyspark.workbench.store.described import JobDatasets
+from openlineage_pyspark.workbench.store.described import JobDatasets, described_by_runs, described_without_runs
 from openlineage_pyspark.workbench.store.names import datasets_by_name
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
@@ -76,7 +76,7 @@ class EdgeRow(NamedTuple):
     expression: str
     run: str
     time: int = 0
-    description: int | str = 0
+    description: int = 0
 
 
 EDGE_COLUMNS = (
@@ -217,7 +217,6 @@ class Current:
         self._tables = tables
         self._time = time
         self._runs = _Runs(tables, time)
-        self._descriptions = tables.described
         # The last complete run of each job, with those of the same parent, and the later ones that go on.
         self._last: dict[int, list[_Run]] = {}
         self._began: dict[int, int] = {}
@@ -265,7 +264,7 @@ class Current:
         jobs = {job for job, _ in new}
         self._learn_jobs(jobs - self._last.keys())
         runs = self._runs_that_hold(new)
-        alone = self._descriptions.alone(jobs, self._time)
+        alone = described_without_runs(self._tables, jobs, self._time)
         every = [each for found in alone.values() for each in found]
         self._learn_datasets(name for each in every for name in (*each.described.read, *each.described.written))
         over = self._over({dataset for _, dataset in new})
@@ -295,7 +294,7 @@ class Current:
         """Return the runs whose descriptions hold for a job and a dataset, of those that were learnt."""
         return {held.run for held in self._holding.get((job, dataset), ()) if held.run}
 
-    def descriptions(self, job: int, dataset: int) -> set[int | str]:
+    def descriptions(self, job: int, dataset: int) -> set[int]:
         """Return which rows of `stated_edge` hold for a job and a dataset, of those that were learnt."""
         return {each for held in self._holding.get((job, dataset), ()) for each in held.described.descriptions}
 
@@ -311,8 +310,8 @@ class Current:
         """
         self.learn(outputs)
         holding = {output: self.descriptions(*output) for output in outputs}
-        for condition in listed_descriptions(each for found in holding.values() for each in found):
-            for row in ask(condition):
+        for listed in id_lists(each for found in holding.values() for each in found):
+            for row in ask(f"c.description IN ({listed})"):
                 # The description, the job and the target.
                 if row[-1] in holding.get((row[4], row[2]), ()):
                     yield row
@@ -337,7 +336,7 @@ class Current:
             for held in self._holding[job, dataset]:
                 found[job].update(self._dataset_of[name] for name in held.described.read)
         silent = every - writing
-        alone = self._descriptions.alone(silent, self._time)
+        alone = described_without_runs(self._tables, silent, self._time)
         self._learn_datasets(name for every in alone.values() for each in every for name in each.described.read)
         for job in silent:
             described = [self._described[run.id] for run in self._last[job]]
@@ -397,7 +396,7 @@ class Current:
 
     def _describe(self, runs: Iterable[_Run]) -> None:
         unknown = [run.id for run in runs if run.id not in self._described]
-        found = self._descriptions.of_runs(unknown, self._time)
+        found = described_by_runs(self._tables, unknown, self._time)
         self._described |= dict.fromkeys(unknown, _NOTHING) | found
         self._learn_datasets(name for each in found.values() for name in (*each.read, *each.written))
 
@@ -464,20 +463,6 @@ class Current:
                     times = found.setdefault(dataset, {})
                     times[job] = max(time, times.get(job, time))
         return found
-
-
-def listed_descriptions(descriptions: Iterable[int | str]) -> Iterator[str]:
-    """
-    Yield conditions on the column `description` of `stated_edge`, as SQL: at least the rows of some descriptions.
-
-    An engine whose descriptions have no numbers gives all rows.
-    """
-    every = {*descriptions}
-    numbers = {each for each in every if isinstance(each, int)}
-    if len(numbers) < len(every):
-        yield "1 = 1"
-        return
-    yield from (f"c.description IN ({listed})" for listed in id_lists(numbers))
 
 
 def _is_of_partitions(job: str, sql: str) -> bool:

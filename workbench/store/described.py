@@ -1,14 +1,15 @@
-"""The datasets that the events of runs describe, as values; a SQLite file stores them by the versions of jobs."""
+"""The datasets that the events of runs and jobs describe, as values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
-Query: TypeAlias = "Callable[[str, Sequence[str | int]], list[tuple[Any, ...]]]"
-"""Returns the rows of a query, with `?` for parameters."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from openlineage_pyspark.workbench.store.names import QueriedTables
 
 
 class Writing(NamedTuple):
@@ -39,7 +40,7 @@ class JobDatasets(NamedTuple):
         written: the id of a name that is written -> how.
     """
 
-    descriptions: frozenset[int | str] = frozenset()
+    descriptions: frozenset[int] = frozenset()
     read: frozenset[int] = frozenset()
     written: Mapping[int, Writing] = {}
 
@@ -58,69 +59,69 @@ class RunlessDatasets(NamedTuple):
     last_time: int
 
 
-_OF_RUNS = (
-    "SELECT r.run_id, v.version FROM stored_run r JOIN run_version v ON v.run = r.run "
-    "WHERE r.run_id IN ({}) AND v.first_time <= ?"
-)
-_ALONE = (
-    "SELECT job_id, version, alone_time FROM job_version "
-    "WHERE job_id IN ({}) AND alone_time IS NOT NULL AND first_time <= ?"
-)
+_OF_RUNS = "SELECT run_id, version FROM stated_version WHERE run_id IN ({}) AND first_time <= ?"
+_ALONE = "SELECT job_id, version, last_time FROM stated_alone WHERE job_id IN ({}) AND first_time <= ?"
 _DESCRIPTIONS = "SELECT version, description FROM version_description WHERE version IN ({})"
-_READ = "SELECT description, name_id FROM reading WHERE description IN ({})"
-_WRITTEN = "SELECT description, name_id, change, states_sources FROM writing WHERE description IN ({})"
+_DATASETS = (
+    "SELECT description, name_id, is_written, change, states_sources FROM stated_dataset WHERE description IN ({})"
+)
 
 
-class DatasetsByVersions:
+def described_by_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> dict[str, JobDatasets]:
     """
-    The datasets that runs and jobs describe, from the tables of versions. Nothing is queried twice.
+    Return the datasets that the events of runs describe, by run.
 
     Args:
-        query: runs a query on the store.
+        tables: the store.
+        runs: the ids of the runs.
+        time: until when, microseconds since 1970.
     """
+    versions: dict[str, list[int]] = {}
+    for marks, part in marked_lists(runs):
+        for run, version in tables.query(_OF_RUNS.format(marks), (*part, time)):
+            versions.setdefault(run, []).append(version)
+    known = _of_versions(tables, {each for listed in versions.values() for each in listed})
+    found = {}
+    for run, listed in versions.items():
+        described = known[listed[0]]
+        for version in listed[1:]:
+            described |= known[version]
+        found[run] = described
+    return found
 
-    def __init__(self, query: Query) -> None:
-        self._query = query
 
-    def of_runs(self, runs: Iterable[str], time: int) -> dict[str, JobDatasets]:
-        """Return the descriptions in events of runs until a time, in microseconds since 1970."""
-        versions: dict[str, list[int]] = {}
-        for marks, part in marked_lists(runs):
-            for run, version in self._query(_OF_RUNS.format(marks), (*part, time)):
-                versions.setdefault(run, []).append(version)
-        known = self._versions({each for listed in versions.values() for each in listed})
-        found = {}
-        for run, listed in versions.items():
-            described = known[listed[0]]
-            for version in listed[1:]:
-                described |= known[version]
-            found[run] = described
-        return found
+def described_without_runs(tables: QueriedTables, jobs: Iterable[int], time: int) -> dict[int, list[RunlessDatasets]]:
+    """
+    Return the datasets that events of jobs without a run describe, by job.
 
-    def alone(self, jobs: Iterable[int], time: int) -> dict[int, list[RunlessDatasets]]:
-        """Return the descriptions in events of jobs without a run, until a time."""
-        rows = [row for listed in id_lists(jobs) for row in self._query(_ALONE.format(listed), (time,))]
-        known = self._versions({version for _, version, _ in rows})
-        found: dict[int, list[RunlessDatasets]] = {}
-        for job, version, last_time in rows:
-            found.setdefault(job, []).append(RunlessDatasets(known[version], last_time))
-        return found
+    Args:
+        tables: the store.
+        jobs: the ids of the jobs.
+        time: until when, microseconds since 1970.
+    """
+    rows = [row for listed in id_lists(jobs) for row in tables.query(_ALONE.format(listed), (time,))]
+    known = _of_versions(tables, {version for _, version, _ in rows})
+    found: dict[int, list[RunlessDatasets]] = {}
+    for job, version, last_time in rows:
+        found.setdefault(job, []).append(RunlessDatasets(known[version], last_time))
+    return found
 
-    def _versions(self, versions: set[int]) -> dict[int, JobDatasets]:
-        """Return the descriptions of versions of jobs."""
-        parts: dict[int, list[int]] = {version: [] for version in versions}
-        for listed in id_lists(versions):
-            for version, description in self._query(_DESCRIPTIONS.format(listed), ()):
-                parts[version].append(description)
-        every = {each for found in parts.values() for each in found}
-        read: dict[int, list[int]] = {}
-        written: dict[int, list[tuple[int, str, int]]] = {}
-        for listed in id_lists(every):
-            for description, name in self._query(_READ.format(listed), ()):
+
+def _of_versions(tables: QueriedTables, versions: set[int]) -> dict[int, JobDatasets]:
+    """Return what versions of jobs describe."""
+    parts: dict[int, list[int]] = {version: [] for version in versions}
+    for listed in id_lists(versions):
+        for version, description in tables.query(_DESCRIPTIONS.format(listed)):
+            parts[version].append(description)
+    read: dict[int, list[int]] = {}
+    written: dict[int, list[tuple[int, str, int]]] = {}
+    for listed in id_lists(each for found in parts.values() for each in found):
+        for description, name, is_written, change, states in tables.query(_DATASETS.format(listed)):
+            if is_written:
+                written.setdefault(description, []).append((name, change, states))
+            else:
                 read.setdefault(description, []).append(name)
-            for description, *output in self._query(_WRITTEN.format(listed), ()):
-                written.setdefault(description, []).append((output[0], output[1], output[2]))
-        return {version: _described(found, read, written) for version, found in parts.items()}
+    return {version: _described(found, read, written) for version, found in parts.items()}
 
 
 def _described(

@@ -15,25 +15,12 @@ from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from openlineage_pyspark.workbench.store.described import JobDatasets, RunlessDatasets
-    from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns
-
 DROPPED = "expired_run"
 """The table of the runs that are no longer kept; it is there once some were dropped."""
 ALL_DROPPED = "SELECT namespace, name, name_id, sum(runs), max(last_time)"
 """The beginning of the query for its rows: each expiry adds its own."""
 
 _SHOWN = 10
-
-
-class Descriptions(Protocol):
-    """The datasets, jobs and runs that events describe, as an engine has them."""
-
-    def of_runs(self, runs: Iterable[str], time: int, /) -> dict[str, JobDatasets]:
-        """Return the descriptions in events of runs until a time, in microseconds since 1970."""
-
-    def alone(self, jobs: Iterable[int], time: int, /) -> dict[int, list[RunlessDatasets]]:
-        """Return the descriptions in events of jobs without a run, until a time."""
 
 
 class DroppedRuns(NamedTuple):
@@ -62,21 +49,11 @@ class QueriedTables(Protocol):
         """Return the rows of a query; each `?` is a parameter."""
 
     @property
-    def described(self) -> Descriptions:
-        """The descriptions in events."""
-
-    def details(self, runs: Iterable[str], time: int) -> DetailsOfRuns:
-        """Return the gaps and the steps in events of runs until a time, in microseconds since 1970."""
-
-    @property
     def damage(self) -> str:
         """Return the damage found in the stored tables; empty if there is none, or if no check has run."""
 
     def dropped(self) -> list[DroppedRuns]:
         """Return the runs that are no longer kept, by jobs and datasets."""
-
-    def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
-        """Return the line of the user's Python that ran each run, if an event stated it until a time."""
 
 
 @attrs.frozen

@@ -52,10 +52,7 @@ class RowMerger:
         self._upsert(schema.REJECTED, portion.rejected.get(schema.REJECTED.name, []))
         self._upsert(schema.JOB, named.get(schema.JOB.name, []))
         self._upsert(schema.OWNER, named.get(schema.OWNER.name, []))
-        self._upsert(
-            stored.RUN,
-            [(*row, e.call_site or None) for e in portion.events for row in e.rows.get(schema.RUN.name, ())],
-        )
+        self._upsert(stored.RUN, own.get(schema.RUN.name, []))
         self._upsert(schema.DATASET, self._without_known(datasets, known))
         self._identify(datasets, known, before)
         runs = self._numbers_of({event.span.first_run for event in portion.events})

@@ -1,18 +1,19 @@
-"""The paths, gaps and lines of Python that the events of runs state."""
+"""The paths and gaps that the events of runs state."""
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from openlineage_pyspark.workbench.model.graph import Path, Step, steps_of
 from openlineage_pyspark.workbench.model.kinds import Kind, certainty_of
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
-Query: TypeAlias = "Callable[[str, Sequence[str | int]], list[tuple[Any, ...]]]"
-"""Returns the rows of a query, with `?` for parameters."""
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from openlineage_pyspark.workbench.store.names import QueriedTables
 
 
 class PathOfRun(NamedTuple):
@@ -46,62 +47,49 @@ class DetailsOfRuns(NamedTuple):
     The facts that the events of runs state.
 
     Args:
-        of_run: the keys of the facts that the events of each run state, in the order of time.
-        versions: key -> the facts.
+        of_run: the versions that the events of each run state, in the order of time.
+        versions: version -> the facts.
     """
 
-    of_run: Mapping[str, tuple[Hashable, ...]]
-    versions: Mapping[Hashable, VersionDetails]
+    of_run: Mapping[str, tuple[int, ...]]
+    versions: Mapping[int, VersionDetails]
 
 
 _VERSIONS = (
-    "SELECT r.run_id, v.version FROM stored_run r JOIN run_version v ON v.run = r.run "
-    "WHERE r.run_id IN ({}) AND v.first_time <= ? ORDER BY v.first_time, v.version"
+    "SELECT run_id, version FROM stated_version WHERE run_id IN ({}) AND first_time <= ? ORDER BY first_time, version"
 )
-_CALL_SITES = "SELECT run_id, call_site FROM stored_run WHERE run_id IN ({}) AND call_site <> ''"
 _GAPS = "SELECT version, operator, message FROM gap WHERE version IN ({}) ORDER BY version, number"
 _PATHS = (
-    "SELECT v.version, e.input_id, e.input_column, d.name_id, e.output_column, "
-    "e.type, e.subtype, e.masking, e.expression, p.certainty, p.steps "
-    "FROM version_description v JOIN description d ON d.description = v.description "
-    "JOIN edge e ON e.description = d.description JOIN path p ON p.path = e.path WHERE v.version IN ({}) "
-    "ORDER BY v.version, v.description, e.number"
+    "SELECT v.version, p.input_id, p.input_column, p.output_id, p.output_column, "
+    "p.type, p.subtype, p.masking, p.expression, p.certainty, p.steps "
+    "FROM version_description v JOIN stated_path p ON p.description = v.description WHERE v.version IN ({}) "
+    "ORDER BY v.version, v.description, p.number"
 )
 
 
-def details_by_versions(query: Query, runs: Iterable[str], time: int) -> DetailsOfRuns:
+def details_stated_by(tables: QueriedTables, runs: Iterable[str], time: int) -> DetailsOfRuns:
     """
-    Return the facts that the events of runs state, from the tables of versions.
+    Return the facts that the events of runs state.
 
     Args:
-        query: runs a query on the store.
+        tables: the store.
         runs: the ids of the runs.
         time: until when, microseconds since 1970.
     """
-    of_run: dict[str, tuple[Hashable, ...]] = {}
+    of_run: dict[str, tuple[int, ...]] = {}
     for marks, part in marked_lists(sorted(set(runs))):
-        for run, version in query(_VERSIONS.format(marks), (*part, time)):
+        for run, version in tables.query(_VERSIONS.format(marks), (*part, time)):
             of_run[run] = (*of_run.get(run, ()), version)
     gaps: dict[int, list[tuple[str, str]]] = {}
     paths: dict[int, list[PathOfRun]] = {}
-    every = {version for versions in of_run.values() for version in versions if isinstance(version, int)}
+    every = {version for versions in of_run.values() for version in versions}
     for listed in id_lists(every):
-        for version, *gap in query(_GAPS.format(listed), ()):
+        for version, *gap in tables.query(_GAPS.format(listed)):
             gaps.setdefault(version, []).append((gap[0], gap[1]))
-        for version, source_id, source, target_id, target, *path in query(_PATHS.format(listed), ()):
+        for version, source_id, source, target_id, target, *path in tables.query(_PATHS.format(listed)):
             paths.setdefault(version, []).append(PathOfRun(source_id, source, target_id, target, _path(*path)))
-    versions: dict[Hashable, VersionDetails] = {
-        each: VersionDetails(tuple(gaps.get(each, ())), tuple(paths.get(each, ()))) for each in every
-    }
+    versions = {each: VersionDetails(tuple(gaps.get(each, ())), tuple(paths.get(each, ()))) for each in every}
     return DetailsOfRuns(of_run, versions)
-
-
-def call_sites_of_runs(query: Query, runs: Iterable[str]) -> dict[str, str]:
-    """Return the line of the user's Python that ran each run, if an event states it, from the table of runs."""
-    found: dict[str, str] = {}
-    for marks, part in marked_lists(sorted(set(runs))):
-        found |= dict(query(_CALL_SITES.format(marks), part))
-    return found
 
 
 @functools.lru_cache(maxsize=10_000)

@@ -10,11 +10,9 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.store.described import DatasetsByVersions
 from openlineage_pyspark.workbench.store.file_tables import FileTables
 from openlineage_pyspark.workbench.store.names import ALL_DROPPED, DROPPED, DroppedRuns
 from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS, Answered, StreamedRow, answer_to
-from openlineage_pyspark.workbench.store.run_details import call_sites_of_runs, details_by_versions
 from openlineage_pyspark.workbench.store.soundness import damage_of
 from openlineage_pyspark.workbench.store.sqlite_file import PATIENCE_SECONDS, SqliteFile, why_not_opened
 
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.model.kinds import Diagnostic
     from openlineage_pyspark.workbench.store.events.ingest import Portion
-    from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns
 
 _DROPPED = (
     f"CREATE TABLE IF NOT EXISTS {DROPPED} "
@@ -69,7 +66,6 @@ class Database:
         self.query = self._file.query
         self.many = self._file.many
         self.shrink = self._file.shrink
-        self.described = DatasetsByVersions(self.query)
         self._tables = FileTables(self._file)
         try:
             self._tables.prepare(read_only=read_only)
@@ -190,14 +186,6 @@ class Database:
         if not self.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (DROPPED,)):
             return []
         return [DroppedRuns(*row) for row in self.query(f"{ALL_DROPPED} FROM {DROPPED} GROUP BY 1, 2, 3")]
-
-    def details(self, runs: Iterable[str], time: int) -> DetailsOfRuns:
-        """Return the gaps and the steps in events of runs until a time."""
-        return details_by_versions(self.query, runs, time)
-
-    def call_sites(self, runs: Iterable[str], _time: int, /) -> dict[str, str]:
-        """Return the line of Python that ran each run, if an event stated it."""
-        return call_sites_of_runs(self.query, runs)
 
     def size(self) -> int:
         """Return how many bytes the file has."""

@@ -7,12 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openlineage_pyspark.workbench.model.times import FOREVER
-from openlineage_pyspark.workbench.store.spark.described import DatasetsByEvents
-from openlineage_pyspark.workbench.store.spark.sql import DESCRIPTION
-from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
-from support.lineage_events import company, dataset, lineage, run_event, taken
+from support.lineage_events import dataset, lineage, run_event
 from support.reached import nodes_of
 from support.surfaces import SURFACES, Edge, Told, in_show
 
@@ -164,22 +160,3 @@ def test_all_surfaces_tell_the_edges_that_show_tells(
     columns = lineage(x=[("a", "k", "IDENTITY"), ("b", "l", "IDENTITY")])
     told = Told([stating(*some_entries(seed), columnLineage=columns)], tmp_path)
     assert without_kind(surface(told)) == without_kind(in_show(told))
-
-
-def test_the_json_of_events_describes_what_the_versions_of_jobs_describe(tmp_path: Path) -> None:
-    """A store in Spark's tables has no versions; what is asked here of SQLite's tables are the queries of that."""
-    events = [*company(3, tables=8, jobs=10), *(stating(*some_entries(seed), minute=100 + seed) for seed in range(6))]
-    taken(tmp_path / "s.db", events)
-    with Database(tmp_path / "s.db", read_only=True) as database:
-        runs = [run for (run,) in database.query("SELECT run_id FROM run")]
-        by_versions, by_events = (
-            described.of_runs(runs, FOREVER) for described in (database.described, DatasetsByEvents(database.query))
-        )
-        edges = dict(
-            database.query(f"SELECT description, group_concat({DESCRIPTION}, '\n') FROM stated_edge GROUP BY 1")
-        )
-    assert {run: each[1:] for run, each in by_events.items()} == {run: each[1:] for run, each in by_versions.items()}
-    assert {run: each.descriptions for run, each in by_events.items()} == {
-        run: {key for number in each.descriptions for key in edges.get(number, "").split("\n") if key}
-        for run, each in by_versions.items()
-    }

@@ -10,7 +10,6 @@ import networkx
 import pytest
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.model.graph import JobNode
-from openlineage_pyspark.workbench.store.current import listed_descriptions
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, company_of_versions, dataset, lineage, run_event, symlink
 from support.reached import datasets_of, nodes_of, pairs_of, start_of
@@ -297,9 +296,3 @@ def test_other_names_are_shown_as_people_know_them(filled: Fill) -> None:
     named = dataset("/w/t", version={"datasetVersion": "5"}, symlinks=symlink("db.t"))
     store = filled(run_event("load", "COMPLETE", 1, inputs=(named,), outputs=(dataset("out"),)))
     assert start_of(store.downstream("db.t@5")) == "db.t@5"
-
-
-def test_descriptions_without_numbers_are_asked_for_as_all_rows_however_they_are_handed_over() -> None:
-    assert [*listed_descriptions(each for each in ("a|b", "c|d"))] == ["1 = 1"]
-    assert [*listed_descriptions(each for each in (1, 2))] == ["c.description IN (1,2)"]
-    assert [*listed_descriptions(())] == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from openlineage_pyspark.workbench.store.spark.rows import coded_rows, write_package
 from openlineage_pyspark.workbench.store.spark.session import python_of_workers
-from openlineage_pyspark.workbench.store.spark.sql import Format, create_table, literal, merge_into, translated
+from openlineage_pyspark.workbench.store.spark.sql import Format, append, create_table, literal, merge_into, translated
 from openlineage_pyspark.workbench.store.spark.tables import is_schema_name
 from openlineage_pyspark.workbench.store.tables import schema
 from support.lineage_events import run_event, text_of_events
@@ -57,6 +57,22 @@ def test_a_merge_follows_from_the_schema() -> None:
     )
 
 
+@pytest.mark.parametrize("table", [schema.VERSION_DESCRIPTION, schema.DESCRIBED_EDGE, schema.EVENT])
+def test_rows_that_follow_from_their_keys_are_only_added(table: schema.StoredTable) -> None:
+    names = [column.name for column in table.stored]
+    day = ["day"] if table is schema.EVENT else []
+    key = [*table.key, *day]
+    on = " AND ".join(f"t.`{name}` = s.`{name}`" for name in key)
+    listed, values = (", ".join(f"{alias}`{name}`" for name in (*names, *day)) for alias in ("", "s."))
+    assert merge_into("lake.lineage", table, "SELECT 1") == (
+        f"MERGE INTO `lake`.`lineage`.`{table.name}` AS t USING (SELECT 1) AS s ON {on} "
+        f"WHEN NOT MATCHED THEN INSERT ({listed}) VALUES ({values})"
+    )
+    assert append("lineage", table, "SELECT 1", "rows").endswith(
+        f" LEFT JOIN `lineage`.`{table.name}` AS t ON {on} WHERE t.`{key[0]}` IS NULL"
+    )
+
+
 def test_the_table_of_events_is_partitioned_by_their_day() -> None:
     assert "`day` DATE) USING iceberg PARTITIONED BY (day)" in create_table(
         "lake.lineage", schema.EVENT, Format.ICEBERG, "event"
@@ -77,7 +93,7 @@ def test_executors_make_rows_with_nothing_but_the_package_that_is_shipped(tmp_pa
     event = text_of_events([run_event("load", "COMPLETE", 1)])
     command = [sys.executable, "-I", "-S", "-c", code, str(tmp_path / "package.zip"), event]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("['run', 'event', 'rejected', 'job']\n", "")
+    assert (done.stdout, done.stderr) == ("['run', 'event', 'rejected', 'job', 'run_version']\n", "")
 
 
 def test_the_numbers_and_the_texts_of_rows_stand_in_the_order_of_their_columns() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,7 @@ from openlineage_pyspark.workbench.questions.versions import (
     reach_versions,
 )
 from openlineage_pyspark.workbench.store.events.rows import identity
-from openlineage_pyspark.workbench.store.names import Descriptions, DroppedRuns
-from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns
+from openlineage_pyspark.workbench.store.names import DroppedRuns
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import Content, at, company_of_versions, dataset, run_event, symlink, taken
@@ -112,22 +111,9 @@ class _Counted:
         self.count += 1
         return self._database.query(sql, parameters)
 
-    @property
-    def described(self) -> Descriptions:
-        self.count += 1
-        return self._database.described
-
     def dropped(self) -> list[DroppedRuns]:
         self.count += 1
         return self._database.dropped()
-
-    def details(self, runs: Iterable[str], time: int) -> DetailsOfRuns:
-        self.count += 1
-        return self._database.details(runs, time)
-
-    def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
-        self.count += 1
-        return self._database.call_sites(runs, time)
 
 
 def test_a_version_is_that_of_the_storage_else_the_run_that_wrote_it(know: Know) -> None:

@@ -264,25 +264,15 @@ class _Gathered:
         return found
 
 
-def rows_by_portion(lines: Iterable[EventLine]) -> Iterator[Rows]:
-    """
-    Yield the rows of lines, portion by portion, for an engine that merges them itself.
-
-    Args:
-        lines: the lines. Empty ones are skipped; of those that are no events come rows of `rejected`.
-    """
-    for portion in portions(lines):
-        yield portion.all_rows()
-
-
 def rows_of_events(texts: Iterable[str]) -> Iterator[Rows]:
     """
-    Yield the rows of a store's events, portion by portion; each portion is merged into the tables.
+    Yield the rows of a store's events, portion by portion.
 
     Args:
         texts: their JSON.
     """
-    return rows_by_portion(EventLine("the store", text) for text in texts)
+    for portion in portions(EventLine("the store", text) for text in texts):
+        yield portion.all_rows()
 
 
 def _is_event_file(path: Path) -> bool:

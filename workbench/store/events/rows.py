@@ -159,7 +159,6 @@ class EventRows:
         mentions: the job and the datasets that it names. Their rows are made of many events at once.
         span: the event's own time and run.
         gaps: the gaps that its producer reports, as pairs of an operator and a message.
-        call_site: the line of the user's Python that ran it; empty if it is not known.
         odd: the diagnostics about the parts that were left out.
     """
 
@@ -171,7 +170,6 @@ class EventRows:
     mentions: Mentioned
     span: TimeSpan
     gaps: tuple[tuple[str, str], ...] = ()
-    call_site: str = ""
     odd: tuple[Diagnostic, ...] = ()
 
     @property
@@ -333,9 +331,9 @@ def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> Even
                 _add(rows, table, (run_id, NO_BATCH, name_id, snapshot, job_id, time, *rest))
     digest = hashlib.sha256(text.encode(errors="replace")).digest()[:_DIGEST_BYTES]
     span = TimeSpan(time, run_id, time, run_id)
-    gaps, site = ((), "") if said.run is None else (said.run.gaps, said.run.call_site)
+    gaps = () if said.run is None else said.run.gaps
     odd = _odd_parts(event, said, found)
-    return EventRows(text, digest, said.type, said.producer, rows, found.mentions, span, gaps, site, odd)
+    return EventRows(text, digest, said.type, said.producer, rows, found.mentions, span, gaps, odd)
 
 
 def _odd_parts(event: EventJson, said: EventFacts, found: SaidByEvent) -> tuple[Diagnostic, ...]:
@@ -551,7 +549,8 @@ def _run(said: EventFacts, run: RunOfEvent, job_id: int) -> Row:
     state = (said.type, said.time + (_LAST_WORD if is_end else 0))
     started = said.time if said.type == "START" else None
     ended = said.time if is_end else None
-    return (run.id, job_id, *state, started, ended, *_latest(stated, said.time), said.time, said.time)
+    facts = (*_latest(stated, said.time), run.call_site or None)
+    return (run.id, job_id, *state, started, ended, *facts, said.time, said.time)
 
 
 def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: TimeSpan) -> Row:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
-from openlineage_pyspark.workbench.store.events.ingest import EventLine, rows_by_portion
+from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions
+from openlineage_pyspark.workbench.store.spark.versions import version_rows
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store.tables.schema import Type
 
@@ -26,7 +27,7 @@ _PLACES = {
         [place for place, column in enumerate(table.stored) if column.type is type_]
         for type_ in (Type.TEXT, Type.INTEGER)
     )
-    for table in schema.TABLES
+    for table in schema.CATALOG_TABLES
 }
 _SHIPPED = ("attr", "attrs")
 
@@ -44,8 +45,8 @@ def coded_rows(lines: Iterable[Sequence[str | None]]) -> Iterator[CodedRows]:
     """
     found = (EventLine(source or "", text) for text, source in lines if text is not None)
     with without_cycle_collection():
-        for rows in rows_by_portion(found):
-            for table, listed in rows.items():
+        for portion in portions(found):
+            for table, listed in (portion.all_rows() | version_rows(portion)).items():
                 texts, numbers = _PLACES[table]
                 for begin in range(0, len(listed), _AT_ONCE):
                     part = listed[begin : begin + _AT_ONCE]

@@ -33,8 +33,7 @@ texts and those of numbers, both in the order of `StoredTable.stored`.
 _DAY_MICROSECONDS = 86_400_000_000
 _DAY = "day"
 _WRITTEN = StoredColumn("written", "When it was found.", Merge.LAST, Type.INTEGER)
-_QUESTION_TABLES = frozenset(table.name for table in schema.TABLES)
-# Ingest merges the edges of several descriptions here.
+_QUESTION_TABLES = frozenset(table.name for table in schema.CATALOG_TABLES)
 # Here, a job makes all that it writes from all that it reads.
 _FLOW = (
     "SELECT s.job_id, s.name_id AS input_id, t.name_id AS output_id, "
@@ -42,15 +41,20 @@ _FLOW = (
     "CASE WHEN s.last_time < t.last_time THEN s.last_time ELSE t.last_time END AS last_time "
     "FROM source_job_lineage s JOIN sink_job_lineage t ON t.job_id = s.job_id"
 )
-DESCRIPTION = " || '|' || ".join(
-    ("output_id", "output_column", "input_id", "input_column", "type", "subtype", "masking", "expression")
+_WRITTEN_EDGES = (
+    "SELECT d.name_id AS output_id, d.job_id, {columns} FROM described_edge e "
+    "JOIN described_dataset d ON d.description = e.description AND d.is_written = 1"
 )
-"""The value of the column `description` of `stated_edge` here, in SQLite's dialect: it distinguishes edges."""
-_VIEWS = {
+_SPAN = ("first_time", "first_run", "last_time", "last_run")
+VIEWS = {
     stored.STATED_FLOW: _FLOW,
-    "stated_edge": f"SELECT *, {DESCRIPTION} AS description FROM {schema.COLUMN_LINEAGE_TABLE.name}",
+    "stated_edge": _WRITTEN_EDGES.format(columns=", ".join(("e.*", *(f"d.{name}" for name in _SPAN)))),
+    "stated_version": "SELECT run_id, version, first_time FROM run_version",
+    "stated_alone": "SELECT job_id, version, first_time, last_time FROM run_version WHERE run_id = ''",
+    "stated_dataset": "SELECT description, name_id, is_written, change, states_sources FROM described_dataset",
+    "stated_path": f"{_WRITTEN_EDGES.format(columns='e.*')} WHERE e.steps IS NOT NULL",
 }
-"""Views that questions ask, and that are no table here: the query of each."""
+"""The views that questions query, and that are no table here: the query of each, in SQLite's dialect."""
 _TOLD = {name: table for name, (table, _) in stored.TOLD.items()}
 
 
@@ -194,11 +198,9 @@ def merge_into(schema_name: str, table: StoredTable, query: str) -> str:
     key = _key(table)
     names = [name for name, _ in columns_with_types(table, Format.ICEBERG)]
     on = " AND ".join(f"t.{identifier(name)} = s.{identifier(name)}" for name in key)
-    values = {column.name: _merged(column) for column in table.stored if column.name not in key}
-    changed = " OR ".join(f"NOT (t.{identifier(name)} <=> ({value}))" for name, value in values.items())
+    values = _changing(table)
     setting = ", ".join(f"t.{identifier(name)} = {value}" for name, value in values.items())
-    # The same event has always the same row.
-    matched = "" if table is schema.EVENT else f"WHEN MATCHED AND ({changed}) THEN UPDATE SET {setting} "
+    matched = f"WHEN MATCHED AND ({_is_changed(values)}) THEN UPDATE SET {setting} " if values else ""
     return (
         f"MERGE INTO {table_identifier(schema_name, table.name)} AS t USING ({query}) AS s ON {on} {matched}"
         f"WHEN NOT MATCHED THEN INSERT ({', '.join(map(identifier, names))}) "
@@ -219,17 +221,14 @@ def append(schema_name: str, table: StoredTable, query: str, rows: str) -> str:
     key = _key(table)
     names = [name for name, _ in columns_with_types(table, Format.PARQUET)]
     on = " AND ".join(f"t.{identifier(name)} = s.{identifier(name)}" for name in key)
-    values = {column.name: _merged(column) for column in table.stored if column.name not in key}
-    changed = " OR ".join(f"NOT (t.{identifier(name)} <=> ({value}))" for name, value in values.items())
-    if table is schema.EVENT:
-        changed = "false"
+    changed = _is_changed(_changing(table))
     # One file for many rows: the rows of one day come to one task.
     hint = f"/*+ REBALANCE({_DAY}) */ " if table is schema.EVENT else "/*+ REBALANCE */ "
     return (
         f"INSERT INTO {table_identifier(schema_name, rows)} ({', '.join(map(identifier, names))}) "
         f"SELECT {hint}{', '.join(f's.{identifier(name)}' for name in names)} FROM ({query}) AS s "
         f"LEFT JOIN {table_identifier(schema_name, table.name)} AS t ON {on} "
-        f"WHERE t.{identifier(key[0])} IS NULL OR {changed}"
+        f"WHERE t.{identifier(key[0])} IS NULL{f' OR {changed}' if changed else ''}"
     )
 
 
@@ -293,8 +292,8 @@ def translated(sql: str, schema_name: str) -> str:
     tree = sqlglot.parse_one(sql, read="sqlite")
     own = {each.alias_or_name for each in tree.find_all(exp.CTE)}
     *catalog, database = schema_name.split(".")
-    for found in [each for each in tree.find_all(exp.Table) if each.name in _VIEWS]:
-        view = sqlglot.parse_one(_VIEWS[found.name], read="sqlite")
+    for found in [each for each in tree.find_all(exp.Table) if each.name in VIEWS]:
+        view = sqlglot.parse_one(VIEWS[found.name], read="sqlite")
         found.replace(exp.Subquery(this=view, alias=found.alias_or_name))
     for found in tree.find_all(exp.Table):
         if found.name in _TOLD.keys() - own:
@@ -350,10 +349,22 @@ def _gathered(table: StoredTable, column: StoredColumn) -> str:
     return f"{function}(IF({name} IS NULL, NULL, {pair})).value"
 
 
+def _changing(table: StoredTable) -> dict[str, str]:
+    """Return the columns that a merge may change, and the value of each after it."""
+    # The same event has always the same row.
+    columns = () if table is schema.EVENT else table.stored
+    return {column.name: _merged(column) for column in columns if column.merge not in (Merge.KEY, Merge.FIXED)}
+
+
+def _is_changed(values: dict[str, str]) -> str:
+    """Return the condition that a merge changes a row; empty if it changes no column."""
+    return " OR ".join(f"NOT (t.{identifier(name)} <=> ({value}))" for name, value in values.items())
+
+
 def _merged(column: StoredColumn) -> str:
     """Return the value of a column after a merge of the row `s` into the row `t`."""
     old, new = f"t.{identifier(column.name)}", f"s.{identifier(column.name)}"
-    if column.merge in (Merge.FIXED, Merge.FIRST, Merge.LAST):
+    if column.merge in (Merge.FIRST, Merge.LAST):
         # Both ignore NULL.
         return f"{'least' if column.merge is Merge.FIRST else 'greatest'}({old}, {new})"
     sign = "<" if column.merge is Merge.EARLIEST else ">"

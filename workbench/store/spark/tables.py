@@ -17,9 +17,7 @@ from openlineage_pyspark.workbench.store.names import ALL_DROPPED, DROPPED, Drop
 from openlineage_pyspark.workbench.store.spark import functions as spark_functions
 from openlineage_pyspark.workbench.store.spark import sql as spark_sql
 from openlineage_pyspark.workbench.store.spark import views as spark_views
-from openlineage_pyspark.workbench.store.spark.described import DatasetsByEvents
 from openlineage_pyspark.workbench.store.spark.rows import coded_rows
-from openlineage_pyspark.workbench.store.spark.run_details import call_sites_by_events, details_by_events
 from openlineage_pyspark.workbench.store.spark.session import (
     answered_rows,
     at_once,
@@ -32,7 +30,6 @@ from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.store.run_details import DetailsOfRuns
     from openlineage_pyspark.workbench.store.tables.schema import StoredTable
     from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -87,7 +84,7 @@ class SparkTables:
         self.format = _kept_format(session, schema_name, may_be_old=may_be_old)
         self._rows = {
             table.name: _rows_name(session, schema_name, table, may_be_missing=may_be_old)
-            for table in (() if self.format.merges else schema.TABLES)
+            for table in (() if self.format.merges else schema.CATALOG_TABLES)
         }
         self._has_executors = False
         self._unseen = set[str]()
@@ -128,9 +125,10 @@ class SparkTables:
             StoreError: Spark refuses the query.
         """
         values = {f"p{number}": value for number, value in enumerate(parameters)}
-        self._see(_WORD.findall(sql))
+        translated = spark_sql.translated(sql, self.schema_name)
+        self._see(_WORD.findall(translated))
         with named_failure(f"{self.schema_name} can't be queried"):
-            found = answered_rows(self.session.sql(spark_sql.translated(sql, self.schema_name), args=values))
+            found = answered_rows(self.session.sql(translated, args=values))
         return [tuple(row) for row in found]
 
     @property
@@ -154,7 +152,7 @@ class SparkTables:
         # The session of a micro-batch is another one.
         session = lines.sparkSession
         if session is self.session:
-            self._see(table.name for table in schema.TABLES)
+            self._see(table.name for table in schema.CATALOG_TABLES)
         with named_failure(f"{self.schema_name} can't be written"), self._batch(lines) as view:
             try:
                 return self._take(session, view)
@@ -169,9 +167,9 @@ class SparkTables:
         Raises:
             StoreError: Spark can't.
         """
-        self._see(table.name for table in schema.TABLES)
+        self._see(table.name for table in schema.CATALOG_TABLES)
         with named_failure(f"{self.schema_name} can't be compacted"):
-            for table in schema.TABLES:
+            for table in schema.CATALOG_TABLES:
                 self._compact(table)
             self._write_identities(self.session, dataset_ids(self._all_pointers()))
 
@@ -258,19 +256,6 @@ class SparkTables:
                     self.session.sql(spark_sql.create_view(self.schema_name, table, self._rows[table.name]))
             return int(answered_rows(self.session.sql(f"SELECT count(*) FROM {event}"))[0][0])
 
-    @property
-    def described(self) -> DatasetsByEvents:
-        """The descriptions in events, for one question."""
-        return DatasetsByEvents(self.query)
-
-    def details(self, runs: Iterable[str], time: int) -> DetailsOfRuns:
-        """Return the gaps and the steps in events of runs until a time."""
-        return details_by_events(self, runs, time)
-
-    def call_sites(self, runs: Iterable[str], time: int, /) -> dict[str, str]:
-        """Return the line of Python that ran each run, if an event stated it until a time."""
-        return call_sites_by_events(self, runs, time)
-
     def shrink(self) -> bool:
         """Return False: files of earlier snapshots are the catalog's to remove."""
         return False
@@ -323,7 +308,7 @@ class SparkTables:
             session,
             [
                 partial(self._merge, session, table, spark_sql.batch(table, view))
-                for table in schema.TABLES
+                for table in schema.CATALOG_TABLES
                 if table.name in counts
             ],
         )
@@ -340,7 +325,7 @@ class SparkTables:
         """Let the session see what others have written, as soon as it reads a table."""
         # Delta Lake looks at each reading.
         if self.format is not Format.DELTA:
-            self._unseen.update(table.name for table in schema.TABLES)
+            self._unseen.update(table.name for table in schema.CATALOG_TABLES)
 
     def _see(self, names: Iterable[str]) -> None:
         """Let the session see what others have written to tables: it keeps the files of those that it has read."""
@@ -467,7 +452,7 @@ class SparkTables:
             view: the name of the view of the batch.
             write: gives a table the rows of a query and no others.
         """
-        for table in schema.TABLES:
+        for table in schema.CATALOG_TABLES:
             if table not in (*_TAKEN, schema.DATASET_IDENTITY):
                 write(table, spark_sql.batch(table, view))
         ids = dataset_ids(self._all_pointers())
@@ -543,12 +528,12 @@ def format_of(session: SparkSession, schema_name: str) -> Format:
 
 def _is_complete(session: SparkSession, schema_name: str) -> bool:
     """Return whether the last table is there, which is made last."""
-    return bool(session.catalog.tableExists(spark_sql.table_identifier(schema_name, schema.TABLES[-1].name)))
+    return bool(session.catalog.tableExists(spark_sql.table_identifier(schema_name, schema.CATALOG_TABLES[-1].name)))
 
 
 def _make_tables(session: SparkSession, schema_name: str, format_: Format) -> None:
     session.sql(f"CREATE SCHEMA IF NOT EXISTS {_database(schema_name)}")
-    for table in schema.TABLES:
+    for table in schema.CATALOG_TABLES:
         rows = f"{table.name}_rows"
         if session.catalog.tableExists(spark_sql.table_identifier(schema_name, table.name)):
             # It is of an ingest that was ended here in the middle.

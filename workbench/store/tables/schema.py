@@ -11,10 +11,10 @@ import enum
 
 import attrs
 
-VERSION = 7
+VERSION = 8
 """The version of the tables in a file. A store of an older version is migrated, one of a newer version is refused."""
-CATALOG_VERSION = 5
-"""The version of the tables in a catalog, which are the documented ones themselves."""
+CATALOG_VERSION = 6
+"""The version of the tables in a catalog: the documented ones themselves, and those of `OF_VERSIONS`."""
 
 
 class Type(enum.Enum):
@@ -189,6 +189,7 @@ RUN = StoredTable(
             Merge.LATEST,
         ),
         _text("checkpoint", "The location of the streaming query's checkpoint.", Merge.LATEST),
+        _text("call_site", "The line of the user's Python that ran it: the file and its number."),
         *_SPAN,
     ),
     (("started",), ("parent_run_id", "job_id")),
@@ -336,4 +337,73 @@ TABLES = (
     SINK_SNAPSHOT_LINEAGE,
     COLUMN_LINEAGE_TABLE,
 )
-"""All tables, in the order in which they are documented."""
+"""The tables of every store, in the order in which they are documented."""
+
+_VERSION = _id("version", "The version of the job.")
+_DESCRIPTION = _id("description", "The description.")
+RUN_VERSION = StoredTable(
+    "run_version",
+    (
+        "A run states a version of its job: all that an event mentions of the job and its datasets, apart from counts "
+        "and the versions of these."
+    ),
+    (
+        _text("run_id", "The run; empty for the events of jobs and datasets.", Merge.KEY),
+        _id("version", "A hash of all that is mentioned."),
+        _number("job_id", "The job.", Merge.FIXED),
+        *_SPAN,
+    ),
+)
+GAP = StoredTable(
+    "gap",
+    "A gap that the producer reports in the events of a version.",
+    (
+        _VERSION,
+        _id("number", "Its place in the facet, from 0."),
+        _text("operator", "The operator that was not understood.", Merge.FIXED),
+        _text("message", "Why.", Merge.FIXED),
+    ),
+)
+VERSION_DESCRIPTION = StoredTable(
+    "version_description",
+    "A version of a job has a description of a dataset: all that an event mentions of it but counts and versions.",
+    (_VERSION, _id("description", "A hash of all that is mentioned.")),
+)
+DESCRIBED_DATASET = StoredTable(
+    "described_dataset",
+    "A description says that its job reads or writes a dataset.",
+    (
+        _DESCRIPTION,
+        _id("name_id", "The dataset."),
+        _number("is_written", "1 if the job writes it, 0 if it reads it.", Merge.KEY),
+        _number("job_id", "The job.", Merge.FIXED),
+        _text("change", "The dataset's change, such as OVERWRITE or DROP; empty for an append.", Merge.FIXED),
+        _number("states_sources", "1 if it is made only from what this description says is read.", Merge.FIXED),
+        _number("first_time", "The time of the first event with this.", Merge.FIRST),
+        StoredColumn("first_run", "Its run.", Merge.EARLIEST, order="first_time"),
+        _number("last_time", "The time of the last event with this."),
+        StoredColumn("last_run", "Its run.", Merge.LATEST, order="last_time"),
+    ),
+)
+DESCRIBED_EDGE = StoredTable(
+    "described_edge",
+    "A description says that a column comes from a column of an input by a path.",
+    (
+        _DESCRIPTION,
+        _id("number", "The place of the path in the description, from 0."),
+        *(
+            attrs.evolve(column, merge=Merge.FIXED)
+            for column in COLUMN_LINEAGE_TABLE.columns
+            if column.merge is Merge.KEY and column.name not in ("output_id", "job_id")
+        ),
+        _text("steps", "The operators that it passes, as JSON; NULL if the event does not state them.", Merge.FIXED),
+    ),
+)
+OF_VERSIONS = (RUN_VERSION, GAP, VERSION_DESCRIPTION, DESCRIBED_DATASET, DESCRIBED_EDGE)
+"""
+The tables of what the runs of jobs repeat, in a catalog.
+
+A file has tables of its own for them (`tables.stored`). The questions query both through the views `stated_...`.
+"""
+CATALOG_TABLES = (*TABLES, *OF_VERSIONS)
+"""The tables of a store in a catalog."""

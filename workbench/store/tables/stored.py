@@ -26,8 +26,7 @@ def _by_number(table: StoredTable, name: str) -> StoredTable:
     return attrs.evolve(table, name=name, columns=(_RUN_NUMBER, *table.columns[1:]))
 
 
-_CALL_SITE = StoredColumn("call_site", "The line of the user's Python that ran it.")
-RUN = attrs.evolve(schema.RUN, name="stored_run", columns=(*schema.RUN.columns, _CALL_SITE))
+RUN = attrs.evolve(schema.RUN, name="stored_run")
 READ_VERSION = _by_number(schema.SOURCE_SNAPSHOT_LINEAGE, "read_version")
 MADE_VERSION = _by_number(schema.SINK_SNAPSHOT_LINEAGE, "made_version")
 MERGED = (
@@ -166,6 +165,23 @@ The name of each -> the documented table, and the query. An engine that has no d
 """
 STATED_FLOW = "stated_flow"
 """The view that questions ask: a job makes one dataset from another one, as the events of one run say."""
+STATED = {
+    "stated_version": "SELECT r.run_id, v.version, v.first_time FROM run_version v JOIN stored_run r ON r.run = v.run",
+    "stated_alone": (
+        "SELECT j.job_id, j.version, v.first_time, j.alone_time AS last_time FROM job_version j "
+        f"JOIN run_version v ON v.version = j.version AND v.run = {NO_RUN}"
+    ),
+    "stated_dataset": (
+        "SELECT description, name_id, 0 AS is_written, '' AS change, 0 AS states_sources FROM reading UNION ALL "
+        "SELECT description, name_id, 1, change, states_sources FROM writing"
+    ),
+    "stated_path": (
+        "SELECT e.description, e.number, e.input_id, e.input_column, d.name_id AS output_id, e.output_column, e.type, "
+        "e.subtype, e.masking, e.expression, p.certainty, p.steps "
+        "FROM edge e JOIN description d ON d.description = e.description JOIN path p ON p.path = e.path"
+    ),
+}
+"""The views of versions and descriptions that questions query: the query of each."""
 _DATASET_COLUMN = (
     "SELECT name_id, column_name, type, CAST({position} AS INTEGER) AS position, min(first_time) AS first_time, "
     "max(last_time) AS last_time FROM stated_column GROUP BY 1, 2, 3"
@@ -196,10 +212,11 @@ EVENTS_WITH_TEXT = _EVENT.format(database="main.", json=f", {EVENT_TEXT}(e.base,
 
 def views_of_tables() -> list[str]:
     """Return the statements that make the documented tables as views, and the views that questions query."""
-    queries = {name: query for name, (_, query) in TOLD.items()} | {STATED_FLOW: _TOLD_FLOW} | DOCUMENTED
+    queries = {name: query for name, (_, query) in TOLD.items()} | {STATED_FLOW: _TOLD_FLOW} | STATED | DOCUMENTED
     return [f"CREATE VIEW IF NOT EXISTS {name} AS {query}" for name, query in queries.items()]
 
 
 def own_names() -> frozenset[str]:
     """Return the names of all tables and views of this module."""
-    return frozenset((*OF_VERSIONS, *OF_EVENTS, *TOLD, STATED_FLOW, *DOCUMENTED, *(table.name for table in MERGED)))
+    views = (*TOLD, STATED_FLOW, *STATED, *DOCUMENTED)
+    return frozenset((*OF_VERSIONS, *OF_EVENTS, *views, *(table.name for table in MERGED)))
