@@ -7,7 +7,7 @@ values.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openlineage_pyspark.workbench.model.graph import Path, Step, steps_of
 from openlineage_pyspark.workbench.model.kinds import Kind
@@ -28,6 +28,23 @@ class StatedOwner(NamedTuple):
 
     name: str
     type: str = ""
+
+
+class StatedGap(NamedTuple):
+    """
+    A part of a run that its producer did not understand or left out.
+
+    Args:
+        operator: the class of the operator, or the kind of content; may be empty.
+        message: the missing part, and what was done instead.
+    """
+
+    operator: str
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return self._asdict()
 
 
 class Place(NamedTuple):

@@ -32,6 +32,7 @@ from openlineage_pyspark.workbench.events.facts import (
     SessionOfRun,
     Stated,
     StatedEdge,
+    StatedGap,
     StatedOwner,
     StatedPath,
     SubmittedAs,
@@ -470,14 +471,14 @@ class RunOfEvent:
         return self._odd.text("errorMessage", self._facet("errorMessage"), "message")
 
     @once
-    def gaps(self) -> tuple[tuple[str, str], ...]:
-        """The gaps that the producer reports, as pairs of an operator, which may be empty, and a message."""
+    def gaps(self) -> tuple[StatedGap, ...]:
+        """The gaps that the producer reports."""
         odd, facet = self._odd, "extractionError"
         named = [
             (odd.text(facet, each, "task") or "", odd.text(facet, each, "errorMessage"))
             for each in odd.objects(facet, self._facet(facet), "errors")
         ]
-        return tuple(dict.fromkeys((operator, message) for operator, message in named if message))
+        return tuple(dict.fromkeys(StatedGap(operator, message) for operator, message in named if message))
 
     @property
     def query_id(self) -> str | None:

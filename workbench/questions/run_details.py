@@ -25,6 +25,7 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_list
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from openlineage_pyspark.workbench.events.facts import StatedGap
     from openlineage_pyspark.workbench.store.current import EdgeRow
     from openlineage_pyspark.workbench.store.names import QueriedTables
     from openlineage_pyspark.workbench.store.run_details import PathOfRun
@@ -45,11 +46,11 @@ class RunDetails:
     The facts that the events of a run state.
 
     Args:
-        remarks: the gaps, as pairs of an operator and a message.
+        gaps: what the producer of the run did not understand.
         paths: edge -> its paths of one kind and one expression.
     """
 
-    remarks: tuple[tuple[str, str], ...] = ()
+    gaps: tuple[StatedGap, ...] = ()
     paths: dict[_Key, list[Path]] = attrs.Factory(dict)
 
 
@@ -71,10 +72,10 @@ def details_of_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> di
     by_edge = {key: _paths_by_edge(version.paths, nodes) for key, version in details.versions.items()}
     found = {}
     for run, keys in details.of_run.items():
-        remarks = tuple(dict.fromkeys(gap for key in keys for gap in details.versions[key].gaps))
+        gaps = tuple(dict.fromkeys(gap for key in keys for gap in details.versions[key].gaps))
         keyed = {edge: every for key in keys for edge, every in by_edge[key].items()}
-        if keyed or remarks:
-            found[run] = RunDetails(remarks, keyed)
+        if keyed or gaps:
+            found[run] = RunDetails(gaps, keyed)
     return found
 
 
@@ -195,7 +196,7 @@ def diagnostics_of(
             operator=operator,
         )
         for run in sorted(details)
-        for operator, message in details[run].remarks
+        for operator, message in details[run].gaps
     )
 
 
@@ -214,7 +215,7 @@ def _key(edge: Edge) -> _Key:
 def _explained(edge: Edge, details: RunDetails) -> Edge:
     (path,) = edge.paths
     paths: Sequence[Path] = details.paths.get(_key(edge), ())
-    if not paths and path.certainty == "exact" and any(operator not in LEFT_OUT for operator, _ in details.remarks):
+    if not paths and path.certainty == "exact" and any(operator not in LEFT_OUT for operator, _ in details.gaps):
         paths = (attrs.evolve(path, certainty="guessed"),)
     return Edge(edge.source, edge.target, paths, edge.job, edge.run, edge.batch, seen=edge.seen) if paths else edge
 

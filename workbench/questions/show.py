@@ -10,6 +10,7 @@ import attrs
 from openlineage_pyspark.errors import NameNotFoundError
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.answer import Answer
+from openlineage_pyspark.workbench.events.facts import StatedGap
 from openlineage_pyspark.workbench.events.read import ENDS, facts
 from openlineage_pyspark.workbench.model.document import document_of, from_document
 from openlineage_pyspark.workbench.model.graph import Path, node_id, sorted_paths
@@ -133,14 +134,6 @@ class ShownOutput:
 
 
 @attrs.frozen
-class NotUnderstood:
-    """What a run did not understand: the operator, which may be empty, and why."""
-
-    operator: str
-    message: str
-
-
-@attrs.frozen
 class ShownRun:
     """
     A run.
@@ -165,7 +158,7 @@ class ShownRun:
     seconds: float | None
     rows: int | None
     error: str
-    not_understood: tuple[NotUnderstood, ...]
+    not_understood: tuple[StatedGap, ...]
 
 
 @attrs.frozen
@@ -258,9 +251,8 @@ def _runs(tables: QueriedTables, counts: Mapping[str, Mapping[int, int]]) -> dic
         ended = known_time(end_time) if state in ENDS else None
         seconds = None if ended is None else (ended - began).total_seconds()
         gaps = dict.fromkeys(gap for key in details.of_run.get(run, ()) for gap in details.versions[key].gaps)
-        lacking = tuple(NotUnderstood(*gap) for gap in gaps)
         message = " ".join((error or "").split())
-        found[run] = ShownRun(run, job or "", end, began, ended, seconds, count, message, lacking)
+        found[run] = ShownRun(run, job or "", end, began, ended, seconds, count, message, tuple(gaps))
     return found
 
 
@@ -438,7 +430,7 @@ def _diagnostics(
     """Yield what the runs of outputs did not understand, and which outputs were made by statements as text."""
     every = [*outputs]
     needed = {each.run for each in every}
-    gaps = {run: RunDetails(tuple((e.operator, e.message) for e in runs[run].not_understood)) for run in needed}
+    gaps = {run: RunDetails(runs[run].not_understood) for run in needed}
     yield from diagnostics_of(gaps, {}, needed)
     yield from (
         text_only(names.of(output.dataset), node_id("dataset", output.namespace, output.name))

@@ -6,6 +6,7 @@ import functools
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from openlineage_pyspark.workbench.events.facts import StatedGap
 from openlineage_pyspark.workbench.model.graph import Path, Step, steps_of
 from openlineage_pyspark.workbench.model.kinds import Kind, certainty_of
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
@@ -36,9 +37,9 @@ class PathOfRun(NamedTuple):
 
 
 class VersionDetails(NamedTuple):
-    """The gaps, as pairs of an operator and a message, and the paths that events of one content state."""
+    """The gaps and the paths that events of one content state."""
 
-    gaps: tuple[tuple[str, str], ...]
+    gaps: tuple[StatedGap, ...]
     paths: tuple[PathOfRun, ...]
 
 
@@ -80,12 +81,12 @@ def details_stated_by(tables: QueriedTables, runs: Iterable[str], time: int) -> 
     for marks, part in marked_lists(sorted(set(runs))):
         for run, version in tables.query(_VERSIONS.format(marks), (*part, time)):
             of_run[run] = (*of_run.get(run, ()), version)
-    gaps: dict[int, list[tuple[str, str]]] = {}
+    gaps: dict[int, list[StatedGap]] = {}
     paths: dict[int, list[PathOfRun]] = {}
     every = {version for versions in of_run.values() for version in versions}
     for listed in id_lists(every):
         for version, *gap in tables.query(_GAPS.format(listed)):
-            gaps.setdefault(version, []).append((gap[0], gap[1]))
+            gaps.setdefault(version, []).append(StatedGap(*gap))
         for version, source_id, source, target_id, target, *path in tables.query(_PATHS.format(listed)):
             paths.setdefault(version, []).append(PathOfRun(source_id, source, target_id, target, _path(*path)))
     versions = {each: VersionDetails(tuple(gaps.get(each, ())), tuple(paths.get(each, ()))) for each in every}

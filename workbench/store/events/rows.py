@@ -29,7 +29,7 @@ from openlineage_pyspark.workbench.events.read import (
 )
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.events.facts import BatchOfRun, Stated, StatedEdge, StatedPath
+    from openlineage_pyspark.workbench.events.facts import BatchOfRun, Stated, StatedEdge, StatedGap, StatedPath
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, EventJson, JobOfEvent, RunOfEvent
     from openlineage_pyspark.workbench.model.kinds import Diagnostic
 
@@ -158,7 +158,7 @@ class EventRows:
         rows: the event's own rows by table, except that of `event`.
         mentions: the job and the datasets that it names. Their rows are made of many events at once.
         span: the event's own time and run.
-        gaps: the gaps that its producer reports, as pairs of an operator and a message.
+        gaps: the gaps that its producer reports.
         odd: the diagnostics about the parts that were left out.
     """
 
@@ -169,7 +169,7 @@ class EventRows:
     rows: Rows
     mentions: Mentioned
     span: TimeSpan
-    gaps: tuple[tuple[str, str], ...] = ()
+    gaps: tuple[StatedGap, ...] = ()
     odd: tuple[Diagnostic, ...] = ()
 
     @property
@@ -467,7 +467,7 @@ def _mention(
 def version_digest(said: EventRows) -> bytes:
     """Return the digest of an event's mentions of its job and its datasets, without counts and versions."""
     parts = [repr(attrs.astuple(each)) if isinstance(each, JobMention) else each.digest.hex() for each in said.mentions]
-    return digest_of(repr((said.producer, sorted(set(parts)), said.gaps)))
+    return digest_of(repr((said.producer, sorted(set(parts)), tuple(map(tuple, said.gaps)))))
 
 
 def _versions_said(said: DatasetOfEvent) -> Iterator[tuple[str, int, str, Row]]:
