@@ -43,7 +43,7 @@ _NO_STATEMENTS = '"statements": []'
 
 
 def _text(found: Sequence[StatementLineage]) -> str:
-    lines = [*summary_of(found).lines(), *(f"  {remark}" for remark in _remarks_on_types(found))]
+    lines = [*summary_of(found).lines(), *(f"  {line}" for line in _unknown_types(found))]
     head = "".join(f"{line}\n" for line in lines)
     return "\n".join([*([head] if head else []), *_text_parts(found)])
 
@@ -63,7 +63,7 @@ def _text_parts(found: Iterable[StatementLineage]) -> Iterator[str]:
         yield "".join(f"{'  ' if at else ''}{printable(line)}\n" for at, line in enumerate(lines))
 
 
-def _remarks_on_types(found: Iterable[StatementLineage]) -> Iterator[str]:
+def _unknown_types(found: Iterable[StatementLineage]) -> Iterator[str]:
     """Yield a line about tables with columns of unknown types: the first one, and how many more there are."""
     gaps = (gap.message for each in found if each.lineage for gap in each.lineage.gaps if is_of_types(gap))
     first, *others = dict.fromkeys(gaps) or [""]

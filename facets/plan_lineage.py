@@ -203,7 +203,7 @@ class _Leaves:
         self._session = session
         self._memory = memory
         self.datasets: dict[Identifier, Dataset] = {}
-        self.remarks: dict[Gap, None] = {}
+        self.gaps: dict[Gap, None] = {}
         self.relations: dict[int, Relation] = {}
         self.unread: set[int] = set()
         self.remembered: dict[int, RememberedKinds] = {}
@@ -231,14 +231,14 @@ class _Leaves:
             if operator.output:
                 self.unread.add(at)
                 what = _namesake("a source", SOURCES.namesake(operator.class_name)) or "a source without a resolver"
-                self.remark(operator, f"{what}: what it reads is not known")
+                self.add_gap(operator, f"{what}: what it reads is not known")
                 for name, error in plugins.BROKEN.items():
                     why = f"an entry point of {plugins.SOURCES_GROUP} that could not be loaded ({error}, see the log)"
-                    self.remarks[Gap(name, f"{why}: what its sources read is not known")] = None
+                    self.gaps[Gap(name, f"{why}: what its sources read is not known")] = None
             found = NO_DATASETS
         if found.opaque:
             self.unread.add(at)
-            self.remark(operator, found.opaque)
+            self.add_gap(operator, found.opaque)
         self.relations[at] = found
         rows: dict[SourceField, dict[Kind, list[Way]]] = {}
         for column in found.rows:
@@ -295,9 +295,9 @@ class _Leaves:
         else:
             self.datasets[dataset.identifier] = known.joined(dataset)
 
-    def remark(self, operator: Operator, message: str) -> None:
+    def add_gap(self, operator: Operator, message: str) -> None:
         """Add a diagnostic about an operator to the event."""
-        self.remarks[Gap(operator.class_name, message)] = None
+        self.gaps[Gap(operator.class_name, message)] = None
 
     def source_name(self, origin: Origin) -> str:
         """Return the text for a column of a leaf: the name of its table and its own name."""
@@ -344,7 +344,7 @@ class _Leaves:
         value = self._memory.variables.get(variable)
         if value is None:
             what = f"the variable {'.'.join(variable.parts)}: the sources of its value are unknown"
-            self.remark(operator, what)
+            self.add_gap(operator, what)
             return NO_DATASETS
         for output in operator.output:
             self.remembered[output.id] = value.sources
@@ -390,7 +390,7 @@ class _Analysis:
             for each in write.each
         ]
         writes = tuple(write for _, write in written)
-        unknown = self._remark_targets(sinks, found)
+        unknown = self._add_unknown_targets(sinks, found)
         query = None if sinks else plan.root
         streamed = inserts.streamed_query(plan)
         if streamed is not None:
@@ -404,11 +404,11 @@ class _Analysis:
         reached = sorted({at for top in (*tops, *holding) for at in self.trace.scopes.reachable(top)})
         self._read(reached)
         outputs = tuple(self._written(write, at) for at, write in written)
-        self._remark_missing()
+        self._add_missing()
         results = self._results(query if streamed is None else streamed)
         texts = self._texts(query if streamed is None else streamed)
         columns = self._query_lineage(query, results) if query is not None else None
-        self._remark_left_out()
+        self._add_left_out()
         return PlanLineage(
             inputs=tuple(self.leaves.datasets.values()),
             outputs=outputs,
@@ -417,7 +417,7 @@ class _Analysis:
             texts=texts,
             wording=self._wording,
             columns=columns,
-            gaps=tuple(self.leaves.remarks),
+            gaps=tuple(self.leaves.gaps),
             operators=len(plan.operators),
             command=job_word(plan.operators[sinks[0]]) if sinks else None,
             unnamed=unknown and not writes,
@@ -430,15 +430,15 @@ class _Analysis:
             models=called_models(plan),
         )
 
-    def _remark_targets(self, sinks: Sequence[int], found: Sequence[Target]) -> bool:
+    def _add_unknown_targets(self, sinks: Sequence[int], found: Sequence[Target]) -> bool:
         """Add the gaps about the targets of commands, and return whether one of them has no name."""
         unknown = False
         for at, target in zip(sinks, found, strict=True):
             if isinstance(target, UnnamedTarget) and target.target is not None:
                 unknown = True
-                self.leaves.remark(self.plan.operators[at], f"{target.target}: what it writes is not known")
-            elif isinstance(target, Write) and target.remark is not None:
-                self.leaves.remark(self.plan.operators[at], target.remark)
+                self.leaves.add_gap(self.plan.operators[at], f"{target.target}: what it writes is not known")
+            elif isinstance(target, Write) and target.gap is not None:
+                self.leaves.add_gap(self.plan.operators[at], target.gap)
         return unknown
 
     def _held(self, sinks: Sequence[int], writes: Sequence[Write]) -> set[int]:
@@ -450,14 +450,14 @@ class _Analysis:
         tops.update(self.trace.scopes.subqueries_in(part.value for part in parts))
         return tops
 
-    def _remark_missing(self) -> None:
+    def _add_missing(self) -> None:
         """Add a diagnostic if a part of the plan was cut, and for each that could not be read."""
         if self.plan.cut:
-            self.leaves.remarks[Gap("plan", "the plan was larger than its bounds and was cut")] = None
+            self.leaves.gaps[Gap("plan", "the plan was larger than its bounds and was cut")] = None
         for broken in self.plan.broken:
             name, _, problem = broken.partition(": ")
             message = f"could not be read ({problem}): what passes through it is unknown"
-            self.leaves.remarks[Gap(name, message)] = None
+            self.leaves.gaps[Gap(name, message)] = None
 
     def _variable(self, write: VariableWrite) -> VariableValue:
         """Return the value of a variable after a statement: a column of one row, or the result of an expression."""
@@ -665,7 +665,7 @@ class _Analysis:
             if not here.known and operator.class_name not in broken and not is_command(operator):
                 known = RULES.namesake(operator.class_name)
                 what = _namesake("an operator", known) or "an operator without a rule"
-                self.leaves.remark(operator, f"{what}: each output column is assumed to contain every input column")
+                self.leaves.add_gap(operator, f"{what}: each output column is assumed to contain every input column")
             view = permanent_view(self.plan, operator, self.session) if self.session.views else None
             if view is not None:
                 # Its columns have no edges: those of the tables behind it are the whole truth already.
@@ -721,7 +721,7 @@ class _Analysis:
                 break
             there.append(way)
 
-    def _remark_left_out(self) -> None:
+    def _add_left_out(self) -> None:
         """Add a diagnostic for each dataset with columns whose paths are left out."""
         columns: dict[Identifier, list[str]] = {}
         for dataset, name in self._left_out:
@@ -732,7 +732,7 @@ class _Analysis:
             message = (
                 f"more than {MOST_PATHS} paths of one kind lead from {shown} to one target: the others are left out"
             )
-            self.leaves.remarks[Gap(PATHS, message)] = None
+            self.leaves.gaps[Gap(PATHS, message)] = None
 
     def _scanned(self, reached: list[int]) -> dict[int, Identifier]:
         found: dict[int, Identifier] = {}

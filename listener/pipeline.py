@@ -51,7 +51,7 @@ class Pipeline:
         runs: how many runs inside the application have ended.
         edges: how many edges between columns their terminal events have.
         edges_in_doubt: how many of these edges are not certain, or belong to a run with a diagnostic.
-        remarks: how many diagnostics those events have.
+        gap_count: how many diagnostics those events have.
         code: kind of code that can't be read -> how often the plans of those runs have it.
         gaps: the distinct gaps that the events report; only the first 1000 are kept.
         ended: when the context ended (timezone-aware); None while it runs.
@@ -82,7 +82,7 @@ class Pipeline:
             call_site_of: returns the line of Python that runs an execution; None if it is unknown.
         """
         self.events = self.dropped = 0
-        self.runs = self.edges = self.edges_in_doubt = self.remarks = 0
+        self.runs = self.edges = self.edges_in_doubt = self.gap_count = 0
         self.code: Counter[str] = Counter()
         self.gaps: dict[Gap, None] = {}
         self.ended: datetime.datetime | None = None
@@ -172,14 +172,14 @@ class Pipeline:
             self._count(event.state, event.gaps)
             self.last = event.state
 
-    def _count(self, ended: RunState, remarks: Sequence[Gap]) -> None:
+    def _count(self, ended: RunState, gaps: Sequence[Gap]) -> None:
         lineages = [output.lineage for output in ended.outputs if output.lineage is not None]
         edges = [edge for each in lineages for edge in each.edges]
         self.runs += 1
         self.edges += len(edges)
-        in_doubt = any(gap.task != PATHS for gap in remarks)
+        in_doubt = any(gap.task != PATHS for gap in gaps)
         self.edges_in_doubt += len(edges) if in_doubt else sum(edge.certainty is not Certainty.EXACT for edge in edges)
-        self.remarks += len(remarks)
+        self.gap_count += len(gaps)
         self.code.update(dict(ended.code))
 
     def _place(self, text: str) -> str:

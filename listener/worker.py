@@ -129,7 +129,7 @@ class Worker:
             runs=pipeline.runs,
             edges=pipeline.edges,
             edges_in_doubt=pipeline.edges_in_doubt,
-            remarks=pipeline.remarks,
+            remarks=pipeline.gap_count,
             opaque_code=dict(pipeline.code),
             faults=sum(self._guard.caught.values()),
             lost_records=self._lost,

@@ -160,13 +160,13 @@ class Lineage:
 
     def __str__(self) -> str:
         names = ShortNames.of_lineage(self)
-        lines = [names.remark(namespace) for namespace in names.used(self._identifiers())]
+        lines = [names.note(namespace) for namespace in names.used(self._identifiers())]
         for dataset, lineage in self.outputs:
             title = names.of(dataset.identifier) if dataset is not None else QUERY
             lines += [title, *(f"  {line}" for line in _reads(self, dataset, names)), *_lines(lineage, names)]
         if not self.outputs:
             lines += [_NOTHING, *(f"  reads {names.of(dataset.identifier)}" for dataset in self.inputs)]
-        return "\n".join([*lines, *_remarks(self.gaps)])
+        return "\n".join([*lines, *_gap_lines(self.gaps)])
 
     def __repr__(self) -> str:
         """Return the same table: a shell shows this."""
@@ -233,7 +233,7 @@ class ShortNames:
         relative = (each.namespace for each in datasets if each not in self._tables and each.name.startswith("/"))
         return [namespace for namespace in dict.fromkeys(relative) if namespace in self._bases]
 
-    def remark(self, namespace: str) -> str:
+    def note(self, namespace: str) -> str:
         """Return the sentence that says what the paths of a namespace are relative to."""
         colon = "" if "://" in namespace else ":"
         return f"paths are relative to {namespace}{colon}{self._bases[namespace]}"
@@ -265,9 +265,9 @@ def html_of(lineage: Lineage, graph: Graph, title: str = "") -> str:
         )
         for dataset, columns in lineage.outputs
     ]
-    remarks = [] if lineage.outputs else [_NOTHING]
-    remarks += [names.remark(each) for each in names.used(lineage._identifiers())]
-    return figure(graph, tables, title=title, remarks=[*remarks, *_remarks(lineage.gaps)])
+    notes = [] if lineage.outputs else [_NOTHING]
+    notes += [names.note(each) for each in names.used(lineage._identifiers())]
+    return figure(graph, tables, title=title, notes=[*notes, *_gap_lines(lineage.gaps)])
 
 
 def lineage_of(plan_lineage: PlanLineage, plan: Plan | None = None) -> Lineage:
@@ -364,8 +364,8 @@ def _reads(lineage: Lineage, output: Dataset | None, names: ShortNames) -> list[
     return reads_lines(map(names.of, views), map(names.of, others))
 
 
-def _remarks(gaps: Iterable[Gap]) -> list[str]:
-    return [remark_line(gap.task, gap.message) for gap in gaps]
+def _gap_lines(gaps: Iterable[Gap]) -> list[str]:
+    return [gap_line(gap.task, gap.message) for gap in gaps]
 
 
 def _lines(lineage: ColumnLineage, names: ShortNames) -> list[str]:
@@ -384,7 +384,7 @@ def _cells(row: tuple[str, str, str]) -> tuple[str, ...]:
     return (*row[:2], kinds, expression)
 
 
-def remark_line(operator: str, message: str) -> str:
+def gap_line(operator: str, message: str) -> str:
     """Return the line that says what was not understood."""
     if operator == PATHS:
         return f"left out: {message}"

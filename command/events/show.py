@@ -22,9 +22,9 @@ from openlineage_pyspark.workbench.report import (
     EVERY_ROW,
     HEADINGS,
     NO_SOURCE,
+    gap_line,
     grouped_rows,
     reads_lines,
-    remark_line,
 )
 from openlineage_pyspark.workbench.store.in_memory import events_in_memory
 
@@ -159,7 +159,7 @@ def _show(screen: Screen, shown: Shown) -> None:
     runs = {each.run: each for each in shown.runs}
     screen.heading("COLUMN LINEAGE")
     for namespace in names.used(_shown_datasets(outputs)):
-        screen.line(names.remark(namespace))
+        screen.line(names.note(namespace))
     written = Counter(output.dataset for output in outputs)
     for output in outputs:
         rows = "rows unknown" if output.rows is None else counted(output.rows, "row")
@@ -169,7 +169,7 @@ def _show(screen: Screen, shown: Shown) -> None:
         for line in reads_lines(map(names.of, output.views), map(names.of, output.reads)):
             screen.line(f"  {line}")
         for each in runs[output.run].not_understood:
-            screen.line(f"  {remark_line(each.operator, each.message)}")
+            screen.line(f"  {gap_line(each.operator, each.message)}")
         _show_columns(screen, output, names)
     screen.line()
     _show_runs(screen, shown.runs)

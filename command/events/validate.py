@@ -163,11 +163,11 @@ def _print(screen: Screen, check: Check, findings: Sequence[Finding], schemas: S
         screen.line(f"{finding.place}: {finding.rule}: {finding.problem}{of_run}")
     count = counted(len(findings), "finding") if findings else "no findings"
     screen.heading(f"{count} in {counted(check.events, 'event')} of {counted(check.runs, 'run')}")
-    for remark in _remarks(check, schemas):
-        screen.line(remark, indent=2)
+    for line in _scope(check, schemas):
+        screen.line(line, indent=2)
 
 
-def _remarks(check: Check, schemas: Schemas | Shape) -> Iterator[str]:
+def _scope(check: Check, schemas: Schemas | Shape) -> Iterator[str]:
     """Yield the checks that were made, and those that were not."""
     yield f"specification: {schemas.checked}"
     if schemas.unchecked_formats:
@@ -202,5 +202,5 @@ def _document(check: Check, findings: Sequence[Finding], schemas: Schemas | Shap
         "events": check.events,
         "runs": check.runs,
         "repeats": check.repeats,
-        "remarks": [*_remarks(check, schemas)],
+        "remarks": [*_scope(check, schemas)],
     }

@@ -70,7 +70,7 @@ def _call(plan: Plan, operator: Operator, session: Session) -> Target:
         folder = (given.get("metadata_file") or "").rpartition("/metadata/")[0]
         return attrs.evolve(found, sources=(at_location(folder),) if folder else (), lifecycle="CREATE")
     if name not in _CHANGING:
-        return attrs.evolve(found, sources=(table,), remark=f"the procedure {name}: what it does is not known")
+        return attrs.evolve(found, sources=(table,), gap=f"the procedure {name}: what it does is not known")
     return attrs.evolve(found, sources=(table,))
 
 

@@ -266,8 +266,8 @@ def _gone(
     if view:
         return _write(dataset, lifecycle)
     where = "assumed to be the default one" if path else "not known"
-    remark = f"the table was no longer in the catalog when it was looked up: its location is {where}"
-    return attrs.evolve(_write(dataset, lifecycle), remark=remark)
+    gap = f"the table was no longer in the catalog when it was looked up: its location is {where}"
+    return attrs.evolve(_write(dataset, lifecycle), gap=gap)
 
 
 @command({"org.apache.spark.sql.hudi.command": "DropHoodieTableCommand"}, reads=named_only("table", "tableIdentifier"))
@@ -295,12 +295,12 @@ def _drop_database(plan: Plan, operator: Operator, session: Session) -> Target:
     datasets = [dataset for key, dataset in (session.tables or {}).items() if key.startswith(f"{database}.")]
     if not datasets:
         return NO_TARGET
-    remark = "of the tables in the database, only those that the application has used are known"
+    gap = "of the tables in the database, only those that the application has used are known"
     return Write(
         datasets[0],
         lifecycle="DROP",
         label=database.partition(".")[2].replace(".", "_"),
-        remark=remark,
+        gap=gap,
         further=tuple(datasets[1:]),
     )
 
@@ -375,7 +375,7 @@ def _set_location(_: Plan, operator: Operator, session: Session) -> Target:
     metadata = operator.described("tableMetadata")
     values = metadata.values if metadata is not None else {"identifier": operator.described("tableIdentifier")}
     moved = catalog_table(Described("CatalogTable", {**values, "locationUri": location}), session)
-    return found if moved is None else attrs.evolve(found, dataset=moved, remark=None)
+    return found if moved is None else attrs.evolve(found, dataset=moved, gap=None)
 
 
 @command(
@@ -584,8 +584,8 @@ def _v2_drop(dataset: Dataset, session: Session, *, certain: bool) -> Target:
     known = (session.tables or {}).get(key) if key is not None else None
     if known is not None or certain:
         return _write(known or dataset, "DROP")
-    remark = "this catalog does not report whether the table existed"
-    return attrs.evolve(_write(dataset, "DROP"), remark=remark)
+    gap = "this catalog does not report whether the table existed"
+    return attrs.evolve(_write(dataset, "DROP"), gap=gap)
 
 
 def _renamed(dataset: Dataset, names: tuple[str, ...]) -> Write:

@@ -76,7 +76,7 @@ class Write:
             that keep the value that they have there are left out.
         keeps_rows: whether rows may stay untouched; each set column then also has itself as an IDENTITY source.
         may_skip: whether it writes nothing if the target exists; the row counts of the run show that.
-        remark: a diagnostic about the dataset; None if nothing is missing.
+        gap: what is not known about the dataset; None if nothing is missing.
         if_dropped: `database.table`, if the command does something only where Spark reports that this was dropped.
         further: more datasets that the command treats the same way.
         replaced: the part that it replaces; None if it replaces nothing, or if that is unknown.
@@ -93,7 +93,7 @@ class Write:
     changes: int | None = None
     keeps_rows: bool = False
     may_skip: bool = False
-    remark: str | None = None
+    gap: str | None = None
     if_dropped: str | None = None
     further: tuple[Dataset, ...] = ()
     replaced: Replaced | None = None

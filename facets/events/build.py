@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 JsonObject = dict[str, Any]
 
 _LONGEST_ERROR = 8_000
-_LONGEST_REMARK = 500
-_MOST_REMARKS = 20
+_LONGEST_MESSAGE = 500
+_MOST_GAPS = 20
 _SHORTEST_ERROR = 1_000
 _GONE = object()
 
@@ -218,14 +218,14 @@ def _of_custom_providers(event: JsonObject) -> Iterator[Edit]:
         yield from _of_names(facets, facets.keys() - OWN_FACETS)
 
 
-def _remarks_of_cuts(event: JsonObject) -> Iterator[Edit]:
+def _cut_gaps(event: JsonObject) -> Iterator[Edit]:
     facet = event["run"]["facets"].get("extractionError", {})
     errors = facet.get("errors", [])
-    for error in errors[:_MOST_REMARKS]:
-        if len(error["errorMessage"]) > _LONGEST_REMARK:
-            yield Edit(error, "errorMessage", _shortened(error["errorMessage"], _LONGEST_REMARK))
-    if len(errors) > _MOST_REMARKS:
-        yield Edit(facet, "errors", errors[:_MOST_REMARKS])
+    for error in errors[:_MOST_GAPS]:
+        if len(error["errorMessage"]) > _LONGEST_MESSAGE:
+            yield Edit(error, "errorMessage", _shortened(error["errorMessage"], _LONGEST_MESSAGE))
+    if len(errors) > _MOST_GAPS:
+        yield Edit(facet, "errors", errors[:_MOST_GAPS])
 
 
 def _dataset_details(event: JsonObject) -> Iterator[Edit]:
@@ -345,7 +345,7 @@ STEPS = (
     CutStep("documentation and comments", _documentation),
     CutStep("properties, owners, tags and the source's location", _configuration),
     CutStep("facets of custom providers", _of_custom_providers),
-    CutStep(f"diagnostics beyond the first {_MOST_REMARKS}", _remarks_of_cuts),
+    CutStep(f"diagnostics beyond the first {_MOST_GAPS}", _cut_gaps),
     CutStep("details of datasets: " + ", ".join(sorted(_DETAILS)), _dataset_details),
     CutStep("schema fields without an edge", _unused_fields),
     CutStep("INDIRECT edges", _indirect_edges),
@@ -423,11 +423,11 @@ class _Oversized:
         self._size = self._whole = size
         self._limit = options.max_bytes
         self._silent = _FACET in options.disabled
-        self._remarks: list[extraction_error_run.Error] = []
+        self._gaps: list[extraction_error_run.Error] = []
         # The bytes that the diagnostics will take.
         self._room = 0 if self._silent else _JOINTS
         if not self._silent and _FACET not in self._facets:
-            self._room += len(serialise({_FACET: self._remarked({})}))
+            self._room += len(serialise({_FACET: self._with_gaps({})}))
         self._say(MAX_BYTES_KEY, f"the event had {size} bytes, over the limit of {self._limit}: what follows was cut")
 
     def fits(self) -> bool:
@@ -436,7 +436,7 @@ class _Oversized:
     def cut(self, step: CutStep) -> None:
         """Apply a step: completely, or if it is gradual, as much of it as is needed."""
         cut = saved = 0
-        reserve = 0 if self._silent else len(serialise(_remark(step.what, _counted(self._whole, self._whole)))) + 1
+        reserve = 0 if self._silent else len(serialise(_error(step.what, _counted(self._whole, self._whole)))) + 1
         self._room += reserve
         for edit in step.edits(self._event):
             less = saving(edit)
@@ -453,29 +453,29 @@ class _Oversized:
         if not self.fits():
             self._say(MAX_BYTES_KEY, "the event is still over the limit")
         if not self._silent:
-            self._facets[_FACET] = self._remarked(self._facets.get(_FACET, {}))
+            self._facets[_FACET] = self._with_gaps(self._facets.get(_FACET, {}))
         errors = self._facets.get(_FACET, {}).get("errors", ())
         gaps = tuple(Gap(error.get("task") or "", error["errorMessage"]) for error in errors)
         return Encoded(serialise(self._event), gaps)
 
     def _say(self, task: str, message: str) -> None:
         if not self._silent:
-            self._remarks.append(_remark(task, message))
-            self._room += len(serialise(self._remarks[-1])) + 1
+            self._gaps.append(_error(task, message))
+            self._room += len(serialise(self._gaps[-1])) + 1
 
-    def _remarked(self, facet: dict[str, Any]) -> dict[str, Any]:
+    def _with_gaps(self, facet: dict[str, Any]) -> dict[str, Any]:
         """Return the event's facet, or a new one if it is empty, with the diagnostics appended."""
         made = extraction_error_run.ExtractionErrorRunFacet(
             totalTasks=facet.get("totalTasks", 0), failedTasks=0, errors=[], producer=PRODUCER
         )
         new: dict[str, Any] = json.loads(serialise(made)) | facet
-        new["failedTasks"] += len(self._remarks)
+        new["failedTasks"] += len(self._gaps)
         new["totalTasks"] = max(new["totalTasks"], new["failedTasks"])
-        new["errors"] = [*new["errors"], *json.loads(serialise(self._remarks))]
+        new["errors"] = [*new["errors"], *json.loads(serialise(self._gaps))]
         return new
 
 
-def _remark(task: str, message: str) -> extraction_error_run.Error:
+def _error(task: str, message: str) -> extraction_error_run.Error:
     return extraction_error_run.Error(errorMessage=message, task=task)
 
 
@@ -556,7 +556,7 @@ def build_event(
         raise ValueError(f"event_time {state.event_time.isoformat()} has no time zone: give it one")
     custom = [contribution.facets for contribution in contributions]
     identity = identity or event_id(state.run_id, state.event_type, state.event_time)
-    of_run = run_facets(state, options, _remarks(state, options, contributions), identity)
+    of_run = run_facets(state, options, _gaps(state, options, contributions), identity)
     of_job = job_facets(state.job, options)
     for facets in custom:
         of_run.update(facets.run)
@@ -581,7 +581,7 @@ def _instant(time: dt.datetime) -> str:
     return utc.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _remarks(state: RunState, options: EventOptions, contributions: tuple[Contribution, ...]) -> tuple[Gap, ...]:
+def _gaps(state: RunState, options: EventOptions, contributions: tuple[Contribution, ...]) -> tuple[Gap, ...]:
     """Return all gaps of the event: those of the lineage, and the cuts."""
     wide = () if "columnLineage" in options.disabled else too_wide(state.outputs, options)
     long = () if "sourceCodeLocation" in options.disabled else too_long(state.job)

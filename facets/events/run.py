@@ -190,14 +190,14 @@ PySparkMetrics = attrs.make_class(
 )
 
 
-def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...], identity: str) -> dict[str, RunFacet]:
+def run_facets(state: RunState, options: EventOptions, gaps: tuple[Gap, ...], identity: str) -> dict[str, RunFacet]:
     """
     Return the facets of a run by name.
 
     Args:
         state: the state of the run.
         options: hold the tags of the run.
-        remarks: the gaps that `extractionError` reports.
+        gaps: the gaps that `extractionError` reports.
         identity: the event's id.
     """
     engine = state.engine
@@ -220,8 +220,8 @@ def run_facets(state: RunState, options: EventOptions, remarks: tuple[Gap, ...],
             stackTrace=state.failure.stack_trace,
             producer=PRODUCER,
         )
-    if remarks:
-        facets["extractionError"] = _extraction_error(remarks, state.operators)
+    if gaps:
+        facets["extractionError"] = _extraction_error(gaps, state.operators)
     if options.run_tags:
         facets["tags"] = tags_run.TagsRunFacet(
             tags=[
@@ -264,11 +264,11 @@ def _parent(parent: Parent) -> parent_run.ParentRunFacet:
     )
 
 
-def _extraction_error(remarks: tuple[Gap, ...], operators: int) -> extraction_error_run.ExtractionErrorRunFacet:
+def _extraction_error(gaps: tuple[Gap, ...], operators: int) -> extraction_error_run.ExtractionErrorRunFacet:
     return extraction_error_run.ExtractionErrorRunFacet(
         # There may be more gaps than operators, since a gap need not be about one.
-        totalTasks=max(operators, len(remarks)),
-        failedTasks=len(remarks),
-        errors=[extraction_error_run.Error(errorMessage=remark.message, task=remark.task) for remark in remarks],
+        totalTasks=max(operators, len(gaps)),
+        failedTasks=len(gaps),
+        errors=[extraction_error_run.Error(errorMessage=gap.message, task=gap.task) for gap in gaps],
         producer=PRODUCER,
     )

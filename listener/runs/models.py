@@ -23,7 +23,7 @@ _WITHIN = re.compile(r"/(?:stages/\d+_[^/]+|bestModel|subModels|estimator|evalua
 _MOST_LOADED = 1_000
 _MOST_NAMED = 5
 _ONE_OF = "several models of this class were loaded, and it is unknown which of them made the rows: {}"
-_REMARK = Gap("model", "the columns that the model was trained on are unknown: Spark does not report them")
+_GAP = Gap("model", "the columns that the model was trained on are unknown: Spark does not report them")
 
 
 def saved_model(part: PlanLineage) -> PlanLineage:
@@ -31,7 +31,7 @@ def saved_model(part: PlanLineage) -> PlanLineage:
     if not part.outputs:
         return part
     outputs = tuple(_as_model(output) for output in part.outputs)
-    return attrs.evolve(part, outputs=outputs, gaps=(*part.gaps, _REMARK))
+    return attrs.evolve(part, outputs=outputs, gaps=(*part.gaps, _GAP))
 
 
 class LoadedModels:

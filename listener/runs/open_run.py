@@ -368,7 +368,7 @@ class OpenRun:
             failure: the failure, if any; output statistics are then left out.
         """
         counted = RunStatistics() if event_type == "START" else self.counted
-        remarks = dict.fromkeys(n for part in self.parts for n in part.gaps)
+        gaps = dict.fromkeys(n for part in self.parts for n in part.gaps)
         inputs = inputs_of(self.parts, counted)
         if self.job.processing_type == "STREAMING":
             # Later batches may read other parts than those that the first one read.
@@ -399,7 +399,7 @@ class OpenRun:
             inputs=inputs,
             outputs=outputs,
             failure=failure,
-            gaps=(*remarks, *([_BEYOND] if self.beyond else [])),
+            gaps=(*gaps, *([_BEYOND] if self.beyond else [])),
             operators=sum(part.operators for part in self.parts),
             call_site=self.call_site,
             session=self.session,

@@ -34,18 +34,18 @@ def rdd_job(record: RddJobStarted, trimming: Trimming = DEFAULT_TRIMMING) -> Pla
     found = rdd_inputs(record.sources)
     inputs = Relation(found.datasets).trimmed(trimming).datasets
     path, format_ = record.path, record.format
-    remarks = []
+    gaps = []
     if found.unknown:
-        remarks.append(Gap(f"RDD ({found.unknown})", "a source without a resolver: what it reads is not known"))
+        gaps.append(Gap(f"RDD ({found.unknown})", "a source without a resolver: what it reads is not known"))
     if found.of_query:
-        remarks.append(Gap("RDD (SQLExecutionRDD)", _OF_QUERY))
+        gaps.append(Gap("RDD (SQLExecutionRDD)", _OF_QUERY))
     if record.writes and path is None:
-        remarks.append(Gap(format_ or "RDD", _NO_DIRECTORY if format_ else _LATE))
+        gaps.append(Gap(format_ or "RDD", _NO_DIRECTORY if format_ else _LATE))
     outputs: tuple[WrittenDataset, ...] = ()
     if path is not None:
         short = simple_name(format_).removesuffix("OutputFormat").lower() if format_ else None
         dataset = trimming.dataset(at_location(path, (), short or None))
         outputs = (WrittenDataset(Write(dataset, label=dataset.identifier.path_label), None),)
     word = "save_rdd" if record.writes else "read_rdd"
-    made = PlanLineage(inputs, outputs, command=word, gaps=tuple(remarks), operators=1, code={OpaqueCode.RDD.value: 1})
+    made = PlanLineage(inputs, outputs, command=word, gaps=tuple(gaps), operators=1, code={OpaqueCode.RDD.value: 1})
     return saved_model(made) if record.model else made

@@ -52,17 +52,17 @@ class FigureTable:
         headings: the names of its columns. The column `expression` is shown as code.
         rows: its rows. Only the first 500 are shown, and the rest is counted.
         caption: its title; empty for none.
-        remarks: sentences above it.
+        notes: sentences above it.
     """
 
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
     caption: str = ""
-    remarks: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
 
 def figure(
-    graph: Graph, tables: Iterable[FigureTable] = (), *, title: str = "", around: str = "", remarks: Iterable[str] = ()
+    graph: Graph, tables: Iterable[FigureTable] = (), *, title: str = "", around: str = "", notes: Iterable[str] = ()
 ) -> str:
     """
     Return a graph and tables as a part of an HTML page.
@@ -72,12 +72,12 @@ def figure(
         tables: the tables.
         title: a sentence above the picture; empty for none.
         around: the id of the node that is the subject of the picture.
-        remarks: sentences below the tables.
+        notes: sentences below the tables.
     """
     frame = f'role="region" aria-label="Lineage graph" tabindex="0" style="{_FRAME.format(460)}"'
     picture = f"<div {frame}>{_picture(graph, around)}</div>"
     above = _paragraph(title) if title else ""
-    return f"<div>{above}{picture}{''.join(map(_table, tables))}{''.join(map(_paragraph, remarks))}</div>"
+    return f"<div>{above}{picture}{''.join(map(_table, tables))}{''.join(map(_paragraph, notes))}</div>"
 
 
 class ShownGraph(Graph):
@@ -146,7 +146,7 @@ def _table(table: FigureTable) -> str:
         for row in table.rows[:_MOST_ROWS]
     )
     more = len(table.rows) - _MOST_ROWS
-    above = "".join(map(_paragraph, table.remarks))
+    above = "".join(map(_paragraph, table.notes))
     below = _paragraph(f"{more:,} more rows are not shown") if more > 0 else ""
     caption = f'<caption style="text-align:left">{_text(table.caption)}</caption>' if table.caption else ""
     inner = f'<table style="{_TABLE}">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'

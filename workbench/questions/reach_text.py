@@ -80,7 +80,7 @@ def figure_of_reach(answer: Answer[Reach]) -> str:
         through_jobs(found.graph),
         [FigureTable(headings, cells, caption)] if rows else [],
         around=found.start[0],
-        remarks=() if rows else (nothing_of(answer),),
+        notes=() if rows else (nothing_of(answer),),
     )
 
 

@@ -240,7 +240,7 @@ def test_several_pictures_can_stand_in_one_page() -> None:
 def test_a_figure_has_its_tables_beneath_it_with_all_texts_escaped() -> None:
     rows = [["total", HOSTILE, "sum(a)"]]
     table = FigureTable(("column", "from", "expression"), rows, "totals", ("reads the view v",))
-    text = figure(small(job=False), [table], title="daily completed", remarks=["paths are relative"])
+    text = figure(small(job=False), [table], title="daily completed", notes=["paths are relative"])
 
     assert text.index("<p>daily completed</p>") < text.index("<svg") < text.index("<table ")
     assert text.index("<p>reads the view v</p>") < text.index("<table ") < text.index("<p>paths are relative</p>")
