@@ -26,7 +26,7 @@ _LEAST = 4
 # The codes of a terminal (ECMA-48, "select graphic rendition").
 _BOLD, _FAINT, _BOLD_RED, _GREEN, _YELLOW, _CYAN = "1", "2", "1;31", "32", "33", "36"
 _ROLES: dict[str, str] = {"heading": _BOLD, "guide": _FAINT, "name": _BOLD, "mark": _YELLOW, "job": _CYAN}
-_SIGNS = {"+ ": _GREEN, "- ": _BOLD_RED, "~ ": _YELLOW}
+_MARKS = {"+ ": _GREEN, "- ": _BOLD_RED, "~ ": _YELLOW}
 _STYLES = {
     "COMPLETE": _GREEN, "FAIL": _BOLD_RED, "ABORT": _YELLOW, "no end": _YELLOW,
     "ok": _GREEN, "note": _CYAN, "warning": _YELLOW, "problem": _BOLD_RED,
@@ -62,7 +62,7 @@ class Screen:
     def lines(self, text: str) -> None:
         """Print lines; in a terminal, in the colours of additions, removals and changes."""
         for line in text.splitlines():
-            self._write(line, _SIGNS.get(line[:2], ""), 0)
+            self._write(line, _MARKS.get(line[:2], ""), 0)
 
     def heading(self, text: str) -> None:
         """Print a heading for what follows."""
@@ -210,7 +210,7 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape", "surrogatepass").decode() for sign in text
+        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode() for each in text
     )
 
 

@@ -237,8 +237,8 @@ def pairs(texts: Iterable[str]) -> dict[str, str]:
     """
     found = {}
     for text in texts:
-        key, sign, value = text.partition("=")
-        if not sign:
+        key, separator, value = text.partition("=")
+        if not separator:
             raise StoreError(f"{text!r} is not KEY=VALUE, as in spark.sql.ansi.enabled=true")
         found[key.strip()] = value
     return found

@@ -22,7 +22,7 @@ class TokenKind(enum.Enum):
     NUMBER = "a number"
     NAME = "a name in backticks"
     WORD = "a keyword or a plain name"
-    SIGN = "anything else: one character, or the arrow of a named argument (=>)"
+    SYMBOL = "anything else: one character, or the arrow of a named argument (=>)"
 
 
 class Token(NamedTuple):
@@ -52,7 +52,7 @@ _TOKEN = re.compile(
     | (?P<NAME>`[^`]*(?:``[^`]*)*(?:`|\Z))
     | (?P<NUMBER>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?:BD|bd|[LSYDFlsydf])?(?!\w))
     | (?P<WORD>\w+)
-    | (?P<SIGN>=>|.)
+    | (?P<SYMBOL>=>|.)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -71,7 +71,7 @@ def tokens(text: str) -> Iterator[Token]:
     at = 0
     # The last alternative matches any character, so there is a match until the end.
     while (found := _TOKEN.match(text, at)) is not None:
-        name, end, whole = found.lastgroup or "SIGN", found.end(), True
+        name, end, whole = found.lastgroup or "SYMBOL", found.end(), True
         if name == "open":
             end, whole = _end_of_comment(text, at)
         elif name == "dollar":

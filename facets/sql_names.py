@@ -12,16 +12,16 @@ _QUOTED = re.compile(r"[.`]")
 def name_parts(name: str) -> tuple[str, ...]:
     """Return the parts of a name, empty ones too; a part in backquotes may have dots."""
     parts, quoted = [""], False
-    for place, sign in enumerate(name):
-        if sign == "`":
+    for place, character in enumerate(name):
+        if character == "`":
             # Within backquotes, a backquote is doubled.
             if not quoted and place and name[place - 1] == "`":
-                parts[-1] += sign
+                parts[-1] += character
             quoted = not quoted
-        elif sign == "." and not quoted:
+        elif character == "." and not quoted:
             parts.append("")
         else:
-            parts[-1] += sign
+            parts[-1] += character
     return tuple(parts)
 
 

@@ -91,7 +91,7 @@ def named_tables(text: str, dialect: str | None = None, *, cut: bool = False) ->
         squares = scan.dialect in _SQUARE_NAMES or (not scan.dialect and scan.expected)
         found = _pieces(scan.dialect, squares=squares).match(text, at)
         # The last alternative matches any character.
-        kind, piece, at = (found.lastgroup, found.group(), found.end()) if found else ("sign", text[at], at + 1)
+        kind, piece, at = (found.lastgroup, found.group(), found.end()) if found else ("symbol", text[at], at + 1)
         if kind == "comment":
             at = _end_of_comment(text, at, nests=scan.dialect not in _FLAT_COMMENTS)
         elif kind == "dollar":
@@ -107,8 +107,8 @@ def named_tables(text: str, dialect: str | None = None, *, cut: bool = False) ->
 def _pieces(dialect: str, *, squares: bool) -> re.Pattern[str]:
     """Return the pattern of one piece of a text: a skipped part, a name or keyword, a value, or another character."""
     backslash = dialect in _BACKSLASHES
-    signs = r"\w$\#@" if dialect in _AT_IN_NAMES else r"\w$\#" if dialect in _HASH_IN_NAMES else r"\w$"
-    parts = [_quoted("`", backslash=backslash) + "`(?!`)", rf"[^\W\d][{signs}]*"]
+    more = r"\w$\#@" if dialect in _AT_IN_NAMES else r"\w$\#" if dialect in _HASH_IN_NAMES else r"\w$"
+    parts = [_quoted("`", backslash=backslash) + "`(?!`)", rf"[^\W\d][{more}]*"]
     parts += [_SQUARE] if squares else []
     parts += [r"[\#@]+\w+"] if dialect == "tsql" else []
     strings = [_quoted("'", backslash=backslash) + r"(?:'|\Z)"]
@@ -135,7 +135,7 @@ def _pieces(dialect: str, *, squares: bool) -> re.Pattern[str]:
     # A name whose quote is never closed goes on until the end.
     return re.compile(
         rf"(?P<skipped>{'|'.join(skipped)})|(?P<comment>/\*)|(?P<dollar>{dollar})|(?P<value>(?:{'|'.join(strings)}))"
-        rf"|(?P<name>{part}(?:\s*\.+\s*{part})*)|(?P<number>\d[\w.$]*)|(?P<open>[{opening}](?s:.*))|(?P<sign>(?s:.))"
+        rf"|(?P<name>{part}(?:\s*\.+\s*{part})*)|(?P<number>\d[\w.$]*)|(?P<open>[{opening}](?s:.*))|(?P<symbol>(?s:.))"
     )
 
 
@@ -229,7 +229,7 @@ class _Scan:
     def tables(self, *, cut: bool) -> tuple[str, ...]:
         """Return the tables; `cut` as for `named_tables`."""
         if not cut:
-            self.take("sign", ";")
+            self.take("symbol", ";")
             # The text is no SQL, or its brackets would be closed.
             for bracket in self._brackets:
                 self._accept(bracket.function)

@@ -254,7 +254,7 @@ def _each_named(every: Sequence[Token]) -> Iterator[Named]:
     around: list[str] = []
     list_of_options = 0
     for at, token in enumerate(every):
-        if token.kind is TokenKind.SIGN:
+        if token.kind is TokenKind.SYMBOL:
             if token.text in ("(", "[", "{"):
                 around.append(_function(every, at))
                 if not list_of_options and token.text == "(" and _text(every, at - 1).upper() in OPTION_LISTS:

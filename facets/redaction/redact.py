@@ -247,10 +247,10 @@ def _masked(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _masked_word(word: str) -> str:
-    name, sign, _ = word.partition("=")
+    name, separator, _ = word.partition("=")
     if not name.startswith("--"):
         return MASK
-    return f"{name}={MASK}" if sign else name
+    return f"{name}={MASK}" if separator else name
 
 
 def _word(word: str, before: str, redaction: Redaction) -> str:
@@ -366,7 +366,7 @@ def _lineages(
 def _has_parameters(sql: str) -> bool:
     if "?" not in sql and ":" not in sql:
         return False
-    return any(token.kind is TokenKind.SIGN and token.text in ("?", ":") for token in tokens(sql))
+    return any(token.kind is TokenKind.SYMBOL and token.text in ("?", ":") for token in tokens(sql))
 
 
 def _strings_of(sql: str) -> frozenset[str]:

@@ -120,8 +120,8 @@ class _SqlRedactor:
         while at < len(self._places):
             token = self._token(at)
             word = token.text.upper() if token.kind is TokenKind.WORD else ""
-            if token.kind is TokenKind.SIGN:
-                self._sign(at, token.text)
+            if token.kind is TokenKind.SYMBOL:
+                self._symbol(at, token.text)
                 at += 1
             elif begins and word == "SET":
                 at = self._set(at + 1)
@@ -140,14 +140,14 @@ class _SqlRedactor:
                 at += 1
             begins = word in _BEGIN_STATEMENT or token.text == ";"
 
-    def _sign(self, at: int, sign: str) -> None:
-        if sign == ";":
+    def _symbol(self, at: int, symbol: str) -> None:
+        if symbol == ";":
             self._is_immediate = self._binds = False
-        elif sign == "(":
+        elif symbol == "(":
             self._depth += 1
             if not self._depth_of_options and self._text(at - 1).strip("`").lower() in _WITH_OPTIONS:
                 self._depth_of_options = self._depth
-        elif sign == ")" and self._depth:
+        elif symbol == ")" and self._depth:
             self._depth -= 1
             if self._depth < self._depth_of_options:
                 self._depth_of_options = 0
@@ -174,12 +174,12 @@ class _SqlRedactor:
         parts = (self._token(at) for at in range(begin, end))
         return "".join(unquoted(token) if token.kind in quotes else token.text for token in parts)
 
-    def _end(self, begin: int, *signs: str, before: int | None = None) -> int:
+    def _end(self, begin: int, *symbols: str, before: int | None = None) -> int:
         """Return the position of the first of these characters outside inner parentheses, or of the closing one."""
         depth = 0
         for at in range(begin, len(self._places) if before is None else before):
             text = self._text(at)
-            if depth == 0 and (text in signs or text == ")"):
+            if depth == 0 and (text in symbols or text == ")"):
                 return at
             depth += {"(": 1, ")": -1}.get(text, 0)
         return len(self._places) if before is None else before
@@ -236,9 +236,9 @@ class _SqlRedactor:
 
     def _option(self, begin: int, end: int) -> None:
         equals = self._end(begin, "=", "=>", before=end)
-        has_sign = equals < end
-        value = equals + 1 if has_sign else self._end_of_name(begin, end)
-        name = self._name(begin, equals if has_sign else value)
+        has_equals = equals < end
+        value = equals + 1 if has_equals else self._end_of_name(begin, end)
+        name = self._name(begin, equals if has_equals else value)
         if self._mask:
             self._plain_all(begin, value)
         if not is_shown_option(name):
@@ -280,15 +280,15 @@ class _SqlRedactor:
             at += 2
         return min(at, end)
 
-    def _sign_after(self, begin: int, *signs: str) -> int | None:
+    def _symbol_after(self, begin: int, *symbols: str) -> int | None:
         """Return the position of the first of these words or characters before a semicolon; None if there is none."""
         places = range(begin, min(begin + _LONGEST_NAME, len(self._places)))
-        found = next((at for at in places if self._text(at).upper() in (*signs, ";")), None)
+        found = next((at for at in places if self._text(at).upper() in (*symbols, ";")), None)
         return None if found is None or self._text(found) == ";" else found
 
     def _assigned(self, begin: int) -> int:
         """Hide what SET VARIABLE or DECLARE gives to variables if one of them is secret; return where to go on."""
-        value = self._sign_after(begin, "DEFAULT", "=")
+        value = self._symbol_after(begin, "DEFAULT", "=")
         if value is None:
             return begin
         near = range(begin, min(begin + _LONGEST_NAME, len(self._places)))
@@ -305,7 +305,7 @@ class _SqlRedactor:
         first = self._text(begin).upper()
         if first in _VARIABLES:
             return self._assigned(begin + 1)
-        equals = self._sign_after(begin, "=")
+        equals = self._symbol_after(begin, "=")
         if equals is None or first in OPTION_LISTS | _SET_NO_PROPERTY:
             return begin
         name = self._name(begin, equals)

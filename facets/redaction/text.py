@@ -41,7 +41,7 @@ _STEM = re.compile(
     r"|dsn|salt|pepper|cvv|cvc|mnemonic|code|conn|webhook|kennwort|wachtwoord|contrase|senha|user|uid|login"
 )
 _NAME = re.compile(r"[\w.\-$]+")
-_SIGN = re.compile(
+_ASSIGNED = re.compile(
     r"""
     (?P<close>(?:\\{0,127}["'`]{1,3}|[)\]}]|&(?:quot|\#3[49]);|\\{1,9}(?:u002[27]|x2[27])|%2[27]){0,6})
     (?:[ \t]{1,4}(?i:as)[ \t]{1,4}\w{1,30}(?:\([\d, ]{0,10}\))?\){1,3}|::[ \t]{0,4}\w{1,30}|\#\d{1,9}L?\)?
@@ -49,7 +49,7 @@ _SIGN = re.compile(
     (?:[ \t]{1,4}(?i:is|was|value)(?=[ \t]{0,4}[=:'"])
         |[ \t]{1,4}\(?\w{1,30}(?:\([\d, ]{0,10}\))?\)?(?=[ \t]{0,4}:?=[ \t]{0,4}["'`]))?
     (?:
-        [ \t]{0,8}(?P<sign>%3[DdAa]|&\#(?:61|58);|\\{1,9}(?:u003[DdAa]|x3[DdAa])
+        [ \t]{0,8}(?P<operator>%3[DdAa]|&\#(?:61|58);|\\{1,9}(?:u003[DdAa]|x3[DdAa])
             |<-|<=>|=>|->|→|!={1,2}|={1,3}|[?+.:|~]{1,2}=|<>|[:,|])
             [ \t]{0,8}(?:\n[ \t]{0,8}(?=['"]))?
         |\s{1,20}(?P<below><=>|={1,3}|!=|<>)\s{0,8}
@@ -102,7 +102,7 @@ _NAMED = re.compile(
 _FAR = 400
 _FARTHEST = 2_500
 _BEFORE = re.compile(
-    r"(?P<sign><=>|={1,3}|<>|!=|\.(?:equals\w{0,20}|eq|contentEquals|compareTo|startswith|endswith)\("
+    r"(?P<operator><=>|={1,3}|<>|!=|\.(?:equals\w{0,20}|eq|contentEquals|compareTo|startswith|endswith)\("
     r"|[ \t](?:is|eq|like)(?=[ \t]))[ \t]{0,4}(?:[\w.]{1,60}[(\[]['\"]?)?[\w.]{0,60}$"
 )
 _CALL_IN_CALL = re.compile(r"\w\(\w{1,30}\($")
@@ -155,9 +155,9 @@ class _NamedValues:
         name = self.text[start:end]
         low = name.lower()
         if low in _VALUE_FIELDS:
-            sign = _SIGN.match(self.text, end)
-            if sign is not None and sign["sign"] in ("=", ":", "=>", "->"):
-                self._value_fields = (self._value_fields[0] or sign.end(), sign.end())
+            operator = _ASSIGNED.match(self.text, end)
+            if operator is not None and operator["operator"] in ("=", ":", "=>", "->"):
+                self._value_fields = (self._value_fields[0] or operator.end(), operator.end())
             return end
         if low in _NAME_FIELDS and (named := _NAMED.match(self.text, end)) is not None and is_secret(named["name"]):
             self._field(named["name"], named.end())
@@ -180,13 +180,13 @@ class _NamedValues:
             if _TAG.search(before) is not None and (tag := _END_OF_TAG.match(self.text, end)) is not None:
                 self._hide_all(name, tag.end() if "=" not in tag.group() else end, tag.end())
                 return end
-        sign = _SIGN.match(self.text, end)
-        value = self._start_of_value(name, opening, sign, secret=secret) if sign is not None else None
-        return end if sign is None or value is None else self._value(name, start, sign, value, secret=secret)
+        operator = _ASSIGNED.match(self.text, end)
+        value = self._start_of_value(name, opening, operator, secret=secret) if operator is not None else None
+        return end if operator is None or value is None else self._value(name, start, operator, value, secret=secret)
 
-    def _value(self, name: str, begins: int, sign: re.Match[str], start: int, *, secret: bool) -> int:
+    def _value(self, name: str, begins: int, operator: re.Match[str], start: int, *, secret: bool) -> int:
         """Hide the value that starts at an index; return where to go on."""
-        name, assigned = name.strip("-.$"), sign["sign"] or sign["below"] or ""
+        name, assigned = name.strip("-.$"), operator["operator"] or operator["below"] or ""
         plain = None if name.lower().endswith(("authorization", "cookie")) else self._plain(start, assigned)
         if plain is not None:
             shown = self.text[slice(*plain)]
@@ -195,7 +195,7 @@ class _NamedValues:
             return max(start, plain[1])
         end = self._end(begins, start)
         # The placeholder of such a value must be taken for none when it is read again.
-        start = start if assigned else sign.end("close")
+        start = start if assigned else operator.end("close")
         if end > start and not is_placeholder(self.text[start:end].rstrip(_CLOSING).strip()):
             self._hide(name, start, end, secret=secret)
         return start
@@ -209,7 +209,7 @@ class _NamedValues:
         else:
             self._hidden_of_login = range(start, end)
 
-    def _plain(self, start: int, sign: str) -> tuple[int, int] | None:
+    def _plain(self, start: int, operator: str) -> tuple[int, int] | None:
         """Return where a value of one word or in plain quotes begins and ends; None if it is another one."""
         quoted = _QUOTED.match(self.text, start)
         if quoted is not None:
@@ -220,7 +220,7 @@ class _NamedValues:
         if _NO_WORD.match(self.text, start) is not None:
             return None
         scheme = _SCHEME.match(self.text, start)
-        found = _LISTED.match(self.text, start) if sign == "=" else None
+        found = _LISTED.match(self.text, start) if operator == "=" else None
         if found is None or is_placeholder(found.group()):
             found = _BARE.match(self.text, scheme.end() if scheme is not None else start)
         if found is None or _NESTED.search(found.group()) or _ENDS.match(self.text, found.end()) is not None:
@@ -291,13 +291,13 @@ class _NamedValues:
 
     def _start_of_value(self, name: str, opening: int, found: re.Match[str], *, secret: bool) -> int | None:
         """Return where the value of a name begins after a separator; None if it has none."""
-        sign = found["sign"] or found["below"]
-        if sign == ",":
+        operator = found["operator"] or found["below"]
+        if operator == ",":
             return found.end() if self._is_pair(name, opening, found) else None
-        if sign == "|" and (self.text[max(0, opening - 8) : opening].rstrip(" ")[-2:] not in ("|", "\n|")):
+        if operator == "|" and (self.text[max(0, opening - 8) : opening].rstrip(" ")[-2:] not in ("|", "\n|")):
             return None  # no row of a printed table that begins with the name
-        if sign is not None:
-            below = _BELOW.match(self.text, found.end()) if sign == "=" else None
+        if operator is not None:
+            below = _BELOW.match(self.text, found.end()) if operator == "=" else None
             return found.end() if below is None else below.end()
         if found["quoted"] is not None:
             return found.end()
@@ -327,10 +327,10 @@ class _NamedValues:
     def _reversed(self, name: str, opening: int, start: int) -> None:
         """Hide the value that a name is compared with, if it is in quotes before the name: `'x' = password`."""
         first = max(0, start - 150)
-        sign = _BEFORE.search(self.text[first:start]) or _BEFORE.search(self.text[first:opening])
-        if sign is None:
+        before = _BEFORE.search(self.text[first:start]) or _BEFORE.search(self.text[first:opening])
+        if before is None:
             return
-        close = first + len(self.text[first : first + sign.start()].rstrip(" \t"))
+        close = first + len(self.text[first : first + before.start()].rstrip(" \t"))
         if self.text[close - 1 : close] in ("'", '"'):
             begin = max(self.text.rfind("\n", max(0, close - _FAR), close) + 1, close - _FAR, 0)
             self._found.append((name, begin, close))
@@ -375,7 +375,7 @@ _MAP = re.compile(
 # Derby names the schema of a user after the user.
 _SCHEMA = re.compile(r"(?<=Schema ')[^'\n]{1,200}(?=' does not exist)")
 _COMMA = re.compile(r", ?(?=[\w.\-]{1,200}(?:=| -> ))")
-_ENTRY = re.compile(r"(?P<name>[\w.\-]{1,200})(?P<sign>=| -> )(?P<value>.*)", re.DOTALL)
+_ENTRY = re.compile(r"(?P<name>[\w.\-]{1,200})(?P<operator>=| -> )(?P<value>.*)", re.DOTALL)
 _PLAIN = re.compile(r"[\d.:\-]{1,10}(?:[ T][\d.:]{1,15})?|(?i:true|false|null|none)")
 _WHOLE_WORD = 8
 """A known value that is shorter than this, or a number, is hidden only where it is a whole word."""
@@ -442,7 +442,7 @@ def _map(found: re.Match[str]) -> str:
     if any(entry is None for entry in parsed):
         return found.group()
     shown = ", ".join(
-        entry.group() if _is_shown(entry["name"], entry["value"]) else f"{entry['name']}{entry['sign']}{REDACTED}"
+        entry.group() if _is_shown(entry["name"], entry["value"]) else f"{entry['name']}{entry['operator']}{REDACTED}"
         for entry in parsed
         if entry is not None
     )

@@ -63,7 +63,7 @@ def test_a_number_is_one_token(text):
 
 
 def test_a_name_may_begin_with_digits():
-    assert kinds("1a t.2b") == [("WORD", "1a"), ("WORD", "t"), ("SIGN", "."), ("WORD", "2b")]
+    assert kinds("1a t.2b") == [("WORD", "1a"), ("WORD", "t"), ("SYMBOL", "."), ("WORD", "2b")]
 
 
 def test_a_name_in_backticks_may_hold_quotes_and_doubled_backticks():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.model.graph import Path
 
-Sign: TypeAlias = Literal["added", "removed", "changed"]
+ChangeMark: TypeAlias = Literal["added", "removed", "changed"]
 What: TypeAlias = Literal["column", "edge", "table edge"]
 
 
@@ -34,7 +34,7 @@ class Change:
         place: the file and the line that make it; empty if none is known.
     """
 
-    sign: Sign
+    sign: ChangeMark
     before: Node | Edge | None
     after: Node | Edge | None
     place: str = ""
@@ -107,7 +107,7 @@ def difference(before: Graph, after: Graph) -> tuple[Change, ...]:
     for id_ in sorted({*old, *new}):
         was, is_ = old.get(id_), new.get(id_)
         if was is None or is_ is None or (was.data_type and is_.data_type and was.data_type != is_.data_type):
-            changes.append(Change(_sign(was, is_), was, is_))
+            changes.append(Change(_mark(was, is_), was, is_))
     old_edges, new_edges = (_edges(graph) for graph in (before, after))
     for key in sorted({*old_edges, *new_edges}):
         made, makes = old_edges.get(key), new_edges.get(key)
@@ -116,7 +116,7 @@ def difference(before: Graph, after: Graph) -> tuple[Change, ...]:
             or makes is None
             or (_stated(made.paths), made.certainty) != (_stated(makes.paths), makes.certainty)
         ):
-            changes.append(Change(_sign(made, makes), made, makes))
+            changes.append(Change(_mark(made, makes), made, makes))
     return tuple(sorted(changes, key=lambda change: not change.is_unmasked))
 
 
@@ -143,7 +143,7 @@ def _edges(graph: Graph) -> dict[tuple[str, str, str], Edge]:
     return {edge.key: edge for edge in graph.edges}
 
 
-def _sign(before: object, after: object) -> Sign:
+def _mark(before: object, after: object) -> ChangeMark:
     return "added" if before is None else "removed" if after is None else "changed"
 
 

@@ -67,10 +67,10 @@ def text_of_comparison(before: Graph, after: Graph, format: str) -> str:  # noqa
         return page_of(after, before=before)
     changes = difference(before, after)
     graph = changed_graph(before, after, changes)
-    signs = {change.one.key: change.sign for change in changes if isinstance(change.one, Edge)}
+    marks = {change.one.key: change.sign for change in changes if isinstance(change.one, Edge)}
     if format == "svg":
-        return svg(graph, signs=signs) + "\n"
-    picture = picture_of_graph(graph, signs)
+        return svg(graph, marks=marks) + "\n"
+    picture = picture_of_graph(graph, marks)
     return mermaid(picture) if format == "mermaid" else dot(picture)
 
 

@@ -23,12 +23,12 @@ from openlineage_pyspark.workbench.pictures.plain import plain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from openlineage_pyspark.workbench.model.change import Sign
+    from openlineage_pyspark.workbench.model.change import ChangeMark
     from openlineage_pyspark.workbench.model.graph import Edge, Graph, Path
     from openlineage_pyspark.workbench.model.kinds import Certainty
 
 _EVERY_ROW = "every row"
-SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+MARKS = {"added": "+", "removed": "-", "changed": "~"}
 """The character for each kind of change."""
 _LONGEST = 60
 """The maximum number of characters of an expression at an arrow."""
@@ -131,7 +131,7 @@ def dot(picture: Picture) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def picture_of_graph(graph: Graph, signs: Mapping[tuple[str, str, str], Sign] | None = None) -> Picture:
+def picture_of_graph(graph: Graph, marks: Mapping[tuple[str, str, str], ChangeMark] | None = None) -> Picture:
     """
     Return the picture of a graph: its datasets with their columns, and the jobs without known columns.
 
@@ -140,15 +140,15 @@ def picture_of_graph(graph: Graph, signs: Mapping[tuple[str, str, str], Sign] | 
 
     Args:
         graph: the graph.
-        signs: the changes of edges, by their keys; None for a graph that is not a comparison.
+        marks: the changes of edges, by their keys; None for a graph that is not a comparison.
     """
-    marks = {key: SIGNS[sign] for key, sign in (signs or {}).items()}
+    by_edge = {key: MARKS[mark] for key, mark in (marks or {}).items()}
     values = [edge for edge in graph.edges if not edge.is_flow]
     known = {process for edge in values for process in (edge.job, edge.run)}
     flows = [edge for edge in graph.edges if edge.is_flow and edge.process not in known]
     arrows = (
-        *_arrows(values, marks),
-        *(Arrow(edge.source, edge.target, marks.get(edge.key, ""), edge.certainty == "exact") for edge in flows),
+        *_arrows(values, by_edge),
+        *(Arrow(edge.source, edge.target, by_edge.get(edge.key, ""), edge.certainty == "exact") for edge in flows),
     )
     used = {key for arrow in arrows for key in (arrow.source, arrow.target)}
     parts: dict[str, list[ColumnNode | VersionNode]] = {}
@@ -218,8 +218,8 @@ def _mermaid_text(text: str) -> str:
     styles with a colour, from which it removes a semicolon. It refuses the whole picture for an empty text.
     """
     shown = _short(text) or " "
-    for sign, entity in _ENTITIES:
-        shown = shown.replace(sign, entity)
+    for character, entity in _ENTITIES:
+        shown = shown.replace(character, entity)
     if ":fa-" in shown or "style" in shown or "classDef" in shown:
         shown = shown.replace(":", "#58;")
     return f'"{shown}"'
@@ -228,8 +228,8 @@ def _mermaid_text(text: str) -> str:
 def _dot_text(text: str) -> str:
     """Return a text in quotes, in which Graphviz interprets backslashes and entities."""
     shown = _short(text)
-    for sign, escaped in (("\\", "\\\\"), ('"', '\\"'), ("&", "&amp;")):
-        shown = shown.replace(sign, escaped)
+    for character, escaped in (("\\", "\\\\"), ('"', '\\"'), ("&", "&amp;")):
+        shown = shown.replace(character, escaped)
     return f'"{shown}"'
 
 

@@ -11,7 +11,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def plain(text: str) -> str:
     """Return a text on one line, with a blank for each character that a terminal acts on, such as a colour code."""
-    return text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
+    return text if text.isprintable() else "".join(character if character.isprintable() else " " for character in text)
 
 
 def csv_of(rows: Iterable[Sequence[object]]) -> str:

@@ -36,12 +36,12 @@ from openlineage_pyspark.workbench.pictures.layout import Gaps, Layout, Size, la
 from openlineage_pyspark.workbench.pictures.words import INFERRED, reason_of
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.model.change import Sign
+    from openlineage_pyspark.workbench.model.change import ChangeMark
 
 _Row: TypeAlias = ColumnNode | VersionNode
-_Signs: TypeAlias = "Mapping[tuple[str, str, str], Sign]"
+_Marks: TypeAlias = "Mapping[tuple[str, str, str], ChangeMark]"
 
-_SIGN = 6.6
+_CHARACTER = 6.6
 """The width of a character in pixels, in the picture's monospaced font."""
 _HEAD = 24
 _ROW = 17
@@ -155,7 +155,7 @@ class Drawing:
     summary: str
 
 
-def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None, signs: _Signs | None = None) -> str:
+def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None, marks: _Marks | None = None) -> str:
     """
     Return the picture of a graph.
 
@@ -164,12 +164,12 @@ def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None, signs: 
         around: the id of the node that is the subject of the picture; empty for the box with the most neighbours, which
             only matters if not all boxes fit.
         bounds: the limits of the picture.
-        signs: the changes of edges, by their keys; None for a graph that is not a comparison.
+        marks: the changes of edges, by their keys; None for a graph that is not a comparison.
     """
-    return drawing(graph, around=around, bounds=bounds, signs=signs).text
+    return drawing(graph, around=around, bounds=bounds, marks=marks).text
 
 
-def drawing(graph: Graph, *, around: str = "", bounds: Bounds | None = None, signs: _Signs | None = None) -> Drawing:
+def drawing(graph: Graph, *, around: str = "", bounds: Bounds | None = None, marks: _Marks | None = None) -> Drawing:
     """
     Return the picture of a graph, with its description in words.
 
@@ -177,9 +177,9 @@ def drawing(graph: Graph, *, around: str = "", bounds: Bounds | None = None, sig
         graph: the graph.
         around: as for `svg`.
         bounds: as for `svg`.
-        signs: as for `svg`.
+        marks: as for `svg`.
     """
-    drawn = _Drawing(_Scene(graph, around, bounds or Bounds(), signs or {}))
+    drawn = _Drawing(_Scene(graph, around, bounds or Bounds(), marks or {}))
     return Drawing(drawn.text(), drawn.summary())
 
 
@@ -193,26 +193,26 @@ def shown(text: str, most: int, *, end: bool = False) -> str:
         end: whether the end is kept, as for a path, and not the beginning.
     """
     start = text[-2 * most :] if end else text[: 2 * most]
-    signs = list(_UNSEEN.sub("\ufffd", start))
-    if _width_of(signs) <= most and len(start) == len(text):
-        return "".join(signs)
+    characters = list(_UNSEEN.sub("\ufffd", start))
+    if _width_of(characters) <= most and len(start) == len(text):
+        return "".join(characters)
     left: list[str] = []
     room = most - 1
-    for sign in reversed(signs) if end else signs:
-        room -= _width_of(sign)
+    for character in reversed(characters) if end else characters:
+        room -= _width_of(character)
         if room < 0:
             break
-        left.append(sign)
+        left.append(character)
     return "…" + "".join(reversed(left)) if end else "".join(left) + "…"
 
 
-def _width_of(signs: Iterable[str]) -> int:
+def _width_of(characters: Iterable[str]) -> int:
     """Return the width of a text in columns, of which East Asian characters take two (UAX 11)."""
-    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in signs)
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in characters)
 
 
 def _pixels(text: str) -> int:
-    return round(_width_of(text) * _SIGN + 0.5)
+    return round(_width_of(text) * _CHARACTER + 0.5)
 
 
 @attrs.frozen
@@ -299,9 +299,9 @@ def _short_names(jobs: list[JobNode]) -> dict[str, str]:
 class _Scene:
     """The shown part of a graph, before anything is placed."""
 
-    def __init__(self, graph: Graph, around: str, bounds: Bounds, signs: _Signs) -> None:
+    def __init__(self, graph: Graph, around: str, bounds: Bounds, marks: _Marks) -> None:
         self.graph = graph
-        self.signs = signs
+        self.marks = marks
         self.bounds = bounds
         ends = {end for edge in graph.edges for end in (edge.source, edge.target)}
         owners = {node.dataset for node in graph.nodes if isinstance(node, (ColumnNode, VersionNode))}
@@ -415,7 +415,7 @@ class _Scene:
             anchors = [self._anchor(edge.source), *between, self._anchor(edge.target)]
             for link, source, target in zip(links, anchors, anchors[1:], strict=False):
                 known = legs.setdefault(link, {})
-                leg = _Leg(source, target, _look(edge), self.signs.get(edge.key, ""))
+                leg = _Leg(source, target, _look(edge), self.marks.get(edge.key, ""))
                 # The lines of the columns that a job reads already show that it reads the table.
                 if leg.look != _FLOW or (source, target) != link or not known:
                     count += leg not in known
@@ -683,7 +683,7 @@ class _Drawing:
     def _in_words(self, edge: Edge) -> str:
         """Return an edge in words."""
         ends = " → ".join(shown(self._scene.label(each), 80) for each in (edge.source, edge.target))
-        change = self._scene.signs.get(edge.key)
+        change = self._scene.marks.get(edge.key)
         doubt = f". {INFERRED}" if not edge.paths and edge.certainty != "exact" else ""
         how = "; ".join(dict.fromkeys(map(_path_text, edge.paths)))
         return f"{f'{change}: ' if change else ''}{ends}{f': {how}' if how else ''}{doubt}"

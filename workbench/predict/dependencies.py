@@ -247,7 +247,7 @@ def _first_parts(read: list[Token]) -> set[str]:
     found: set[str] = set()
     parts: list[str] = []
     dot = False
-    for token in [*read, Token(TokenKind.SIGN, "")]:
+    for token in [*read, Token(TokenKind.SYMBOL, "")]:
         is_name = token.kind in (TokenKind.WORD, TokenKind.NAME, TokenKind.NUMBER)
         if token.text == "." and parts:
             dot = True

@@ -218,7 +218,7 @@ class _Splitting:
 
     def _symbol(self, at: int) -> str:
         """Return the operator or the punctuation at a token; empty if it is neither."""
-        if at >= len(self._tokens) or self._tokens[at][1].kind is not TokenKind.SIGN:
+        if at >= len(self._tokens) or self._tokens[at][1].kind is not TokenKind.SYMBOL:
             return ""
         return self._tokens[at][1].text
 

@@ -23,7 +23,7 @@ from openlineage_pyspark.workbench.model.graph import (
 )
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.page.formats import text_of_comparison
-from openlineage_pyspark.workbench.pictures.diagrams import SIGNS
+from openlineage_pyspark.workbench.pictures.diagrams import MARKS
 from openlineage_pyspark.workbench.pictures.plain import plain
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.questions.arguments import limits_of
@@ -502,7 +502,7 @@ def _order(row: ChangeRow) -> tuple[bool, str, str, str]:
 def text_of_diff(diff: Diff) -> str:
     """Return a difference as lines for people."""
     lines = [
-        f"{SIGNS[each.sign]} {each.what} {each.name}{_how(each)}{f', {_UNMASKED}' if each.unmasked else ''}"
+        f"{MARKS[each.sign]} {each.what} {each.name}{_how(each)}{f', {_UNMASKED}' if each.unmasked else ''}"
         for each in diff.changes
     ]
     if diff.downstream:
@@ -516,9 +516,9 @@ def markdown_of_diff(diff: Diff) -> str:
         return "No lineage changed.\n"
     rows = []
     for each in diff.changes:
-        sign = f"**{_UNMASKED}**" if each.unmasked else each.sign
+        mark = f"**{_UNMASKED}**" if each.unmasked else each.sign
         cells = (code_of(text) for text in (each.name, each.before, each.after))
-        rows.append(f"| {sign} | {each.what} | {' | '.join(cells)} |")
+        rows.append(f"| {mark} | {each.what} | {' | '.join(cells)} |")
     parts = ["| | what | name | before | after |\n|---|---|---|---|---|", *rows]
     text = "\n".join(parts) + "\n"
     if diff.downstream:

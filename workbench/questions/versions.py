@@ -755,7 +755,7 @@ def _of_lives(rows: dict[str, list[_Sink]], ends: Sequence[int]) -> dict[str, li
         for row in told:
             lives.setdefault(_of_life(id_, ends, row.time), []).append(row)
     again = {each for each in lives if each in rows}
-    comes_again = any(number in again for number, sign, _ in (each.partition(_LIFE) for each in lives) if sign)
+    comes_again = any(number in again for number, life, _ in (each.partition(_LIFE) for each in lives) if life)
     return lives if comes_again else rows
 
 

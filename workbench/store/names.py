@@ -188,7 +188,7 @@ def find(tables: QueriedTables, text: str) -> ResolvedPlace:
     if found := _dataset(tables, text):
         return ResolvedPlace(_only(text, found))
     # The last dot is tried first: a column's name rarely has one, but the path to a field of a struct does.
-    for end in [place for place, sign in enumerate(text) if sign == "."][::-1]:
+    for end in [place for place, character in enumerate(text) if character == "."][::-1]:
         table, column = text[:end], text[end + 1 :]
         named = _dataset(tables, table) if table and column else []
         having = {each: called for each in named if (called := _column_called(tables, each.id, column))}
@@ -238,10 +238,10 @@ def _dataset(tables: QueriedTables, text: str) -> list[DatasetName]:
 
 def _as_events_have_it(text: str) -> str:
     """Return a name that is written as in Spark as OpenLineage names it."""
-    scheme, sign, rest = text.replace("`", "").rstrip("/").partition("://")
-    if scheme == "file" and sign:
+    scheme, separator, rest = text.replace("`", "").rstrip("/").partition("://")
+    if scheme == "file" and separator:
         return f"file:/{rest.lstrip('/')}"
-    return f"{'s3' if scheme in ('s3a', 's3n') and sign else scheme}{sign}{rest}"
+    return f"{'s3' if scheme in ('s3a', 's3n') and separator else scheme}{separator}{rest}"
 
 
 def _called(tables: QueriedTables, text: str) -> list[DatasetName]:

@@ -125,7 +125,7 @@ def _merged(table: str, column: StoredColumn) -> str:
     if column.merge in (Merge.FIRST, Merge.LAST):
         function = "min" if column.merge is Merge.FIRST else "max"
         return f"{function}(coalesce({old}, {new}), coalesce({new}, {old}))"
-    sign = "<" if column.merge is Merge.EARLIEST else ">"
+    order = "<" if column.merge is Merge.EARLIEST else ">"
     place = f'excluded."{column.ordered_by}"', f'"{table}"."{column.ordered_by}"'
-    wins = f"{old} IS NULL OR {place[0]} {sign} {place[1]} OR ({place[0]} = {place[1]} AND {new} {sign} {old})"
+    wins = f"{old} IS NULL OR {place[0]} {order} {place[1]} OR ({place[0]} = {place[1]} AND {new} {order} {old})"
     return f"CASE WHEN {new} IS NOT NULL AND ({wins}) THEN {new} ELSE {old} END"

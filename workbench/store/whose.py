@@ -97,7 +97,7 @@ def _head_of(path: Path, patience: float) -> bytes:
 
 def _beside(path: Path) -> list[Path]:
     """Return the files that SQLite keeps beside a database: its log and its journal."""
-    return [type(path)(f"{path}{sign}") for sign in _BESIDE]
+    return [type(path)(f"{path}{ending}") for ending in _BESIDE]
 
 
 def _begin_of(path: Path) -> bytes:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from xml.etree import ElementTree
 
 import pytest
-from openlineage_pyspark.workbench.model.change import Sign
+from openlineage_pyspark.workbench.model.change import ChangeMark
 from openlineage_pyspark.workbench.model.graph import (
     ColumnNode,
     DatasetNode,
@@ -93,8 +93,8 @@ def test_lines_tell_values_influences_and_doubt_apart_and_say_how() -> None:
 
 def test_what_came_went_and_changed_has_colours_and_says_so() -> None:
     graph = small(job=False)
-    signs: dict[tuple[str, str, str], Sign] = {graph.edges[0].key: "added", graph.edges[1].key: "removed"}
-    picture = seen(graph, signs=signs)
+    signs: dict[tuple[str, str, str], ChangeMark] = {graph.edges[0].key: "added", graph.edges[1].key: "removed"}
+    picture = seen(graph, marks=signs)
 
     assert lines(picture) == [
         ("doubt removed", f"removed: shop.orders.amount → totals.score: TRANSFORMATION f(amount). {UNREAD}"),
@@ -108,7 +108,7 @@ def test_what_came_went_and_changed_has_colours_and_says_so() -> None:
         "added",
         "removed",
     ]
-    assert "path.added{stroke:var(--good)}" in svg(graph, signs=signs)
+    assert "path.added{stroke:var(--good)}" in svg(graph, marks=signs)
 
 
 def test_a_screen_reader_says_what_each_column_is_made_from() -> None:

@@ -367,9 +367,9 @@ def _merged(column: StoredColumn) -> str:
     if column.merge in (Merge.FIRST, Merge.LAST):
         # Both ignore NULL.
         return f"{'least' if column.merge is Merge.FIRST else 'greatest'}({old}, {new})"
-    sign = "<" if column.merge is Merge.EARLIEST else ">"
+    order = "<" if column.merge is Merge.EARLIEST else ">"
     here, there = f"s.{identifier(column.ordered_by)}", f"t.{identifier(column.ordered_by)}"
-    wins = f"{old} IS NULL OR {here} {sign} {there} OR ({here} = {there} AND {new} {sign} {old})"
+    wins = f"{old} IS NULL OR {here} {order} {there} OR ({here} = {there} AND {new} {order} {old})"
     return f"CASE WHEN {new} IS NOT NULL AND ({wins}) THEN {new} ELSE {old} END"
 
 

@@ -49,17 +49,17 @@ WITH ranked AS (
     row_number() OVER (PARTITION BY i.dataset_id
       ORDER BY CASE WHEN d.name_id = i.dataset_id THEN 1 ELSE 0 END, d.last_time DESC, d.namespace, d.name) AS place
   FROM dataset_identity i JOIN dataset d ON d.name_id = i.name_id
-), signed AS (
-  SELECT dataset_id, namespace, name, CASE WHEN instr(name, '/') > 0 THEN '/' ELSE '.' END AS sign
+), separated AS (
+  SELECT dataset_id, namespace, name, CASE WHEN instr(name, '/') > 0 THEN '/' ELSE '.' END AS separator
   FROM ranked WHERE place = 1
 ), parted AS (
-  SELECT dataset_id, namespace, name, sign, rtrim(name, replace(name, sign, '')) AS before FROM signed
+  SELECT dataset_id, namespace, name, separator, rtrim(name, replace(name, separator, '')) AS before FROM separated
 ), above AS (
-  SELECT dataset_id, namespace, name, sign, before, rtrim(before, sign) AS above FROM parted
+  SELECT dataset_id, namespace, name, separator, before, rtrim(before, separator) AS above FROM parted
 )
 SELECT dataset_id, namespace, name,
   CASE WHEN above = '' THEN 'default'
-    ELSE substr(above, length(rtrim(above, replace(above, sign, ''))) + 1) END AS "database",
+    ELSE substr(above, length(rtrim(above, replace(above, separator, ''))) + 1) END AS "database",
   substr(name, length(before) + 1) AS "table"
 FROM above"""
 _JOB_NAME = """
