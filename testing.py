@@ -71,27 +71,27 @@ def assert_lineage(
     if len(found.outputs) != 1:
         raise AssertionError(f"expected one output, found {len(found.outputs)}:\n{found}")
     names = ShortNames.of_lineage(found)
-    dataset, told = found.outputs[0]
+    dataset, lineage = found.outputs[0]
     # A query writes nothing, and tells no fields; a column may have a dot in its name.
-    whole = told.columns if dataset is None else dataset.fields
+    whole = lineage.columns if dataset is None else dataset.fields
     own = {each.name for each in whole}
     expected, actual = [], []
     for column, asked in columns.items():
         wanted = _wanted(asked)
         expected += _lines(column, wanted)
         # Several columns may bear one name.
-        same = [each for each in told.columns if each.name == column]
+        same = [each for each in lineage.columns if each.name == column]
         if same:
             edges = [edge for each in same for edge in each.edges]
             actual += _lines(column, _sources(edges, names, kinds=_have_kinds(wanted), all_types=False))
-    for each in told.columns:
-        is_field = each.name not in own and _is_field(each.name, [other.name for other in told.columns])
+    for each in lineage.columns:
+        is_field = each.name not in own and _is_field(each.name, [other.name for other in lineage.columns])
         if each.name not in columns and not is_field:
             actual += _lines(each.name, _sources(each.edges, names, kinds=False, all_types=False))
     if rows is not None:
         wanted = _wanted(rows)
         expected += _lines("(every row)", wanted)
-        actual += _lines("(every row)", _sources(told.dataset, names, kinds=_have_kinds(wanted), all_types=True))
+        actual += _lines("(every row)", _sources(lineage.dataset, names, kinds=_have_kinds(wanted), all_types=True))
     problems = [gap.message for gap in found.gaps]
     if expected != actual or problems:
         difference = difflib.unified_diff(expected, actual, "expected", "found", lineterm="", n=len(expected) + 3)
@@ -164,8 +164,8 @@ def _sources(edges: Iterable[InputField], names: ShortNames, *, kinds: bool, all
     """Return the sources as a test writes them, sorted."""
     sources: set[str] = set()
     for edge in edges:
-        told = [t for t in edge.transformations if kinds or all_types or t.type == _DIRECT]
-        words = [f" {Kind(t.type, t.subtype, t.masking)}" if kinds else "" for t in told]
+        shown = [t for t in edge.transformations if kinds or all_types or t.type == _DIRECT]
+        words = [f" {Kind(t.type, t.subtype, t.masking)}" if kinds else "" for t in shown]
         sources |= {f"{names.of(edge.dataset)}.{edge.field}{word}" for word in words}
     return sorted(sources)
 

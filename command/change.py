@@ -128,8 +128,8 @@ def change_of(before: FileState, after: FileState, options: argparse.Namespace) 
     problems: list[str] = []
 
     def judged(store: Store | None) -> JudgedChange:
-        diff, doubts = compared(*states, store)
-        problems.extend(doubts)
+        diff, uncertain = compared(*states, store)
+        problems.extend(uncertain)
 
         def readers(column: str) -> set[str]:
             of_files = readers_of(states[1], column)

@@ -119,11 +119,11 @@ class Shot:
         browser.save_screenshot(str(target))
 
 
-def graph_of_events(told: list[dict[str, Any]]) -> Graph:
+def graph_of_events(events: list[dict[str, Any]]) -> Graph:
     """Return the graph of events."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "lineage.db")
-        taken(path, told)
+        taken(path, events)
         with Store.open(path) as store:
             return with_diagnostics(store.graph())
 
@@ -168,10 +168,10 @@ def beside_marquez(url: str, events: Path) -> dict[str, Shot]:
     Raises:
         SystemExit: Marquez tells another graph than ours.
     """
-    told = events_of(events)
-    for event in told:
+    posted = events_of(events)
+    for event in posted:
         requests.post(f"{url}/api/v1/lineage", json=event, timeout=60).raise_for_status()
-    graph = graph_of_events(told)
+    graph = graph_of_events(posted)
 
     def ask(path: str, **query: Any) -> Any:
         answer = requests.get(f"{url}/api/v1/{path}", params=query, timeout=60)

@@ -371,7 +371,7 @@ class _Analysis:
         self.paths = paths
         self.session = session
         self.trace = Trace(plan, fields=fields)
-        self._tells_fields = fields
+        self._has_fields = fields
         self.leaves = _Leaves(plan, session, memory)
         # Nothing that it calls refers to it: in a cycle, the plan would wait for a full collection of the garbage.
         self._composer = Composer(self.trace, self.leaves.source_name)
@@ -426,7 +426,7 @@ class _Analysis:
             code=self._code(reached),
             streamed=self._streamed(streamed) if streamed is not None else (),
             variables={each.name: self._variable(each) for each in variables},
-            fields=self._tells_fields,
+            fields=self._has_fields,
             models=called_models(plan),
         )
 
@@ -589,9 +589,9 @@ class _Analysis:
         """
         at = column if at is None else at
         # Without sources of fields, those of structs in an array are not distinguished either.
-        fields = inner_fields(at) if self._tells_fields or at.type == "struct" else ()
+        fields = inner_fields(at) if self._has_fields or at.type == "struct" else ()
         parts = [found_in((*path, each.name)) for each in fields]
-        if not self._tells_fields and _is_stored(found_in(path), parts):
+        if not self._has_fields and _is_stored(found_in(path), parts):
             return
         for each, part in zip(fields, parts, strict=True):
             yield OutputColumn(field_name(column.name, (*path, each.name)), _edges(part))

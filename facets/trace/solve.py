@@ -657,8 +657,8 @@ class Trace:
         if cell is None:
             return []
         # The expressions that Spark makes for a PIVOT have a composed text only.
-        is_told = bool(text) or (use.kind is not Kind.IDENTITY and is_of_pivot(self.plan, computation.value))
-        return [_hop((cell, use.kind, text, operator, use.certainty, jumps, computation if is_told else None))]
+        is_stated = bool(text) or (use.kind is not Kind.IDENTITY and is_of_pivot(self.plan, computation.value))
+        return [_hop((cell, use.kind, text, operator, use.certainty, jumps, computation if is_stated else None))]
 
     def _text(self, value: Value, operator: int) -> str:
         if not isinstance(value, ExpressionRef):

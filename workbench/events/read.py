@@ -662,7 +662,7 @@ class EventFacts:
         if self.stated:
             edges, problems = _decide(edges, self.stated)
         if has_gaps:
-            edges = [_in_doubt(edge) for edge in edges]
+            edges = [_guessed(edge) for edge in edges]
         return tuple(_joined(edges)), problems
 
     @once
@@ -1038,7 +1038,7 @@ def _joined(edges: Iterable[StatedEdge]) -> Iterator[StatedEdge]:
     yield from found.values()
 
 
-def _in_doubt(edge: StatedEdge) -> StatedEdge:
+def _guessed(edge: StatedEdge) -> StatedEdge:
     """Return an edge of an event with gaps: exact paths become guessed, unless the event traces them."""
     paths = tuple(
         path if path.is_traced or path.certainty != "exact" else path._replace(certainty="guessed")

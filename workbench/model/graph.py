@@ -319,8 +319,8 @@ class Path:
     @property
     def text(self) -> str:
         """Return its kind, its certainty unless it is exact, and its expression, for people."""
-        doubt = "" if self.certainty == "exact" else f"{', ' if str(self.kind) else ''}{self.certainty}"
-        return f"{self.kind}{doubt} {self.expression}".strip()
+        certainty = "" if self.certainty == "exact" else f"{', ' if str(self.kind) else ''}{self.certainty}"
+        return f"{self.kind}{certainty} {self.expression}".strip()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""

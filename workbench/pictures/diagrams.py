@@ -193,12 +193,12 @@ def _is_solid(edge: Edge) -> bool:
 
 
 def _label(edges: list[Edge], marks: Mapping[tuple[str, str, str], str]) -> str:
-    bare = [f"{marks.get(edge.key, '')} {_doubt(edge.certainty)}".strip() for edge in edges if not edge.paths]
+    bare = [f"{marks.get(edge.key, '')} {_certainty(edge.certainty)}".strip() for edge in edges if not edge.paths]
     paths = sorted(((path, marks.get(edge.key, "")) for edge in edges for path in edge.paths), key=lambda x: x[0].order)
     return ", ".join(dict.fromkeys(filter(None, (*bare, *(_path_label(path, mark) for path, mark in paths)))))
 
 
-def _doubt(certainty: Certainty) -> str:
+def _certainty(certainty: Certainty) -> str:
     return "" if certainty == "exact" else f"({certainty})"
 
 
@@ -206,7 +206,9 @@ def _path_label(path: Path, mark: str) -> str:
     text = " ".join(path.expression.split())
     short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
     return " ".join(
-        filter(None, (mark, str(path.kind), _doubt(path.certainty), short if path.kind.subtype != "IDENTITY" else ""))
+        filter(
+            None, (mark, str(path.kind), _certainty(path.certainty), short if path.kind.subtype != "IDENTITY" else "")
+        )
     )
 
 

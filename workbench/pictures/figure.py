@@ -112,20 +112,20 @@ def _edges_of(graph: Graph) -> FigureTable:
         ends = [names.get(each, each) for each in (edge.source, edge.target)]
         if edge.is_flow:
             kind = "read" if edge.target == edge.process else "written"
-            rows.append((*ends, kind, "", _doubt(edge.certainty), ""))
+            rows.append((*ends, kind, "", _certainty(edge.certainty), ""))
             continue
         if edge.target in owners:
             ends[1] = f"{ends[1]} (every row)"
         job = processes.get(edge.run if edge.run in runs else edge.job, "").removeprefix("job ")
         if not edge.paths:
-            rows.append((*ends, "", "", _doubt(edge.certainty), job))
-        shown_rows = ((*ends, str(each.kind), each.expression, _doubt(each.certainty), job) for each in edge.paths)
+            rows.append((*ends, "", "", _certainty(edge.certainty), job))
+        shown_rows = ((*ends, str(each.kind), each.expression, _certainty(each.certainty), job) for each in edge.paths)
         rows += dict.fromkeys(shown_rows)
     kept = [at for at in range(len(_HEADINGS)) if any(row[at] for row in rows)]
     return FigureTable([_HEADINGS[at] for at in kept], [[row[at] for at in kept] for row in rows])
 
 
-def _doubt(certainty: str) -> str:
+def _certainty(certainty: str) -> str:
     return "" if certainty == "exact" else certainty
 
 

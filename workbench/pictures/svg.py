@@ -53,20 +53,20 @@ _LONGEST_NAME = 32
 _LONGEST_TYPE = 14
 _LONGEST_TEXT = 200
 _LONGEST_NOTE = 110
-_MOST_TOLD = 4
+_MOST_NAMED = 4
 # The maximum number of parts of a job's name in its box.
 _MOST_PARTS = 4
 _MOST_NOTES = 3
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
 _STATES = {"COMPLETE": ("good", "✓", "complete"), "FAIL": ("bad", "✕", "failed"), "ABORT": ("bad", "✕", "aborted")}
 _OPEN = ("open", "…", "not finished")
-_VALUE, _INFLUENCE, _DOUBT, _FLOW = "value", "influence", "doubt", "flow"
-_LOOKS = (_FLOW, _DOUBT, _INFLUENCE, _VALUE)
+_VALUE, _INFLUENCE, _UNCERTAIN, _FLOW = "value", "influence", "doubt", "flow"
+_LOOKS = (_FLOW, _UNCERTAIN, _INFLUENCE, _VALUE)
 """The looks of lines; later ones are drawn above earlier ones."""
 _KEY = {
     _VALUE: "a value that arrives",
     _INFLUENCE: "decides about rows or values",
-    _DOUBT: "uncertain",
+    _UNCERTAIN: "uncertain",
 }
 _CHANGES = ("added", "removed", "changed")
 """What may have happened to an edge between two times."""
@@ -439,7 +439,7 @@ def _surest(edge: Edge) -> tuple[bool, int, tuple[object, ...], str, str]:
 def _look(edge: Edge) -> str:
     preferred = edge.paths[0].certainty if edge.paths else edge.certainty
     if preferred != "exact":
-        return _DOUBT
+        return _UNCERTAIN
     if edge.is_flow:
         return _FLOW
     return _INFLUENCE if edge.is_influence else _VALUE
@@ -684,9 +684,9 @@ class _Drawing:
         """Return an edge in words."""
         ends = " → ".join(shown(self._scene.label(each), 80) for each in (edge.source, edge.target))
         change = self._scene.marks.get(edge.key)
-        doubt = f". {INFERRED}" if not edge.paths and edge.certainty != "exact" else ""
+        inferred = f". {INFERRED}" if not edge.paths and edge.certainty != "exact" else ""
         how = "; ".join(dict.fromkeys(map(_path_text, edge.paths)))
-        return f"{f'{change}: ' if change else ''}{ends}{f': {how}' if how else ''}{doubt}"
+        return f"{f'{change}: ' if change else ''}{ends}{f': {how}' if how else ''}{inferred}"
 
 
 def _path_text(path: Path) -> str:
@@ -714,8 +714,8 @@ def _curve(points: list[tuple[int, int]]) -> str:
 
 
 def _some(texts: list[str], between: str) -> str:
-    more = len(texts) - _MOST_TOLD
-    return between.join([*texts[:_MOST_TOLD], *([f"and {more:,} more"] if more > 0 else [])])
+    more = len(texts) - _MOST_NAMED
+    return between.join([*texts[:_MOST_NAMED], *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def _counted(count: int, what: str, several: str = "") -> str:

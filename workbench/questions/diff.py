@@ -346,7 +346,7 @@ def downstream_of(
         that the store does not have at all is no problem: nothing is made from it there.
     """
     found: dict[tuple[str, str], int] = {}
-    doubts: dict[str, None] = {}
+    uncertain: dict[str, None] = {}
     known: dict[str, int | None] = {}
     limits = bounded(tables, Limits())
     for (name, column), away in sorted(places.items(), key=lambda each: (each[1], each[0])):
@@ -356,7 +356,7 @@ def downstream_of(
             except NameNotFoundError as problem:
                 known[name] = None
                 if isinstance(problem, AmbiguousNameError):
-                    doubts[str(problem)] = None
+                    uncertain[str(problem)] = None
         id_ = known[name]
         if id_ is None:
             continue
@@ -366,7 +366,7 @@ def downstream_of(
             place = (labels[below].label, field)
             if depth and place not in places:
                 found[place] = min(away + depth, found.get(place, away + depth))
-    return found, tuple(doubts)
+    return found, tuple(uncertain)
 
 
 def _downstream(tables: QueriedTables, columns: set[Place], made: set[Place]) -> tuple[tuple[str, int], ...]:
@@ -430,10 +430,10 @@ def _schemas(rows: Mapping[str, list[Any]], ids: Mapping[int, int]) -> dict[Plac
     """Return the types of the columns of datasets: the last schema that was stated is the one that holds."""
     columns: dict[Place, str] = {}
     latest: dict[int, int] = {}
-    for name_id, _, _, _, _, told in rows.get("dataset_column", ()):
-        latest[ids[name_id]] = max(told, latest.get(ids[name_id], told))
-    for name_id, column, type_, _, _, told in rows.get("dataset_column", ()):
-        if told == latest[ids[name_id]]:
+    for name_id, _, _, _, _, stated in rows.get("dataset_column", ()):
+        latest[ids[name_id]] = max(stated, latest.get(ids[name_id], stated))
+    for name_id, column, type_, _, _, stated in rows.get("dataset_column", ()):
+        if stated == latest[ids[name_id]]:
             columns[ids[name_id], column] = type_
     return columns
 

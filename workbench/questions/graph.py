@@ -356,11 +356,11 @@ def _diagnostics(
         runs: the latest runs of each job.
         stating: the runs that state edges. The gaps of these, and of the current runs of each job, may hide lineage.
     """
-    needed = {*stating, *_telling(runs)}
+    needed = {*stating, *_last_runs(runs)}
     return diagnostics_of(details, {run.run_id: run.job for run in runs}, needed)
 
 
-def _telling(runs: Iterable[RunNode]) -> Iterator[str]:
+def _last_runs(runs: Iterable[RunNode]) -> Iterator[str]:
     """Yield the runs that state what each job does: the last complete one with those beside it; else the last one."""
     of_job: dict[str, list[RunNode]] = {}
     for run in runs:

@@ -275,8 +275,8 @@ class _Tree:
             # What decides by the same expression as makes the value is said once.
             elif kind.subtype not in _OF_VALUES or (text, path.certainty) in of_values:
                 continue
-            doubt = "" if path.certainty == "exact" else f"({path.certainty})"
-            shown[text, (*filter(None, ("(masked)" if kind.masking else "", doubt)),)] = None
+            certainty = "" if path.certainty == "exact" else f"({path.certainty})"
+            shown[text, (*filter(None, ("(masked)" if kind.masking else "", certainty)),)] = None
         yield from shown
 
 

@@ -112,7 +112,7 @@ class _Recorded:
         readers: dataset -> the jobs that read it; those that only write it again are none.
         writers: dataset -> the jobs that write it.
         edges: dataset -> its columns that are read, each with the datasets that are made of it.
-        told: the jobs whose events state columns.
+        stating: the jobs whose events state columns.
         columns: dataset -> the columns of its latest schema, with the time of the first event that states each.
         written: dataset -> when it was written first and last.
         named: the datasets.
@@ -139,7 +139,7 @@ class _Recorded:
             if last >= since and (now is None or dataset in now[job]) and made[job] != {dataset}:
                 self.readers[dataset].add(job)
         self.edges: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-        self.told: set[int] = set()
+        self.stating: set[int] = set()
         self._learn_edges(since)
         self.columns = self._columns()
         every = tables.query("SELECT DISTINCT dataset_id FROM dataset_identity")
@@ -205,7 +205,7 @@ class _Recorded:
         for source, column, target, job, last, description in rows:
             if held is not None and description not in held[job, target]:
                 continue
-            self.told.add(job)
+            self.stating.add(job)
             if last >= since and source != target:
                 self.edges[source][column].add(target)
                 self.readers[source].add(job)
@@ -253,7 +253,7 @@ def _by_table(recorded: _Recorded) -> tuple[list[UnusedRow], list[Diagnostic]]:
 def _by_column(recorded: _Recorded) -> tuple[list[UnusedRow], list[Diagnostic]]:
     rows, unknown = [], []
     for dataset, columns in recorded.columns.items():
-        silent = {job for job in recorded.readers.get(dataset, ()) if job not in recorded.told}
+        silent = {job for job in recorded.readers.get(dataset, ()) if job not in recorded.stating}
         read = recorded.edges.get(dataset, {})
         free = [column for column in columns if not any(_is_part(column, each) for each in read)]
         if silent and free:

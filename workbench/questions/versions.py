@@ -337,7 +337,7 @@ class StoredVersions:
                 unmade = _Sink(dataset_id, "", NO_BATCH, snapshot, None, time, None, "", None, None)
                 made[dataset_id].setdefault(snapshot, []).append(unmade)
         for dataset_id, rows in made.items():
-            ends = sorted(row.time for told in rows.values() for row in told if row.change == "DROP")
+            ends = sorted(row.time for made in rows.values() for row in made if row.change == "DROP")
             self._histories[dataset_id] = _history(dataset_id, _of_lives(rows, ends), self._replacing, tuple(ends))
 
     def of(self, dataset_id: int) -> tuple[DatasetVersion, ...]:
@@ -551,7 +551,7 @@ class StoredVersions:
         self._readers |= {each: {} for each in wanted}
         for listed in id_lists(wanted):
             here = f"i.dataset_id IN ({listed})"
-            rows = self._tables.query(f"{_PLAIN_READS} AND {here} UNION {_TOLD_READS} AND {here}")
+            rows = self._tables.query(f"{_PLAIN_READS} AND {here} UNION {_STATED_READS} AND {here}")
             for row in _without_unnamed(map(_Source._make, rows)):
                 for read in self._reads(row):
                     self._readers[row.dataset_id].setdefault(read.version.version, []).append(read)
@@ -691,7 +691,7 @@ _PLAIN_READS = (
     f"JOIN source_snapshot_lineage l ON l.job_id = s.job_id AND l.name_id = s.name_id {_READER} "
     "WHERE l.snapshot = '' AND l.batch_id = -1"
 )
-_TOLD_READS = f"{_SOURCES} WHERE (l.snapshot <> '' OR l.batch_id <> -1)"
+_STATED_READS = f"{_SOURCES} WHERE (l.snapshot <> '' OR l.batch_id <> -1)"
 
 
 def _without_unnamed(rows: Iterable[_Row]) -> list[_Row]:
@@ -751,8 +751,8 @@ def _of_life(id_: str, ends: Sequence[int], time: int) -> str:
 def _of_lives(rows: dict[str, list[_Sink]], ends: Sequence[int]) -> dict[str, list[_Sink]]:
     """Return the rows of versions by their ids with their lives; as they are if no number comes again."""
     lives: dict[str, list[_Sink]] = {}
-    for id_, told in rows.items():
-        for row in told:
+    for id_, made in rows.items():
+        for row in made:
             lives.setdefault(_of_life(id_, ends, row.time), []).append(row)
     again = {each for each in lives if each in rows}
     comes_again = any(number in again for number, life, _ in (each.partition(_LIFE) for each in lives) if life)

@@ -195,12 +195,12 @@ class _Dropped:
                 "AND NOT EXISTS (SELECT 1 FROM sink_snapshot_lineage o JOIN dataset_identity d "
                 "ON d.name_id = o.name_id WHERE o.run_id = s.run_id AND d.dataset_id = i.dataset_id)) "
             )
-            told = (
+            stated = (
                 "SELECT w.run_id FROM r JOIN dataset_identity d ON d.dataset_id = r.dataset_id "
                 "JOIN sink_snapshot_lineage w ON w.name_id = d.name_id AND w.snapshot = r.snapshot "
                 "WHERE r.snapshot <> ''"
             )
-            yield from (run for (run,) in self._tables.query(f"{read}{told}", part) if run)
+            yield from (run for (run,) in self._tables.query(f"{read}{stated}", part) if run)
             # Without a version, it was the one that was current then.
             current = f"{read}SELECT DISTINCT r.run_id, r.dataset_id, r.time FROM r WHERE r.snapshot = ''"  # noqa: S608 (marks alone)
             yield from self._writers(self._tables.query(current, part))

@@ -29,9 +29,9 @@ _STREAMED = (
     "inferred INTEGER, PRIMARY KEY (run_id, batch_id, dataset_id, snapshot_id)) WITHOUT ROWID"
 )
 # The reads of a micro-batch follow from its offsets and the order of versions, which SQL alone can't find.
-_TOLD = ("snapshot_id", "inferred")
+_FOUND = ("snapshot_id", "inferred")
 _NAMES = ", ".join(
-    f'{"u" if name in _TOLD else "v"}."{name}"'
+    f'{"u" if name in _FOUND else "v"}."{name}"'
     for name, _ in next(each for each in VIEWS if each.name == "source_snapshot_lineage_by_name").columns
 )
 _SAME = "u.run_id = v.run_id AND u.batch_id = v.batch_id AND u.dataset_id = v.dataset_id"

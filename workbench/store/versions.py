@@ -111,15 +111,15 @@ class Versions:
         self._connection.executemany(_ADD_PARTS["gap"], gaps)
         return [known[digest] for digest in digests]
 
-    def add_runs(self, told: Iterable[tuple[int, int, int]]) -> None:
+    def add_runs(self, stated: Iterable[tuple[int, int, int]]) -> None:
         """
         Store which versions runs have, in a transaction.
 
         Args:
-            told: the number of a run, the version of one of its events, and the event's time.
+            stated: the number of a run, the version of one of its events, and the event's time.
         """
         first: dict[tuple[int, int], int] = {}
-        for run, version, time in told:
+        for run, version, time in stated:
             first[run, version] = min(time, first.get((run, version), time))
         self._connection.executemany(_ADD_RUN, [(*key, time) for key, time in first.items()])
         of_run: dict[int, set[int]] = {}
@@ -142,14 +142,14 @@ class Versions:
             found = self._digests[key] = event.mentions, version_digest(event)
         return found[1]
 
-    def _add_descriptions(self, told: Mapping[DatasetMention, TimeSpan]) -> dict[bytes, int]:
+    def _add_descriptions(self, mentions: Mapping[DatasetMention, TimeSpan]) -> dict[bytes, int]:
         """Return the numbers of descriptions by their digests."""
-        known, new = self._descriptions.of(each.digest for each in told)
-        paths = self._add_paths(edge[-2:] for each in told if each.digest in new for edge in each.lines.edges)
+        known, new = self._descriptions.of(each.digest for each in mentions)
+        paths = self._add_paths(edge[-2:] for each in mentions if each.digest in new for edge in each.lines.edges)
         moved = []
         rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in _ADD_PARTS}
         added = []
-        for each, span in told.items():
+        for each, span in mentions.items():
             number, lines = known[each.digest], each.lines
             when = (span.first_time, span.first_run, span.last_time, span.last_run)
             if each.digest not in new:

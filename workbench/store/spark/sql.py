@@ -55,7 +55,7 @@ VIEWS = {
     "stated_path": f"{_WRITTEN_EDGES.format(columns='e.*')} WHERE e.steps IS NOT NULL",
 }
 """The views that questions query, and that are no table here: the query of each, in SQLite's dialect."""
-_TOLD = {name: table for name, (table, _) in stored.TOLD.items()}
+_DOCUMENTED = {name: table for name, (table, _) in stored.DESCRIBED.items()}
 
 
 class Format(enum.Enum):
@@ -296,8 +296,8 @@ def translated(sql: str, schema_name: str) -> str:
         view = sqlglot.parse_one(VIEWS[found.name], read="sqlite")
         found.replace(exp.Subquery(this=view, alias=found.alias_or_name))
     for found in tree.find_all(exp.Table):
-        if found.name in _TOLD.keys() - own:
-            found.set("this", exp.to_identifier(_TOLD[found.name]))
+        if found.name in _DOCUMENTED.keys() - own:
+            found.set("this", exp.to_identifier(_DOCUMENTED[found.name]))
         if found.name in _QUESTION_TABLES - own and not found.args.get("db"):
             found.set("db", exp.to_identifier(database, quoted=True))
             if catalog:

@@ -266,7 +266,7 @@ _AT = (
 # jobs they are side by side, and the jobs that read a dataset are known.
 PLAIN_READ = "snapshot = '' AND batch_id = -1"
 """Which rows of `source_snapshot_lineage` are searched by their jobs: the reads of batch runs that state no version."""
-TOLD_READ = "snapshot <> '' OR batch_id <> -1"
+STATED_READ = "snapshot <> '' OR batch_id <> -1"
 """Which of its rows are searched by their datasets: all others."""
 
 SOURCE_SNAPSHOT_LINEAGE = StoredTable(
@@ -282,7 +282,10 @@ SOURCE_SNAPSHOT_LINEAGE = StoredTable(
         _number("row_count", "How many rows were read."),
         _number("bytes", "How many bytes were read."),
     ),
-    partial=(("job_id_time", ("job_id", "time"), PLAIN_READ), ("name_id_time_told", ("name_id", "time"), TOLD_READ)),
+    partial=(
+        ("job_id_time", ("job_id", "time"), PLAIN_READ),
+        ("name_id_time_stated", ("name_id", "time"), STATED_READ),
+    ),
 )
 SINK_SNAPSHOT_LINEAGE = StoredTable(
     "sink_snapshot_lineage",

@@ -130,7 +130,7 @@ _STATED_BY_JOBS = (
     "JOIN description d ON d.description = u.description"
 )
 # The events of one run, taken together: its START may name the inputs, and its terminal event the outputs.
-_TOLD_FLOW = (
+_FLOW = (
     "SELECT v.job_id, r.name_id AS input_id, w.name_id AS output_id, max(v.first_time, o.first_time) AS first_time, "
     "min(v.last_time, o.last_time) AS last_time FROM reading r "
     "JOIN version_description a ON a.description = r.description JOIN version_pair p ON p.version = a.version "
@@ -139,7 +139,7 @@ _TOLD_FLOW = (
     "JOIN job_version v ON v.version = p.version JOIN job_version o ON o.version = p.other AND o.job_id = v.job_id"
 )
 _SPAN_COLUMNS = "d.first_time, d.first_run, d.last_time, d.last_run"
-TOLD = {
+DESCRIBED = {
     "stated_read": (schema.SOURCE_JOB_LINEAGE.name, _STATED_BY_JOBS.format(table="reading")),
     "stated_write": (schema.SINK_JOB_LINEAGE.name, _STATED_BY_JOBS.format(table="writing")),
     "stated_column": (
@@ -212,11 +212,11 @@ EVENTS_WITH_TEXT = _EVENT.format(database="main.", json=f", {EVENT_TEXT}(e.base,
 
 def views_of_tables() -> list[str]:
     """Return the statements that make the documented tables as views, and the views that questions query."""
-    queries = {name: query for name, (_, query) in TOLD.items()} | {STATED_FLOW: _TOLD_FLOW} | STATED | DOCUMENTED
+    queries = {name: query for name, (_, query) in DESCRIBED.items()} | {STATED_FLOW: _FLOW} | STATED | DOCUMENTED
     return [f"CREATE VIEW IF NOT EXISTS {name} AS {query}" for name, query in queries.items()]
 
 
 def own_names() -> frozenset[str]:
     """Return the names of all tables and views of this module."""
-    views = (*TOLD, STATED_FLOW, *STATED, *DOCUMENTED)
+    views = (*DESCRIBED, STATED_FLOW, *STATED, *DOCUMENTED)
     return frozenset((*OF_VERSIONS, *OF_EVENTS, *views, *(table.name for table in MERGED)))
