@@ -214,9 +214,9 @@ def killed(root: Path, moments: int, seed: int) -> dict[str, Any]:
             process.send_signal(signal.SIGKILL)
             process.wait()
             requests.post(f"{url}/fate", data="0", timeout=10)
-            said = log.read_text().split("\n")[:-1]
-            handed_over = set(said)
-            expected = [as_event(one) for one in itertools.islice(states(100_000), len(said))]
+            logged = log.read_text().split("\n")[:-1]
+            handed_over = set(logged)
+            expected = [as_event(one) for one in itertools.islice(states(100_000), len(logged))]
             transport = open_transport("http", {"type": "http", "url": url})
             delivery = Delivery(transport, recovery=RecoveryScope(place))
             delivery.start()

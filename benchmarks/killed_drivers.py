@@ -65,14 +65,14 @@ def kill_one(folder: Path, seconds: float) -> Counter[str]:
             if driver.stdout is None:
                 raise RuntimeError("the driver has no output")
             # Spark's own wrapper may print something first.
-            said = [driver.stdout.readline()]
-            while said[-1] and not said[-1].strip().isdigit():
-                said.append(driver.stdout.readline())
+            printed = [driver.stdout.readline()]
+            while printed[-1] and not printed[-1].strip().isdigit():
+                printed.append(driver.stdout.readline())
             time.sleep(seconds)
             # Both Java and Python.
             os.killpg(driver.pid, signal.SIGKILL)
-            said += driver.stdout.read().split("\n")[:-1]
-            returned = [int(line) for line in said if line.strip().isdigit()]
+            printed += driver.stdout.read().split("\n")[:-1]
+            returned = [int(line) for line in printed if line.strip().isdigit()]
         requests.post(f"{url}/fate", data="0", timeout=10)
         replay = [str(bin_folder / "openlineage-pyspark"), "replay", "--spool", str(folder / "spool"), "--to", url]
         # If there is nothing to replay, there may be no spool.

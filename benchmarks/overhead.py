@@ -80,13 +80,13 @@ def _run_in(folder: Path, workload: str, options: argparse.Namespace, *, listeni
     # spark-submit has become the JVM. It is not reaped until its counters are read.
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     whole, jvm_cpu = time.monotonic() - begin, cpu_seconds(process.pid)
-    said = (folder / "log").read_text("utf-8", "replace")[-4000:]
+    printed = (folder / "log").read_text("utf-8", "replace")[-4000:]
     if process.wait() != 0 or not report.is_file():
-        raise RuntimeError(f"{workload} failed:\n{said}")
+        raise RuntimeError(f"{workload} failed:\n{printed}")
     found: dict[str, Any] = json.loads(report.read_text("utf-8"))
     problem = _problem(found, events, listening=listening)
     if problem:
-        raise RuntimeError(f"{workload}: {problem}\n{said}")
+        raise RuntimeError(f"{workload}: {problem}\n{printed}")
     found["statement seconds"] = sum(found["statements"].values())
     found["whole seconds"] = whole
     found["jvm cpu"] = jvm_cpu

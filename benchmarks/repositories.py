@@ -39,7 +39,7 @@ def row(folder: Path, options: list[str], seconds: float) -> str:
         again = called(copy, "lineage", ".", *options, *kept, "--format", "json", seconds=seconds)
         itself = called(copy, "lineage", ".", *options, "--diff", "HEAD", seconds=seconds)
     summary = json.loads(cold.output)["result"]["summary"] if cold.output else {}
-    same = "the same" if (cold.output, _said(cold.errors)) == (again.output, _said(again.errors)) else "OTHERS"
+    same = "the same" if (cold.output, _lines_of(cold.errors)) == (again.output, _lines_of(again.errors)) else "OTHERS"
     runs = (cold, again, itself)
     tracebacks = sum("Traceback" in each.errors or "this program fails" in each.errors for each in runs)
     return _ROW.format(
@@ -51,7 +51,7 @@ def row(folder: Path, options: list[str], seconds: float) -> str:
     )
 
 
-def _said(errors: str) -> list[str]:
+def _lines_of(errors: str) -> list[str]:
     """Return what the command says but for how far it is."""
     return [line for line in errors.splitlines() if not line.endswith(" statements")]
 

@@ -78,7 +78,7 @@ class Worker:
         self._barriers: list[threading.Event] = []
         # Records left behind by a thread that was killed.
         self._taken: deque[str] = deque()
-        self._began = self._finished = self._said_dropped = False
+        self._began = self._finished = self._reported_dropped = False
         self._failures = 0
 
     def finish(self, outcome: Outcome, settle: Callable[[float], None], timeout_seconds: float) -> bool:
@@ -256,8 +256,8 @@ class Worker:
             self._ending.set()
 
     def _warn_of_dropped(self) -> None:
-        if self._pipeline.dropped and not self._said_dropped:
-            self._said_dropped = True
+        if self._pipeline.dropped and not self._reported_dropped:
+            self._reported_dropped = True
             LOG.warning(
                 "openlineage: Spark drops events because the listener's queue is full, and what it drops is missing "
                 "from the lineage; raise %s (10000 by default)",

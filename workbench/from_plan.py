@@ -128,14 +128,14 @@ def operators_of_plan(plan: Plan) -> tuple[OperatorNode, ...]:
 
 def _name(operator: Operator, argument: str) -> str:
     """Return the name of a view or an alias; empty for one that Spark made up."""
-    said = operator.described(argument)
-    if said is None:
+    described = operator.described(argument)
+    if described is None:
         return ""
-    table = said.values.get("identifier")
+    table = described.values.get("identifier")
     if isinstance(table, Described):
         parts = [table.text(part) for part in ("catalog", "database", "table")]
         return ".".join(part for part in parts if part and part != "spark_catalog")
-    name = said.text("name") or ""
+    name = described.text("name") or ""
     return "" if name.startswith(_MADE_UP) else name
 
 

@@ -102,7 +102,7 @@ def opened_transport(settings: Settings) -> Iterator[OpenedTransport]:
     if "type" not in settings.transport:
         yield OpenedTransport()
         return
-    with _said() as warnings:
+    with _warnings() as warnings:
         try:
             opened = OpenedTransport(open_without_driver(settings.transport))
         except TransportConfigError as problem:
@@ -316,8 +316,8 @@ def _look_at_spool(settings: Settings, transport: Transport) -> Iterator[Diagnos
         remedy = "Set spark.openlineage.spool.path to a local directory that this user can write to."
         yield Diagnosis(PROBLEM, "spool", f"{root} can't be written ({reason}): events are kept in memory only", remedy)
         return
-    said = list(_of_contents(root, contents(root), independent_parts(transport), settings))
-    yield from said or [Diagnosis(OK, "spool", f"{root}: no events are waiting")]
+    diagnoses = list(_of_contents(root, contents(root), independent_parts(transport), settings))
+    yield from diagnoses or [Diagnosis(OK, "spool", f"{root}: no events are waiting")]
 
 
 def _of_contents(
@@ -344,8 +344,8 @@ def _of_contents(
         found = f"{root}: {counted(waiting, 'event')} waiting for the next driver's Hadoop client"
         yield Diagnosis(WARNING, "spool", found, remedy)
     strangers = [each for each in left if is_of_another_sender(each, senders(parts, settings))]
-    for said in of_another_sender(strangers):
-        found, _, remedy = said.partition("; ")
+    for sentence in of_another_sender(strangers):
+        found, _, remedy = sentence.partition("; ")
         yield Diagnosis(WARNING, "spool", f"{root}: {found}", f"{remedy[:1].upper()}{remedy[1:]}")
     others = ours | by_driver | {each.directory for each in strangers}
     waiting = sum(each.waiting for each in left if each.directory not in others)
@@ -387,7 +387,7 @@ class _KeptWarnings(logging.Handler):
 
 
 @contextmanager
-def _said() -> Iterator[list[str]]:
+def _warnings() -> Iterator[list[str]]:
     """Collect the warnings that the transports would log."""
     kept = _KeptWarnings()
     logger = logging.getLogger("openlineage_pyspark.transport")

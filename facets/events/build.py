@@ -428,7 +428,9 @@ class _Oversized:
         self._room = 0 if self._silent else _JOINTS
         if not self._silent and _FACET not in self._facets:
             self._room += len(serialise({_FACET: self._with_gaps({})}))
-        self._say(MAX_BYTES_KEY, f"the event had {size} bytes, over the limit of {self._limit}: what follows was cut")
+        self._add_gap(
+            MAX_BYTES_KEY, f"the event had {size} bytes, over the limit of {self._limit}: what follows was cut"
+        )
 
     def fits(self) -> bool:
         return self._size + self._room <= self._limit
@@ -446,19 +448,19 @@ class _Oversized:
                 break
         self._room -= reserve
         if cut:
-            self._say(step.what, _counted(cut, saved))
+            self._add_gap(step.what, _counted(cut, saved))
 
     def encoded(self) -> Encoded:
         without_empty_lineage(self._event)
         if not self.fits():
-            self._say(MAX_BYTES_KEY, "the event is still over the limit")
+            self._add_gap(MAX_BYTES_KEY, "the event is still over the limit")
         if not self._silent:
             self._facets[_FACET] = self._with_gaps(self._facets.get(_FACET, {}))
         errors = self._facets.get(_FACET, {}).get("errors", ())
         gaps = tuple(Gap(error.get("task") or "", error["errorMessage"]) for error in errors)
         return Encoded(serialise(self._event), gaps)
 
-    def _say(self, task: str, message: str) -> None:
+    def _add_gap(self, task: str, message: str) -> None:
         if not self._silent:
             self._gaps.append(_error(task, message))
             self._room += len(serialise(self._gaps[-1])) + 1

@@ -44,7 +44,7 @@ _AT_IN_NAMES = frozenset({"db2", "tsql"})
 _FLAT_COMMENTS = frozenset({"mysql", "oracle", "snowflake", "sqlite", "trino"})
 _DOLLAR_STRINGS = frozenset({"", "h2", "postgres", "redshift", "snowflake", "spark"})
 # Where a common table expression reads itself only with the word RECURSIVE.
-_SAYS_RECURSIVE = frozenset({"clickhouse", "h2", "hsqldb", "mysql", "postgres", "redshift", "spark", "trino"})
+_WRITES_RECURSIVE = frozenset({"clickhouse", "h2", "hsqldb", "mysql", "postgres", "redshift", "spark", "trino"})
 # Where the columns of a table that comes before it in FROM may be named too.
 _HAS_FIELDS_IN_FROM = frozenset({"redshift"})
 
@@ -250,7 +250,7 @@ class _Scan:
         defines = _key(self._owner) if self._before == "AS" and here.has_ctes else ""
         if defines and here.recursive:
             self._recursive.add(defines)
-        elif defines and self.dialect not in _SAYS_RECURSIVE:
+        elif defines and self.dialect not in _WRITES_RECURSIVE:
             self._define(defines)
         joins = self.expected and not name and here.in_from
         self.expected = joins
@@ -267,7 +267,7 @@ class _Scan:
         self.expected, self._owner = False, closed.owner
         self._ctes.subtract(closed.ctes)
         closed.ctes = []
-        if closed.defines and self.dialect in _SAYS_RECURSIVE:
+        if closed.defines and self.dialect in _WRITES_RECURSIVE:
             self._define(closed.defines)
 
     def _define(self, key: str) -> None:

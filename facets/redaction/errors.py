@@ -85,12 +85,12 @@ def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str
     for statement in statements:
         known |= redact_sql(statement, redact).hidden
     # Without the name of a secret that was a literal of the statement, its value in the message would not be found.
-    named = {value for value in known if _says_what_follows(value)}
+    named = {value for value in known if _names_what_follows(value)}
     shown = redact(_without("\n".join(lines), known - named))
     return _without(shown, named | set(map(redact, named)) - {REDACTED})
 
 
-def _says_what_follows(value: str) -> bool:
+def _names_what_follows(value: str) -> bool:
     """Return whether a value announces a secret in a text, as its name and the beginning of a URL do."""
     if "://" in value or "-----" in value:
         return True

@@ -174,15 +174,15 @@ class _Decoding:
         whole = FrozenMap({**arguments, **read})
         return whole, tuple(references(whole.values()))
 
-    def _operator(self, class_: int, said: Any, given: list[Any], further: Mapping[str, Any]) -> _Decoded:
+    def _operator(self, class_: int, stated: Any, given: list[Any], further: Mapping[str, Any]) -> _Decoded:
         name, simple, _, _ = self._classes[class_]
         arguments, held = self._arguments(class_, given, further)
         output: tuple[Output, ...] | str = ()
-        if isinstance(said, list):
+        if isinstance(stated, list):
             known = self._outputs
-            output = tuple([known[o] if type(o) is int else Output(o[0], o[1]) for o in said if o is not None])
-        elif isinstance(said, str):
-            output = said
+            output = tuple([known[o] if type(o) is int else Output(o[0], o[1]) for o in stated if o is not None])
+        elif isinstance(stated, str):
+            output = stated
         children = tuple([reference.index for reference in held if type(reference) is OperatorRef])
         return simple, name, arguments, held, children, output
 

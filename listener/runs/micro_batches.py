@@ -182,7 +182,9 @@ class MicroBatches:
         if not is_new or not (progress.executed or progress.batch in self._running):
             return None
         if self._last is not None and progress.batch > self._last + 1:
-            self._say(f"Spark did not report the batches {self._last + 1} to {progress.batch - 1}: they are not listed")
+            self._report(
+                f"Spark did not report the batches {self._last + 1} to {progress.batch - 1}: they are not listed"
+            )
         self._last = progress.batch
         running = self._running.pop(progress.batch, _RunningBatch())
         for older in [number for number in self._running if number < progress.batch]:
@@ -255,7 +257,7 @@ class MicroBatches:
             batches = tuple(self._named(each) for each in self._collected)
             self._collected, self._size = [], 0
         if event_type in ("FAIL", "ABORT"):
-            self._say_what_stays()
+            self._report_what_stays()
         gaps = list(self._gaps)
         if self._forgotten:
             gaps.append(Gap(_TASK, f"{self._forgotten} batches before the first write are not listed"))
@@ -279,18 +281,18 @@ class MicroBatches:
         versions = TableVersions(layer, (sink.version,), parent=sink.parent)
         return attrs.evolve(output, dataset=attrs.evolve(output.dataset, versions=versions))
 
-    def _say(self, message: str) -> None:
+    def _report(self, message: str) -> None:
         # One message per source or per loss; a run that loses thousands reports the first ones.
         if len(self._gaps) < MOST_BATCHES:
             self._gaps[Gap(_TASK, message)] = None
 
-    def _say_what_stays(self) -> None:
+    def _report_what_stays(self) -> None:
         """Report which versions an uncommitted batch has committed to its sinks: the batch is run again."""
         for number, running in self._running.items():
             for sink in running.sinks():
                 if sink.version is not None and sink.dataset is not None:
                     what = f"version {sink.version} of {sink.dataset.name}"
-                    self._say(f"batch {number} was not completed, and is not listed; it has committed {what}")
+                    self._report(f"batch {number} was not completed, and is not listed; it has committed {what}")
 
     def _rows(self, progress: StreamProgressed, running: _RunningBatch) -> tuple[int | None, list[int | None]]:
         """
@@ -315,11 +317,11 @@ class MicroBatches:
 
     def _sources(self, progress: StreamProgressed, rows: list[int | None]) -> list[list[BatchSource]]:
         if progress.cut:
-            self._say(f"only the first {len(progress.sources)} sources are listed")
+            self._report(f"only the first {len(progress.sources)} sources are listed")
         found = []
         for source, read in zip(progress.sources, rows, strict=True):
             if source.cut:
-                self._say("an offset is left out because it is too long")
+                self._report("an offset is left out because it is too long")
             found.append(batch_sources_of(source, self.names.topics_of(source), read))
         return found
 
@@ -332,7 +334,7 @@ class MicroBatches:
             if name is not None and source.version is not None:
                 self._versions[name] = source.version
             if name is None and not reads_no_dataset(source.description):
-                self._say(f"it is unknown which input the source {source.description} is")
+                self._report(f"it is unknown which input the source {source.description} is")
         self._committed.update((sink.dataset, sink) for sink in batch.sinks if sink.dataset is not None)
         return attrs.evolve(batch, sources=tuple(sources))
 

@@ -150,8 +150,8 @@ def unique_label(label: str, dataset: Dataset, trimming: Trimming) -> str:
     if label != name.replace(".", "_"):
         name = label
     # For tables in Spark's own catalog, the label is enough, unless it could be cut elsewhere.
-    is_said = namespace == SESSION_CATALOG and (name == label or _DATABASE_AND_TABLE.fullmatch(name))
-    return label if is_said else f"{label}_{_digest(f'{namespace} {name}')}"
+    is_whole = namespace == SESSION_CATALOG and (name == label or _DATABASE_AND_TABLE.fullmatch(name))
+    return label if is_whole else f"{label}_{_digest(f'{namespace} {name}')}"
 
 
 def output_label(plan_lineage: PlanLineage, trimming: Trimming) -> str:

@@ -131,7 +131,7 @@ def _begin(context: Any) -> Callable[[Any, Any], None]:
         guard = Guard()
         preparation = Preparation(context._gateway, conf, guard)
     except Exception as problem:  # noqa: BLE001 - the boundary to the user's job, where guard itself may be missing
-        _say(problem)
+        _report(problem)
         return _nothing
 
     def finish(made: Any, java_context: Any) -> None:
@@ -160,7 +160,7 @@ def _stopped(context: Any) -> None:
         registration.stopped(context)
 
 
-def _say(problem: Exception) -> None:
+def _report(problem: Exception) -> None:
     logging.getLogger("openlineage_pyspark").warning(
         "openlineage: no lineage of this application: %s: %s", type(problem).__name__, problem
     )

@@ -65,12 +65,12 @@ def secret_values(
     values = sorted(ranks, key=lambda value: (ranks[value], value))
     forms = dict.fromkeys((*values, *(form for value in values for form in _written(value))))
     if len(forms) > _MOST:
-        _say_bounded(len(values))
+        _report_bound(len(values))
     return longest_first(list(forms)[:_MOST])
 
 
 @functools.cache
-def _say_bounded(count: int) -> None:
+def _report_bound(count: int) -> None:
     LOG.warning(
         "openlineage: the configuration has %d secrets, too many to look for everywhere: only the first %d forms of "
         "them are hidden wherever they occur",

@@ -258,7 +258,7 @@ class LocalFile:
         self._path = path.absolute()
         self._rotation = rotation
         self._compressor = Compressor()
-        self._warned = self._said_locked = False
+        self._warned = self._reported_lock = False
         # How long the next line waits for the lock: not again, once somebody has held it for too long.
         self._patience = _LOCK_SECONDS
         try:
@@ -373,8 +373,8 @@ class LocalFile:
             os.close(descriptor)
 
     def _goes_on_without_lock(self) -> None:
-        if not self._said_locked:
-            self._said_locked = True
+        if not self._reported_lock:
+            self._reported_lock = True
             _log.warning(
                 "%s: another process has held its lock for %g s, so OpenLineage events are written without it%s",
                 self._path, _LOCK_SECONDS,

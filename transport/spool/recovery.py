@@ -58,7 +58,7 @@ class Recovery:
         self._destination = destination
         self._sender = sender if scope.sender is None else scope.sender
         self._directories: list[Path] | None = None
-        self._said_other_sender = False
+        self._reported_other_sender = False
 
     def next(self) -> tuple[Spool, list[SpooledEvent]] | None:
         """
@@ -105,8 +105,8 @@ class Recovery:
         return _is_outdated(seen)
 
     def _report_other_sender(self, seen: Content) -> None:
-        if not self._said_other_sender:
-            self._said_other_sender = True
+        if not self._reported_other_sender:
+            self._reported_other_sender = True
             _log.warning(
                 "OpenLineage events for %s that were left behind with another key, other headers or URL parameters are"
                 " not sent, because they may be another tenant's: %s. If only the key is new, run `openlineage-pyspark"

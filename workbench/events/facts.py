@@ -190,7 +190,7 @@ class BatchOfRun(NamedTuple):
     sinks: tuple[MadeByBatch, ...]
 
 
-class RunAbove(NamedTuple):
+class ParentRun(NamedTuple):
     """The run that started a run; the names of its job are empty if the event does not state them."""
 
     run: str

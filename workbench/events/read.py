@@ -22,12 +22,12 @@ from openlineage_pyspark.workbench.events.facts import (
     MadeByBatch,
     Name,
     OtherName,
+    ParentRun,
     PathKind,
     PathStep,
     Place,
     ReadByBatch,
     RowsAndBytes,
-    RunAbove,
     SchemaField,
     SessionOfRun,
     Stated,
@@ -447,23 +447,23 @@ class RunOfEvent:
         return self._odd.mapping(name, facets, name) if name in facets else {}
 
     @once
-    def parent(self) -> RunAbove | None:
+    def parent(self) -> ParentRun | None:
         """The run that started it."""
         return self._above(self._facet("parent"))
 
     @once
-    def root(self) -> RunAbove | None:
+    def root(self) -> ParentRun | None:
         """The run at the top of those that started it."""
         return self._above(self._odd.mapping("parent", self._facet("parent"), "root"))
 
-    def _above(self, facet: EventJson) -> RunAbove | None:
+    def _above(self, facet: EventJson) -> ParentRun | None:
         if not facet:
             return None
         odd = self._odd
         run = odd.text("parent", odd.mapping("parent", facet, "run"), "runId")
         job = odd.mapping("parent", facet, "job")
         name = Name(odd.text("parent", job, "namespace") or "", odd.text("parent", job, "name") or "")
-        return None if run is None else RunAbove(run, name)
+        return None if run is None else ParentRun(run, name)
 
     @property
     def error(self) -> str | None:
@@ -528,9 +528,9 @@ class RunOfEvent:
         odd, own, facet = self._odd, self._facet("pyspark_session"), "pyspark_session"
         if not own:
             return None
-        said = odd.mapping(facet, own, "settings")
-        settings = tuple(sorted((key, value) for key, value in said.items() if isinstance(value, str)))
-        if len(settings) < len(said):
+        stated = odd.mapping(facet, own, "settings")
+        settings = tuple(sorted((key, value) for key, value in stated.items() if isinstance(value, str)))
+        if len(settings) < len(stated):
             odd.add(facet, "a setting is not a string")
         catalog, schema = odd.text(facet, own, "currentCatalog"), odd.text(facet, own, "currentSchema")
         return SessionOfRun(settings, catalog or "", schema or "")

@@ -215,9 +215,9 @@ def event_findings(place: EventPlace, event: EventJson) -> Iterator[Finding]:
         yield Finding(place, rule, run_id, job, problem)
 
 
-def _names(said: EventFacts) -> Iterator[str]:
-    identities = [] if said.job is None else [("job", said.job.namespace, said.job.name)]
-    for kind, datasets in (("inputs", said.inputs), ("outputs", said.outputs)):
+def _names(event: EventFacts) -> Iterator[str]:
+    identities = [] if event.job is None else [("job", event.job.namespace, event.job.name)]
+    for kind, datasets in (("inputs", event.inputs), ("outputs", event.outputs)):
         identities += [(kind, dataset.namespace, dataset.name) for dataset in datasets]
         times = Counter((dataset.namespace, dataset.name) for dataset in datasets)
         for twice in sorted(name for name, count in times.items() if count > 1):
@@ -231,11 +231,11 @@ def _names(said: EventFacts) -> Iterator[str]:
             yield f"{where}: the name is empty"
 
 
-def _sources(said: EventFacts, output: DatasetOfEvent) -> Iterator[str]:
+def _sources(event: EventFacts, output: DatasetOfEvent) -> Iterator[str]:
     columns = _paths(output)
     # Including the output itself: a statement such as UPDATE reads its own target.
     fields = {(output.namespace, output.name): columns}
-    fields |= {(dataset.namespace, dataset.name): _paths(dataset) for dataset in said.inputs}
+    fields |= {(dataset.namespace, dataset.name): _paths(dataset) for dataset in event.inputs}
     for column in sorted({*output.lineage_columns} - columns):
         yield f"column {column!r} is not in the output's schema"
     for edge in output.lineage_edges:

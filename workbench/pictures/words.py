@@ -57,9 +57,9 @@ def hows(paths: Iterable[Path]) -> list[str]:
             text = "" if path.kind.subtype == "IDENTITY" else " ".join(path.expression.split())
             kinds.setdefault((path.certainty, text), {})[str(path.kind)] = None
     texts: dict[tuple[Certainty, tuple[str, ...]], list[str]] = {}
-    for (certainty, text), said in kinds.items():
+    for (certainty, text), names in kinds.items():
         before = () if certainty not in copies else (copies.pop(certainty),)
-        texts.setdefault((certainty, (*before, *said)), []).append(text)
+        texts.setdefault((certainty, (*before, *names)), []).append(text)
     texts = {**{(certainty, (copy,)): [] for certainty, copy in copies.items()}, **texts}
     found = []
     for (certainty, words), several in texts.items():

@@ -299,12 +299,12 @@ def _ways(
         if event is None or run.run not in holding:
             continue
         stated = {each.target[:2] for each in event.stated}
-        for said in event.outputs:
-            has_lineage = said.has_column_lineage or (said.namespace, said.name) in stated
-            name = _name_id(said)
+        for dataset in event.outputs:
+            has_lineage = dataset.has_column_lineage or (dataset.namespace, dataset.name) in stated
+            name = _name_id(dataset)
             if has_lineage and ids[name] in holding[run.run]:
-                shown = _output(said, event, run, counts.get(run.run, {}).get(name, said.counts.rows))
-                yield _Way(shown, tuple(link.name for link in said.symlinks), ids[name])
+                shown = _output(dataset, event, run, counts.get(run.run, {}).get(name, dataset.counts.rows))
+                yield _Way(shown, tuple(link.name for link in dataset.symlinks), ids[name])
 
 
 def _different_ways(
@@ -343,38 +343,38 @@ def _end_of(run: ShownRun) -> int:
     return FOREVER if run.ended is None else micros_of_time(run.ended)
 
 
-def _name_id(said: DatasetOfEvent) -> int:
-    return identity("dataset", said.namespace, said.name)
+def _name_id(dataset: DatasetOfEvent) -> int:
+    return identity("dataset", dataset.namespace, dataset.name)
 
 
-def _table(said: DatasetOfEvent) -> str | None:
+def _table(dataset: DatasetOfEvent) -> str | None:
     """Return the name of the view that a dataset is, or of the table that is stored there; None without one."""
-    if said.type == VIEW_TYPE:
-        return said.name
-    return next((link.name for link in said.symlinks if link.type == _TABLE), None)
+    if dataset.type == VIEW_TYPE:
+        return dataset.name
+    return next((link.name for link in dataset.symlinks if link.type == _TABLE), None)
 
 
-def _output(said: DatasetOfEvent, event: EventFacts, run: ShownRun, rows: int | None) -> ShownOutput:
-    used = {edge.source[:2] for edge in event.edges} | {(said.namespace, said.name)}
+def _output(dataset: DatasetOfEvent, event: EventFacts, run: ShownRun, rows: int | None) -> ShownOutput:
+    used = {edge.source[:2] for edge in event.edges} | {(dataset.namespace, dataset.name)}
     views = [each for each in event.inputs if each.type == VIEW_TYPE]
     reads = [each for each in event.inputs if each.type != VIEW_TYPE and (each.namespace, each.name) not in used]
     return ShownOutput(
-        *(said.namespace, said.name, _table(said), run.run, run.state, rows),
+        *(dataset.namespace, dataset.name, _table(dataset), run.run, run.state, rows),
         views=tuple(Identifier(each.namespace, each.name) for each in views),
         reads=tuple(Identifier(each.namespace, each.name) for each in reads),
-        columns=tuple(_columns(said, event)),
+        columns=tuple(_columns(dataset, event)),
     )
 
 
-def _columns(said: DatasetOfEvent, event: EventFacts) -> Iterator[ShownColumn]:
+def _columns(dataset: DatasetOfEvent, event: EventFacts) -> Iterator[ShownColumn]:
     edges: dict[str, list[StatedEdge]] = {}
     for edge in event.edges:
         # A table shows where columns come from; a job has none.
-        if edge.target[:2] == (said.namespace, said.name) and not (edge.source.is_job or edge.target.is_job):
+        if edge.target[:2] == (dataset.namespace, dataset.name) and not (edge.source.is_job or edge.target.is_job):
             edges.setdefault(edge.target.column, []).append(edge)
     every = edges.pop("", [])
-    schema = (field.path for field in said.fields if field.above < 0)
-    for column in dict.fromkeys([*schema, *said.lineage_columns, *edges]):
+    schema = (field.path for field in dataset.fields if field.above < 0)
+    for column in dict.fromkeys([*schema, *dataset.lineage_columns, *edges]):
         yield ShownColumn(column, tuple(map(_source, edges.get(column, ()))))
     if every:
         yield ShownColumn(None, tuple(map(_source, every)))
@@ -389,9 +389,9 @@ def _names(tables: QueriedTables, events: Iterable[EventFacts]) -> ShortNames:
     known = datasets(tables, (id_ for (id_,) in tables.query("SELECT DISTINCT dataset_id FROM dataset_identity")))
     names = {Identifier(e.namespace, e.name): e.others[0][1] if e.others else None for e in known.values()}
     for event in events:
-        for said in (*event.inputs, *event.outputs):
-            dataset = Identifier(said.namespace, said.name)
-            names[dataset] = _table(said) or names.get(dataset)
+        for each in (*event.inputs, *event.outputs):
+            dataset = Identifier(each.namespace, each.name)
+            names[dataset] = _table(each) or names.get(dataset)
         for edge in event.edges:
             names.setdefault(Identifier(*edge.source[:2]), None)
     return ShortNames(names)

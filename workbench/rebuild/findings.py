@@ -78,10 +78,10 @@ def findings_of(
     places = _places(found)
     rows = tuple(changes)
     every = [each for row in rows for each in _of_row(row, places, readers)]
-    said = {row.name for row in rows if row.unmasked}
+    shown = {row.name for row in rows if row.unmasked}
     for source, target in unmasked:
         ends = [".".join(each) for each in (source, target)]
-        if " -> ".join(ends) not in said:
+        if " -> ".join(ends) not in shown:
             message = f"{' -> '.join(ends)}: the value is no longer masked; it was masked in {target[0]} before"
             every.append(ChangeFinding("masked-to-unmasked", message, *_place_of(ends[1], places)))
     for table in () if plan is None else plan.made:

@@ -174,8 +174,8 @@ class Replay:
     def _source(self, key: str) -> Term:
         kind = "dropped" if key in self._dropped else "source"
         definition = self._definitions.get(key)
-        said = definition.words if definition is not None and definition.may_decide_rows else ()
-        return self._with_shared_places(key, self._terms.of(kind, key, *said))
+        words = definition.words if definition is not None and definition.may_decide_rows else ()
+        return self._with_shared_places(key, self._terms.of(kind, key, *words))
 
     def _with_shared_places(self, key: str, term: Term) -> Term:
         """Return a term that includes what was written, under other names, to places that the table may share."""

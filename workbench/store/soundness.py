@@ -65,15 +65,15 @@ def damage_of(connection: sqlite3.Connection) -> str:
         return f"the text of an event can't be read: {problem}"
 
 
-def in_one_line(said: str) -> str:
+def in_one_line(found: str) -> str:
     """Return the result of SQLite's check of a page, without its heading, in one line."""
-    return " ".join(said.removeprefix("*** in database main ***").split())
+    return " ".join(found.removeprefix("*** in database main ***").split())
 
 
 def _found(connection: sqlite3.Connection) -> Iterator[str]:
-    for (said,) in connection.execute("PRAGMA integrity_check(1)"):
-        if said != "ok":
-            yield in_one_line(said)
+    for (found,) in connection.execute("PRAGMA integrity_check(1)"):
+        if found != "ok":
+            yield in_one_line(found)
     yield from _of_types(connection)
     yield from _of_references(connection)
     yield from _of_names(connection)

@@ -105,9 +105,9 @@ class SqliteFile:
         self.connection.set_progress_handler(lambda: time.monotonic() > end, _LOOK_STEPS)
         try:
             for name in (*(table.name for table in stored.MERGED), *stored.OF_VERSIONS):
-                for (said,) in self.connection.execute(f"PRAGMA quick_check({name})"):
-                    if said != "ok":
-                        return in_one_line(said)
+                for (found,) in self.connection.execute(f"PRAGMA quick_check({name})"):
+                    if found != "ok":
+                        return in_one_line(found)
         except sqlite3.DatabaseError as problem:
             return "" if str(problem) == "interrupted" else str(problem)
         finally:

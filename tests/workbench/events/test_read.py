@@ -15,12 +15,12 @@ from openlineage_pyspark.workbench.events.facts import (
     MadeByBatch,
     Name,
     OtherName,
+    ParentRun,
     PathKind,
     PathStep,
     Place,
     ReadByBatch,
     RowsAndBytes,
-    RunAbove,
     SchemaField,
     SessionOfRun,
     StatedEdge,
@@ -134,7 +134,7 @@ def test_a_run_has_its_parents_its_error_and_how_it_was_submitted() -> None:
     ).run
 
     assert run is not None
-    assert (run.parent, run.root) == (RunAbove("p", Name("n", "pj")), RunAbove("q", Name("", "")))
+    assert (run.parent, run.root) == (ParentRun("p", Name("n", "pj")), ParentRun("q", Name("", "")))
     assert (run.error, run.event_id, run.call_site) == ("boom", "e1", "jobs/a.py:12")
     assert run.submission == SubmittedAs(("spark-submit", "a.py"), "/w", "client", is_redacted=True)
     assert run.diagnostics == ()

@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.store.events.rows import has_escaped_surrogat
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.read import EventFacts, EventJson, Sides
-    from openlineage_pyspark.workbench.store.events.rows import DatasetMention, SaidByEvent
+    from openlineage_pyspark.workbench.store.events.rows import DatasetMention, EventContent
 
 _Value = TypeVar("_Value")
 
@@ -64,15 +64,15 @@ class _Tail:
     Attributes:
         values: its keys with their values.
         datasets: the facts of its datasets; None until they are first used.
-        said: the mentions of the job and the datasets in an event with this end, by the other values that decide them.
+        content: the mentions of the job and the datasets in events with this end, by the other values that decide them.
     """
 
-    __slots__ = ("datasets", "said", "values")
+    __slots__ = ("content", "datasets", "values")
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.values = values
         self.datasets: Sides | None = None
-        self.said: dict[tuple[object, ...], SaidByEvent] = {}
+        self.content: dict[tuple[object, ...], EventContent] = {}
 
 
 class EventMemory:
@@ -131,13 +131,13 @@ class EventMemory:
             tail.datasets = sides_of(event)
         return facts(event, tail.datasets)
 
-    def said(self, key: tuple[object, ...], read: Callable[[], SaidByEvent], /) -> SaidByEvent:
+    def content(self, key: tuple[object, ...], read: Callable[[], EventContent], /) -> EventContent:
         """Return the facts of the last parsed event about its job and its datasets."""
         if self._tail is None:
             return read()
-        found = self._tail.said.get(key)
+        found = self._tail.content.get(key)
         if found is None:
-            found = self._tail.said[key] = read()
+            found = self._tail.content[key] = read()
         return found
 
     def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:

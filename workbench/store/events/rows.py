@@ -228,7 +228,7 @@ _identity = functools.lru_cache(maxsize=100_000)(identity)
 
 
 @attrs.frozen
-class SaidByEvent:
+class EventContent:
     """
     The mentions of an event's job and of all its datasets.
 
@@ -244,7 +244,7 @@ class SaidByEvent:
 class Memory(Protocol):
     """Remembers the content of events, since the next events repeat most of it."""
 
-    def said(self, key: tuple[object, ...], read: Callable[[], SaidByEvent], /) -> SaidByEvent:
+    def content(self, key: tuple[object, ...], read: Callable[[], EventContent], /) -> EventContent:
         """Return the facts about the event's job and datasets, as `read` does: they follow from the key and these."""
 
     def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
@@ -254,7 +254,7 @@ class Memory(Protocol):
 class NoMemory:
     """Remembers nothing."""
 
-    def said(self, _key: tuple[object, ...], read: Callable[[], SaidByEvent], /) -> SaidByEvent:
+    def content(self, _key: tuple[object, ...], read: Callable[[], EventContent], /) -> EventContent:
         """Read it."""
         return read()
 
@@ -318,29 +318,30 @@ def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> Even
         InvalidEventError: something is missing that the specification requires of each event.
     """
     # The datasets follow below: those that repeat an earlier text are not read again.
-    said = facts(event, Sides())
-    job = None if said.job is None else _job(said.job)
-    rows: Rows = {} if said.run is None or job is None else {"run": [_run(said, said.run, job.job_id)]}
-    stated = None if job is None else _stated_by_job(said)
-    found = memory.said((job, stated), functools.partial(_said_by, event, job, stated, memory))
-    run_id, job_id, time = "" if said.run is None else said.run.id, None if job is None else job.job_id, said.time
-    has_batches = _micro_batches(said, job_id, found.sides[0], rows)
+    content = facts(event, Sides())
+    job = None if content.job is None else _job(content.job)
+    rows: Rows = {} if content.run is None or job is None else {"run": [_run(content, content.run, job.job_id)]}
+    stated = None if job is None else _stated_by_job(content)
+    found = memory.content((job, stated), functools.partial(_content_of, event, job, stated, memory))
+    run_id, job_id = "" if content.run is None else content.run.id, None if job is None else job.job_id
+    time = content.time
+    has_batches = _micro_batches(content, job_id, found.sides[0], rows)
     for side in found.sides:
-        if not has_batches and (side.role is Role.ALONE or said.type in _DONE):
+        if not has_batches and (side.role is Role.ALONE or content.type in _DONE):
             for table, name_id, snapshot, rest in side.versions:
                 _add(rows, table, (run_id, NO_BATCH, name_id, snapshot, job_id, time, *rest))
     digest = hashlib.sha256(text.encode(errors="replace")).digest()[:_DIGEST_BYTES]
     span = TimeSpan(time, run_id, time, run_id)
-    gaps = () if said.run is None else said.run.gaps
-    odd = _odd_parts(event, said, found)
-    return EventRows(text, digest, said.type, said.producer, rows, found.mentions, span, gaps, odd)
+    gaps = () if content.run is None else content.run.gaps
+    odd = _odd_parts(event, content, found)
+    return EventRows(text, digest, content.type, content.producer, rows, found.mentions, span, gaps, odd)
 
 
-def _odd_parts(event: EventJson, said: EventFacts, found: SaidByEvent) -> tuple[Diagnostic, ...]:
+def _odd_parts(event: EventJson, content: EventFacts, found: EventContent) -> tuple[Diagnostic, ...]:
     """Return the diagnostics about the parts of an event that were left out."""
-    odd = [] if said.run is None else [*said.run.odd]
-    if said.job is not None:
-        odd += said.job.diagnostics
+    odd = [] if content.run is None else [*content.run.odd]
+    if content.job is not None:
+        odd += content.job.diagnostics
         if not all(isinstance(event.get(key), (list, type(None))) for key in ("inputs", "outputs")):
             odd += sides_of(event).diagnostics
     return (*odd, *(each for side in found.sides for each in side.odd))
@@ -399,18 +400,18 @@ def described_rows(mentions: Mentions) -> Rows:
     return {"dataset_column": columns, "column_lineage": edges}
 
 
-def _stated_by_job(said: EventFacts) -> StatedByJob | None:
+def _stated_by_job(content: EventFacts) -> StatedByJob | None:
     """Return the edges of the explicit lineage facet of an event's job; None without one."""
-    job = said.job
+    job = content.job
     if job is None or not job.stated:
         return None
     own = (job.namespace, job.name)
-    into_job = (each for each in said.stated if each.target.is_job and each.target[:2] == own)
+    into_job = (each for each in content.stated if each.target.is_job and each.target[:2] == own)
     through = (edge.source[:2] for each in into_job for edge in each.edges if not edge.source.is_job)
-    return StatedByJob(tuple(each for each in said.stated if not each.target.is_job), tuple(dict.fromkeys(through)))
+    return StatedByJob(tuple(each for each in content.stated if not each.target.is_job), tuple(dict.fromkeys(through)))
 
 
-def _said_by(event: EventJson, job: JobMention | None, stated: StatedByJob | None, memory: Memory) -> SaidByEvent:
+def _content_of(event: EventJson, job: JobMention | None, stated: StatedByJob | None, memory: Memory) -> EventContent:
     """
     Return the mentions of an event's job and its datasets.
 
@@ -418,15 +419,15 @@ def _said_by(event: EventJson, job: JobMention | None, stated: StatedByJob | Non
         InvalidEventError: one of the datasets has no name.
     """
     if job is None:
-        sides: tuple[SideOfEvent, ...] = (_side_said(Role.ALONE, None, [event.get("dataset")], memory),)
+        sides: tuple[SideOfEvent, ...] = (_side(Role.ALONE, None, [event.get("dataset")], memory),)
     else:
-        inputs = _side_said(Role.INPUT, job.job_id, _list(event, "inputs"), memory)
-        sides = (inputs, _side_said(Role.OUTPUT, job.job_id, _list(event, "outputs"), memory, stated))
+        inputs = _side(Role.INPUT, job.job_id, _list(event, "inputs"), memory)
+        sides = (inputs, _side(Role.OUTPUT, job.job_id, _list(event, "outputs"), memory, stated))
     mentions = (each for side in sides for each in side.mentions)
-    return SaidByEvent(sides, (*(() if job is None else (job,)), *mentions))
+    return EventContent(sides, (*(() if job is None else (job,)), *mentions))
 
 
-def _side_said(
+def _side(
     role: Role, job_id: int | None, datasets: list[Any], memory: Memory, stated: StatedByJob | None = None
 ) -> SideOfEvent:
     """
@@ -440,76 +441,78 @@ def _side_said(
     targets = dict.fromkeys(each.target[:2] for each in stated.entries) if stated is not None else ()
     beside = [dataset_facts({"namespace": each[0], "name": each[1]}, role) for each in targets if each not in named]
     mentions = tuple(_mention(job_id, each, memory, stated) for each in (*found, *beside))
-    versions = tuple(version for each in found for version in _versions_said(each))
+    versions = tuple(version for each in found for version in _versions_of(each))
     odd = dict.fromkeys(each for mention in mentions for each in mention.odd)
     odd |= dict.fromkeys(each for dataset in found for each in dataset.odd_so_far)
     return SideOfEvent(role, mentions, versions, tuple(odd))
 
 
 def _mention(
-    job_id: int | None, said: DatasetOfEvent, memory: Memory, by_job: StatedByJob | None = None
+    job_id: int | None, dataset: DatasetOfEvent, memory: Memory, by_job: StatedByJob | None = None
 ) -> DatasetMention:
-    stated = None if by_job is None else by_job.of(said.namespace, said.name)
-    facets = {key: value for key, value in said.facets.items() if key not in _OF_VERSIONS}
+    stated = None if by_job is None else by_job.of(dataset.namespace, dataset.name)
+    facets = {key: value for key, value in dataset.facets.items() if key not in _OF_VERSIONS}
 
     def read() -> DatasetMention:
-        lines = _lines(said, job_id, stated)
-        whole = repr((said.role.value, job_id, said.namespace, said.name, attrs.astuple(lines, recurse=False)))
+        lines = _lines(dataset, job_id, stated)
+        whole = repr((dataset.role.value, job_id, dataset.namespace, dataset.name, attrs.astuple(lines, recurse=False)))
         # Counts and versions are not part of the mention, and what is odd in them is read each time.
-        odd = tuple(each for each in said.diagnostics if each.place.rpartition(": ")[2] in facets)
-        return DatasetMention(said.role, job_id, digest_of(whole), lines, odd)
+        odd = tuple(each for each in dataset.diagnostics if each.place.rpartition(": ")[2] in facets)
+        return DatasetMention(dataset.role, job_id, digest_of(whole), lines, odd)
 
     # The same values in another order are read again, with the same result.
-    whose = (said.role, job_id, said.namespace, said.name, stated)
+    whose = (dataset.role, job_id, dataset.namespace, dataset.name, stated)
     return memory.mention((*whose, marshal.dumps(facets, _PLAIN_MARSHAL)), read)
 
 
-def version_digest(said: EventRows) -> bytes:
+def version_digest(event: EventRows) -> bytes:
     """Return the digest of an event's mentions of its job and its datasets, without counts and versions."""
-    parts = [repr(attrs.astuple(each)) if isinstance(each, JobMention) else each.digest.hex() for each in said.mentions]
-    return digest_of(repr((said.producer, sorted(set(parts)), tuple(map(tuple, said.gaps)))))
+    parts = {
+        repr(attrs.astuple(each)) if isinstance(each, JobMention) else each.digest.hex() for each in event.mentions
+    }
+    return digest_of(repr((event.producer, sorted(parts), tuple(map(tuple, event.gaps)))))
 
 
-def _versions_said(said: DatasetOfEvent) -> Iterator[tuple[str, int, str, Row]]:
+def _versions_of(dataset: DatasetOfEvent) -> Iterator[tuple[str, int, str, Row]]:
     """Yield the versions that were read or made, as `_DatasetOfEvent` has them."""
-    name_id = _identity("dataset", said.namespace, said.name)
-    if said.role is Role.ALONE:
-        if said.version:
-            yield "sink_snapshot_lineage", name_id, said.version, (None, "", None, None)
-    elif said.role is Role.INPUT:
-        for each in said.versions or ("",):
-            yield "source_snapshot_lineage", name_id, each, (None, None, *said.counts)
+    name_id = _identity("dataset", dataset.namespace, dataset.name)
+    if dataset.role is Role.ALONE:
+        if dataset.version:
+            yield "sink_snapshot_lineage", name_id, dataset.version, (None, "", None, None)
+    elif dataset.role is Role.INPUT:
+        for each in dataset.versions or ("",):
+            yield "source_snapshot_lineage", name_id, each, (None, None, *dataset.counts)
     else:
-        parent = said.version_before
-        if said.renamed_from is not None:
+        parent = dataset.version_before
+        if dataset.renamed_from is not None:
             # The new name goes on with the rows under the old one.
-            yield "source_snapshot_lineage", _identity("dataset", *said.renamed_from), "", (None, None, None, None)
-        for each in said.versions or ("",):
-            yield "sink_snapshot_lineage", name_id, each, (parent, said.change, *said.counts)
+            yield "source_snapshot_lineage", _identity("dataset", *dataset.renamed_from), "", (None, None, None, None)
+        for each in dataset.versions or ("",):
+            yield "sink_snapshot_lineage", name_id, each, (parent, dataset.change, *dataset.counts)
             parent = each
 
 
-def _micro_batches(said: EventFacts, job_id: int | None, inputs: SideOfEvent, rows: Rows) -> bool:
+def _micro_batches(content: EventFacts, job_id: int | None, inputs: SideOfEvent, rows: Rows) -> bool:
     """
     Add the reads and writes of each micro-batch.
 
     Returns:
         Whether the event states its versions by micro-batch: its mentions of datasets then sum up several batches.
     """
-    if said.run is None or said.run.batches is None:
+    if content.run is None or content.run.batches is None:
         return False
-    beside = _beside_sources(inputs, said.run.batches)
-    for batch in said.run.batches:
+    beside = _beside_sources(inputs, content.run.batches)
+    for batch in content.run.batches:
         # The event that reports a micro-batch comes after the batch, whatever the event's own clock shows.
-        time = said.time if batch.time is None else min(batch.time, said.time)
+        time = content.time if batch.time is None else min(batch.time, content.time)
         for source in batch.sources:
-            at = (said.run.id, batch.number, _identity("dataset", *source.dataset), source.version, job_id, time)
+            at = (content.run.id, batch.number, _identity("dataset", *source.dataset), source.version, job_id, time)
             _add(rows, "source_snapshot_lineage", (*at, source.start, source.end, source.rows, None))
         for name_id, version in beside.items():
-            what = (said.run.id, batch.number, name_id, version, job_id, time)
+            what = (content.run.id, batch.number, name_id, version, job_id, time)
             _add(rows, "source_snapshot_lineage", (*what, None, None, None, None))
         for sink in batch.sinks:
-            at = (said.run.id, batch.number, _identity("dataset", *sink.dataset), sink.version, job_id, time)
+            at = (content.run.id, batch.number, _identity("dataset", *sink.dataset), sink.version, job_id, time)
             _add(rows, "sink_snapshot_lineage", (*at, sink.parent, sink.change, sink.rows, None))
     return True
 
@@ -539,18 +542,18 @@ def _job(job: JobOfEvent) -> JobMention:
     return JobMention(_identity("job", job.namespace, job.name), job.namespace, job.name, stated, job.owners)
 
 
-def _run(said: EventFacts, run: RunOfEvent, job_id: int) -> Row:
+def _run(content: EventFacts, run: RunOfEvent, job_id: int) -> Row:
     stated = (
         None if run.parent is None else run.parent.run,
         None if run.root is None else run.root.run,
         *(run.error, run.query_id, run.checkpoint),
     )
-    is_end = said.type in ENDS
-    state = (said.type, said.time + (_LAST_WORD if is_end else 0))
-    started = said.time if said.type == "START" else None
-    ended = said.time if is_end else None
-    facts = (*_latest(stated, said.time), run.call_site or None)
-    return (run.id, job_id, *state, started, ended, *facts, said.time, said.time)
+    is_end = content.type in ENDS
+    state = (content.type, content.time + (_LAST_WORD if is_end else 0))
+    started = content.time if content.type == "START" else None
+    ended = content.time if is_end else None
+    facts = (*_latest(stated, content.time), run.call_site or None)
+    return (run.id, job_id, *state, started, ended, *facts, content.time, content.time)
 
 
 def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: TimeSpan) -> Row:
@@ -562,31 +565,30 @@ def _dataset_row(name: tuple[int, str, str, int | None, str | None], span: TimeS
     return (name_id, namespace, title, *facts, span.first_time, last)
 
 
-def _lines(said: DatasetOfEvent, job_id: int | None, stated: StatedByJob | None = None) -> Lines:
+def _lines(dataset: DatasetOfEvent, job_id: int | None, stated: StatedByJob | None = None) -> Lines:
     """Return the rows of a mention without their times, as the explicit lineage facet of its job states them."""
-    name_id = _identity("dataset", said.namespace, said.name)
+    name_id = _identity("dataset", dataset.namespace, dataset.name)
     names = _MentionNames()
-    names.add(said.namespace, said.name, storage=said.file_format or said.storage_layer or None)
-    for other in said.symlinks:
-        if other[:2] != (said.namespace, said.name):
+    names.add(dataset.namespace, dataset.name, storage=dataset.file_format or dataset.storage_layer or None)
+    for other in dataset.symlinks:
+        if other[:2] != (dataset.namespace, dataset.name):
             names.add(other.namespace, other.name, same_as=name_id)
-    columns = tuple((name_id, field.path, field.type, position) for position, field in enumerate(said.fields))
-    if said.role is Role.OUTPUT:
-        own = () if said.stated is None else (said.stated,)
-        every = (
-            said.edges if stated is None and not own else edges_into(said, (*own, *(stated.entries if stated else ())))
-        )
+    columns = tuple((name_id, field.path, field.type, position) for position, field in enumerate(dataset.fields))
+    if dataset.role is Role.OUTPUT:
+        own = () if dataset.stated is None else (dataset.stated,)
+        entries = (*own, *(stated.entries if stated is not None else ()))
+        every = dataset.edges if stated is None and not own else edges_into(dataset, entries)
         edges = tuple(_edges(every, name_id, job_id, names))
-        read = () if said.renamed_from is None else (names.add(*said.renamed_from),)
+        read = () if dataset.renamed_from is None else (names.add(*dataset.renamed_from),)
         if stated is not None or own:
             sources = [edge.source[:2] for edge in every if not edge.source.is_job]
             sources += stated.through if stated is not None else ()
             read = tuple(dict.fromkeys((*read, *(names.add(*each) for each in sources))))
         states = stated is not None or bool(own)
         found = names.found()
-        return Lines(name_id, found, columns, read, (name_id,), edges, said.change, states, said.owners)
-    read = (name_id,) if said.role is Role.INPUT else ()
-    return Lines(name_id, names.found(), columns, read, owners=said.owners)
+        return Lines(name_id, found, columns, read, (name_id,), edges, dataset.change, states, dataset.owners)
+    read = (name_id,) if dataset.role is Role.INPUT else ()
+    return Lines(name_id, names.found(), columns, read, owners=dataset.owners)
 
 
 class _MentionNames:

@@ -132,7 +132,7 @@ def _of_snapshots(
         _BARRIER,
         *_TABLE,
         ("snapshot_id", snapshot[0]),
-        *((name, said) for name, said, _ in more),
+        *((name, text) for name, text, _ in more),
         _RUN,
         ("batch_id", as_there),
         *_IDS,
