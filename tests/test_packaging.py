@@ -37,7 +37,7 @@ NOT_OF_THE_TREE = (
 )
 MODULES_OF_THE_ROOT = ("__init__.py", "__main__.py", "auto.py", "errors.py", "testing.py")
 # Modules that every job of the environment loads.
-OF_EVERY_JOB = ("asked", "hook", "leaving")
+OF_EVERY_JOB = ("enabled", "hook", "leaving")
 HEAVY = {"pyspark", "py4j", "openlineage", "requests", "yaml", "attr", "attrs", "pandas"}
 
 DISTRIBUTION = importlib.metadata.distribution("openlineage-pyspark")

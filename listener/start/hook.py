@@ -15,7 +15,7 @@ from collections.abc import Callable
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
-from openlineage_pyspark.listener.start.asked import asked_for
+from openlineage_pyspark.listener.start.enabled import is_enabled
 from openlineage_pyspark.listener.start.leaving import leave_last
 
 # Spark 4, Spark 3. The `.pth` file repeats these names and `_OF_WORKERS`, because it imports nothing.
@@ -122,7 +122,7 @@ def _begin(context: Any) -> Callable[[Any, Any], None]:
     """Start the work that needs no context in the background; return the function that attaches the listener to it."""
     try:
         conf = dict(context._conf.getAll())
-        if not asked_for(conf):
+        if not is_enabled(conf):
             return _nothing
         from openlineage_pyspark.listener.guard import Guard
         from openlineage_pyspark.listener.start.prepare import Preparation

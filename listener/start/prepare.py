@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.errors import NotConfiguredError, ProbeError, RegistrationError
 from openlineage_pyspark.listener.guard import LOG, Guard
-from openlineage_pyspark.listener.start.asked import means_lineage
+from openlineage_pyspark.listener.start.enabled import means_lineage
 from openlineage_pyspark.listener.start.imports import import_all, importing
 
 if TYPE_CHECKING:

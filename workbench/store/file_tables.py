@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store.event_texts import EventTexts, texts_in_order
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions
+from openlineage_pyspark.workbench.store.file_check import APPLICATION_ID, is_marked
 from openlineage_pyspark.workbench.store.row_merging import RowMerger
 from openlineage_pyspark.workbench.store.sqlite_sql import ddl, index_names, table_ddl, view_statements
 from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.views import VIEWS
-from openlineage_pyspark.workbench.store.whose import APPLICATION_ID, is_marked
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.sqlite_file import SqliteFile

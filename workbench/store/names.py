@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError
-from openlineage_pyspark.workbench.store.near import nearest
+from openlineage_pyspark.workbench.store.suggestions import nearest
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.workbench.store.file_check import refuse_others
 from openlineage_pyspark.workbench.store.soundness import in_one_line
 from openlineage_pyspark.workbench.store.tables import stored
-from openlineage_pyspark.workbench.store.whose import refuse_others
 
 PATIENCE_SECONDS = 60
 LOG_PAGES = 16_000

@@ -13,7 +13,7 @@ def means_lineage(key: str) -> bool:
     return key.lower().startswith(_PREFIX)
 
 
-def asked_for(conf: dict[str, str]) -> bool:
+def is_enabled(conf: dict[str, str]) -> bool:
     """Return whether a configuration key, an environment variable or a file enables lineage."""
     if any(map(means_lineage, conf)) or any(key.startswith("OPENLINEAGE") for key in os.environ):
         return True

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import StoreError, TransportConfigError
-from openlineage_pyspark.workbench.store import whose
+from openlineage_pyspark.workbench.store import file_check
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store.transport import StoreTransport
@@ -115,7 +115,7 @@ def test_nothing_that_is_not_ours_is_changed_by_what_writes_a_store(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(whose, "_MOST_SECONDS", 0.1)
+    monkeypatch.setattr(file_check, "_MOST_SECONDS", 0.1)
     path = tmp_path / "f.db"
     make(path)
     before = _everything(tmp_path)
@@ -153,7 +153,7 @@ def test_a_store_whose_mark_is_still_in_its_log_is_ours(tmp_path: Path) -> None:
 def test_a_store_that_another_process_makes_meanwhile_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two looks into an empty database, it may become a store."""
     path = tmp_path / "lineage.db"
-    is_marked = whose.is_marked
+    is_marked = file_check.is_marked
 
     with closing(sqlite3.connect(path)) as first:
         first.executescript("PRAGMA journal_mode = WAL; CREATE TABLE t (a); DROP TABLE t;")
@@ -161,14 +161,14 @@ def test_a_store_that_another_process_makes_meanwhile_is_ours(tmp_path: Path, mo
         def slowly(connection: sqlite3.Connection) -> bool:
             found = is_marked(connection)
             first.executescript(
-                f"BEGIN; CREATE TABLE event (a); PRAGMA application_id = {whose.APPLICATION_ID}; COMMIT;"
+                f"BEGIN; CREATE TABLE event (a); PRAGMA application_id = {file_check.APPLICATION_ID}; COMMIT;"
             )
             return found
 
-        monkeypatch.setattr(whose, "is_marked", slowly)
-        whose.refuse_others(path, 1)
+        monkeypatch.setattr(file_check, "is_marked", slowly)
+        file_check.refuse_others(path, 1)
 
-    assert int.from_bytes(path.read_bytes()[68:72], "big") == whose.APPLICATION_ID
+    assert int.from_bytes(path.read_bytes()[68:72], "big") == file_check.APPLICATION_ID
 
 
 @pytest.mark.parametrize("name", [".", "/", ".."])
