@@ -127,6 +127,15 @@ def test_a_fault_of_one_event_is_found_at_its_line(events, written, run, fault, 
     assert findings(shown) == [f"{file}:{line}: {found}" for line in (1, 2)]
 
 
+def test_the_masked_transformation_of_the_facets_first_version_is_none_to_find(events, written, run):
+    for event in events:
+        inputs = lineage(event)["fields"]["total"]["inputFields"]
+        for each in inputs:
+            del each["transformations"]
+        lineage(event)["fields"]["total"] |= {"transformationType": "MASKED", "transformationDescription": "sha"}
+    assert run("validate", written(*events))[0] == 0
+
+
 CANARY = "hunter2butlonger"
 
 

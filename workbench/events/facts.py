@@ -7,6 +7,7 @@ values.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openlineage_pyspark.workbench.model.graph import Path, Step, steps_of
@@ -64,19 +65,10 @@ class Place(NamedTuple):
     is_job: bool = False
 
 
-class PathKind(NamedTuple):
-    """
-    How a value arrives, in OpenLineage's words.
-
-    Args:
-        type: DIRECT or INDIRECT; empty if the event does not state it.
-        subtype: such as AGGREGATION or FILTER; empty if the event does not state it.
-        masking: whether the value can't be recognized afterwards.
-    """
-
-    type: str
-    subtype: str
-    masking: bool = False
+@functools.lru_cache(maxsize=1000)
+def kind_of(type_: str, subtype: str, masking: bool = False) -> Kind:  # noqa: FBT001, FBT002 (as `Kind` takes them)
+    """Return a kind. Events have few different ones, and each of them by the thousand."""
+    return Kind(type_, subtype, masking)
 
 
 class PathStep(NamedTuple):
@@ -113,7 +105,7 @@ class StatedPath(NamedTuple):
         is_traced: whether the event states its path and certainty.
     """
 
-    kind: PathKind
+    kind: Kind
     expression: str = ""
     certainty: Certainty = "exact"
     operators: tuple[str, ...] = ()
@@ -127,7 +119,7 @@ class StatedPath(NamedTuple):
             Step(each.operator, each.expression, each.relation, each.column, None, each.certainty, each.call_site)
             for each in self.steps
         ]
-        return Path(Kind(*self.kind), self.expression, self.certainty, steps_of(self.operators, steps))
+        return Path(self.kind, self.expression, self.certainty, steps_of(self.operators, steps))
 
 
 class StatedEdge(NamedTuple):

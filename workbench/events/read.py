@@ -23,7 +23,6 @@ from openlineage_pyspark.workbench.events.facts import (
     Name,
     OtherName,
     ParentRun,
-    PathKind,
     PathStep,
     Place,
     ReadByBatch,
@@ -36,6 +35,7 @@ from openlineage_pyspark.workbench.events.facts import (
     StatedOwner,
     StatedPath,
     SubmittedAs,
+    kind_of,
 )
 from openlineage_pyspark.workbench.events.once import once
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind, certainty_of
@@ -315,7 +315,7 @@ class DatasetOfEvent:
         if before is None:
             return self.lineage_edges
         # Each column continues the one that had its name under the old name.
-        identity = (StatedPath(PathKind("DIRECT", "IDENTITY")),)
+        identity = (StatedPath(kind_of("DIRECT", "IDENTITY")),)
         old = (
             StatedEdge(Place(*before, field.path), Place(self.namespace, self.name, field.path), identity)
             for field in self.fields
@@ -837,7 +837,7 @@ class _EdgesOfFacet:
         older = None
         if subtype or text:
             older = StatedPath(
-                PathKind("DIRECT" if subtype else "", subtype, subtype == "MASKED"), text, _by_kind(subtype, "DIRECT")
+                kind_of("DIRECT" if subtype else "", subtype, subtype == "MASKED"), text, _by_kind(subtype, "DIRECT")
             )
         target = Place(*self._target, column)
         for source in odd.objects("columnLineage", field, "inputFields"):
@@ -864,12 +864,12 @@ class _EdgesOfFacet:
         The description of a way names the path to which it belongs. In a facet without descriptions, the order does.
         """
         found: list[StatedPath] = []
-        texts: dict[PathKind, list[str]] = {}
+        texts: dict[Kind, list[str]] = {}
         for path in paths:
             texts.setdefault(path.kind, []).append(path.expression)
-        taken: dict[PathKind, int] = {}
+        taken: dict[Kind, int] = {}
         for path in paths:
-            ways = self._ways.get((*ends, *path.kind), [])
+            ways = self._ways.get((*ends, path.kind), [])
             place = taken[path.kind] = taken.get(path.kind, 0) + 1
             if any(text for text, _ in ways) or "" in texts[path.kind]:
                 own = [way for text, way in ways if text == path.expression]
@@ -880,26 +880,26 @@ class _EdgesOfFacet:
         return tuple(found)
 
 
-_UNSTATED = StatedPath(PathKind("", ""), certainty="unstated")
+_UNSTATED = StatedPath(kind_of("", ""), certainty="unstated")
 
 _Way: TypeAlias = "tuple[Certainty, tuple[str, ...], tuple[PathStep, ...]]"
 
 
-def _ways(odd: _Odd, facet: EventJson) -> dict[tuple[str, str, str, str, str, str, bool], list[tuple[str, _Way]]]:
+def _ways(odd: _Odd, facet: EventJson) -> dict[tuple[str, str, str, str, Kind], list[tuple[str, _Way]]]:
     """
-    Return the ways of edges: column, namespace, name and field of the source, type, subtype, masking -> ways.
+    Return the ways of edges: column, namespace, name and field of the source, kind -> ways.
 
     Each has the description of the path that it belongs to, which may be empty. A facet of another shape has none:
     numbers replace texts in it, and none of them can be trusted then.
     """
     try:
-        found: dict[tuple[str, str, str, str, str, str, bool], list[tuple[str, _Way]]] = {}
+        found: dict[tuple[str, str, str, str, Kind], list[tuple[str, _Way]]] = {}
         for column, ways in (("", facet["rows"]), *facet["columns"].items()):
             for way in ways:
                 source = (_cut(way["namespace"]), _cut(way["name"]), _cut(way["field"]))
-                kind = (_cut(way["type"]), _cut(way["subtype"]), way["masking"] is True)
+                kind = kind_of(_cut(way["type"]), _cut(way["subtype"]), way["masking"] is True)
                 text = _text(facet["expressions"][way["description"]]) if "description" in way else ""
-                found.setdefault((column, *source, *kind), []).append((text, _way(facet, way)))
+                found.setdefault((column, *source, kind), []).append((text, _way(facet, way)))
     except (AttributeError, IndexError, KeyError, TypeError) as problem:
         odd.add(_STEPS, f"it has another shape than its schema ({type(problem).__name__}: {str(problem)[:80]})")
         return {}
@@ -938,12 +938,12 @@ def _paths(odd: _Odd, facet: str, source: EventJson) -> tuple[StatedPath, ...]:
         masking = each.get("masking")
         if masking is not None and not isinstance(masking, bool):
             odd.add(facet, _wrong("masking", masking, "true or false"))
-        found.append(StatedPath(PathKind(type_, subtype, masking is True), text, _by_kind(subtype, type_)))
+        found.append(StatedPath(kind_of(type_, subtype, masking is True), text, _by_kind(subtype, type_)))
     return tuple(found)
 
 
 def _by_kind(subtype: str, type_: str) -> Certainty:
-    return "exact" if Kind(type_, subtype).is_stated else "unstated"
+    return "exact" if kind_of(type_, subtype).is_stated else "unstated"
 
 
 def _stated(odd: _Odd, entry: EventJson, target: Place) -> Stated:

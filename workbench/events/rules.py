@@ -14,11 +14,11 @@ import attrs
 from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.facets.redaction.names import is_harmless_value, is_secret
 from openlineage_pyspark.workbench.events.read import ENDS, RunOfEvent, facts
+from openlineage_pyspark.workbench.model.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openlineage_pyspark.workbench.events.facts import PathKind
     from openlineage_pyspark.workbench.events.files import EventPlace
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, EventJson
 
@@ -259,9 +259,9 @@ def _kinds(output: DatasetOfEvent) -> Iterator[str]:
                 yield f"{where}: {field!r} is DIRECT"
 
 
-def _is_of_the_first_version(kind: PathKind) -> bool:
+def _is_of_the_first_version(kind: Kind) -> bool:
     """Return whether it is the other kind of the facet's first version, beside IDENTITY."""
-    return kind == ("DIRECT", "MASKED", True)
+    return kind == Kind("DIRECT", "MASKED", masking=True)
 
 
 def _where(column: str) -> str:

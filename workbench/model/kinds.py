@@ -54,7 +54,7 @@ _INFLUENCES = ("CONDITIONAL", "JOIN", "FILTER", "GROUP_BY", "SORT", "WINDOW")
 _ORDER = {subtype: place for place, subtype in enumerate((*_VALUES, *_INFLUENCES))}
 
 
-@attrs.frozen(order=False)
+@attrs.frozen(order=False, cache_hash=True)
 class Kind:
     """
     How a value is computed: OpenLineage's type and subtype, and masking.

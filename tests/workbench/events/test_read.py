@@ -8,6 +8,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.events.facts import (
@@ -16,7 +17,6 @@ from openlineage_pyspark.workbench.events.facts import (
     Name,
     OtherName,
     ParentRun,
-    PathKind,
     PathStep,
     Place,
     ReadByBatch,
@@ -28,7 +28,7 @@ from openlineage_pyspark.workbench.events.facts import (
     SubmittedAs,
 )
 from openlineage_pyspark.workbench.events.read import EventFacts, Role, dataset_facts, facts, sides_of
-from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind
 
 ROOT = Path(__file__).parents[3]
 SCENARIOS = ROOT.parent / "shared" / "compat" / "scenarios"
@@ -231,10 +231,10 @@ def test_edges_have_kinds_masking_and_texts() -> None:
 
     assert paths_of(output(columnLineage=facet)) == {
         ("i.a", "x"): (
-            StatedPath(PathKind("DIRECT", "TRANSFORMATION"), "upper(a)"),
-            StatedPath(PathKind("INDIRECT", "FILTER", masking=True)),
+            StatedPath(Kind("DIRECT", "TRANSFORMATION"), "upper(a)"),
+            StatedPath(Kind("INDIRECT", "FILTER", masking=True)),
         ),
-        ("i.b", ""): (StatedPath(PathKind("INDIRECT", "JOIN")),),
+        ("i.b", ""): (StatedPath(Kind("INDIRECT", "JOIN")),),
     }
 
 
@@ -246,7 +246,7 @@ def test_a_source_that_is_named_twice_is_one_edge_with_the_paths_of_both() -> No
     )
 
     assert paths_of(output(columnLineage=facet)) == {
-        ("i.a", "x"): (StatedPath(PathKind(*EXACT)), StatedPath(PathKind("DIRECT", "TRANSFORMATION"), "a + 1"))
+        ("i.a", "x"): (StatedPath(Kind(*EXACT)), StatedPath(Kind("DIRECT", "TRANSFORMATION"), "a + 1"))
     }
 
 
@@ -255,7 +255,7 @@ def test_the_first_version_of_the_facet_tells_the_kind_of_the_column() -> None:
     older = lineage(plain, transformationType="MASKED", transformationDescription="sha(a)")
 
     assert paths_of(output(columnLineage=older)) == {
-        ("i.a", "x"): (StatedPath(PathKind("DIRECT", "MASKED", masking=True), "sha(a)"),)
+        ("i.a", "x"): (StatedPath(Kind("DIRECT", "MASKED", masking=True), "sha(a)"),)
     }
 
 
@@ -264,8 +264,8 @@ def test_an_edge_that_does_not_say_how_it_comes_is_unstated() -> None:
     typed = {"namespace": "lake", "name": "i", "field": "b", "transformations": [{"type": "DIRECT"}]}
 
     assert paths_of(output(columnLineage=lineage(bare, typed))) == {
-        ("i.a", "x"): (StatedPath(PathKind("", ""), certainty="unstated"),),
-        ("i.b", "x"): (StatedPath(PathKind("DIRECT", ""), certainty="unstated"),),
+        ("i.a", "x"): (StatedPath(Kind("", ""), certainty="unstated"),),
+        ("i.b", "x"): (StatedPath(Kind("DIRECT", ""), certainty="unstated"),),
     }
 
 
@@ -291,9 +291,9 @@ def test_steps_are_joined_to_their_path() -> None:
     way = PathStep("PythonUDF#2", "f(a)", "opaque", "a.py:3")
     assert found["i.a", "x"] == (
         StatedPath(
-            PathKind("DIRECT", "TRANSFORMATION"), "f(a)", "opaque", ("Project#1", "PythonUDF#2"), (way,), is_traced=True
+            Kind("DIRECT", "TRANSFORMATION"), "f(a)", "opaque", ("Project#1", "PythonUDF#2"), (way,), is_traced=True
         ),
-        StatedPath(PathKind("INDIRECT", "FILTER")),
+        StatedPath(Kind("INDIRECT", "FILTER")),
     )
 
 
@@ -305,7 +305,7 @@ def test_several_ways_of_one_kind_are_several_paths() -> None:
         output(columnLineage=lineage(source("a", TRANSFORMED, other)), pyspark_lineage_steps=steps_facet(*ways))
     )
 
-    kind = PathKind("DIRECT", "TRANSFORMATION")
+    kind = Kind("DIRECT", "TRANSFORMATION")
     assert found["i.a", "x"] == (
         StatedPath(kind, "f(a)", "opaque", ("Project#1",), is_traced=True),
         StatedPath(kind, "g(a)", "opaque", ("PythonUDF#2",), is_traced=True),
@@ -336,9 +336,7 @@ def test_a_new_name_continues_the_columns_of_the_old_one() -> None:
     found = facts(event(outputs=[output(schema={"fields": [{"name": "a"}]}, lifecycleStateChange=change)]))
 
     assert found.outputs[0].renamed_from == Name("lake", "old")
-    assert found.edges == (
-        StatedEdge(Place("lake", "old", "a"), Place("lake", "o", "a"), (StatedPath(PathKind(*EXACT)),)),
-    )
+    assert found.edges == (StatedEdge(Place("lake", "old", "a"), Place("lake", "o", "a"), (StatedPath(Kind(*EXACT)),)),)
 
 
 @pytest.mark.parametrize(
@@ -383,7 +381,7 @@ def test_steps_that_point_nowhere_cost_the_steps_and_no_edge() -> None:
     made = event(outputs=[output(columnLineage=lineage(source("a", TRANSFORMED)), pyspark_lineage_steps=broken)])
     found = facts(made)
 
-    assert [edge.paths for edge in found.edges] == [(StatedPath(PathKind("DIRECT", "TRANSFORMATION"), "f(a)"),)]
+    assert [edge.paths for edge in found.edges] == [(StatedPath(Kind("DIRECT", "TRANSFORMATION"), "f(a)"),)]
     assert [each.place for each in found.diagnostics] == ["output lake o: pyspark_lineage_steps"]
 
 
@@ -408,11 +406,11 @@ def test_an_event_with_explicit_lineage_has_the_edges_that_it_states() -> None:
     datasets = [{"namespace": "lake", "name": name} for name in "abop"]
     found = with_entries(first, second, inputs=datasets[:2], outputs=datasets[2:])
 
-    unstated = (StatedPath(PathKind("", ""), certainty="unstated"),)
+    unstated = (StatedPath(Kind("", ""), certainty="unstated"),)
     assert found.edges == (
         StatedEdge(Place("lake", "a"), Place("lake", "o"), unstated),
         StatedEdge(Place("lake", "a", "k"), Place("lake", "o", "x"), unstated),
-        StatedEdge(Place("lake", "b"), Place("lake", "p"), (StatedPath(PathKind("DIRECT", "TRANSFORMATION"), "f(a)"),)),
+        StatedEdge(Place("lake", "b"), Place("lake", "p"), (StatedPath(Kind("DIRECT", "TRANSFORMATION"), "f(a)"),)),
     )
     assert [each.target.name for each in found.stated] == ["o", "p"]
     assert found.diagnostics == ()
@@ -501,7 +499,8 @@ def test_the_events_of_openlineages_consumer_scenarios_have_all_their_edges_and_
         made = json.loads(path.read_text(encoding="utf-8"))
         found = facts(made)
         edges = {
-            (*edge.source[:3], *edge.target[:3]): {tuple(each.kind) for each in edge.paths} for edge in found.edges
+            (*edge.source[:3], *edge.target[:3]): {attrs.astuple(path.kind) for path in edge.paths}
+            for edge in found.edges
         }
         assert edges == counted_by_hand(made), path
         assert not [each for each in found.diagnostics if each.code == "odd-facet"], path
