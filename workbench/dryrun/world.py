@@ -496,7 +496,7 @@ class World:
         return self._empty_answer(text)
 
     def _empty_answer(self, text: str) -> Any:
-        """Return the answer of a statement without its rows; without columns if only its execution tells them."""
+        """Return the answer of a statement without its rows; without columns if only its execution shows them."""
         own = self.spark._jsparkSession
         try:
             schema = own.sessionState().sqlParser().parsePlan(text).schema()
