@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -22,7 +22,9 @@ from openlineage_pyspark.workbench.recovery.checks import (
     after_problem,
     check_plan,
     listed_versions,
+    lost_meanwhile,
     meanwhile_problem,
+    rolled_back_at,
     statement_problem,
     unwritten_tables,
     written_problem,
@@ -236,12 +238,22 @@ class PlanApplication:
         if step.move is not None:
             return
         if now and now != dict(last.tables):
-            if self._is_as_begun(number, step, last):
+            if step.action == "roll back":
+                # What something else wrote on top of it is found by the checks.
+                now = self._rolled_back(step, last)
+            if not now or self._is_as_begun(number, step, last):
                 return
             self._say(f"step {number}: statement {last.place + 1} was committed before the end was written down")
             self._journal.write(JournalEntry(number, last.place, "done", now))
         elif not now:
             self._settle_files(number, step, last)
+
+    def _rolled_back(self, step: RecoveryStep, last: JournalEntry) -> dict[str, str]:
+        """Return the tables of a step that was begun -> the version at which it left them; none if it left them."""
+        table, name = step.writes[0], sql_name(step.writes[0])
+        live = self._session.table(table)
+        at = "" if live is None else rolled_back_at(live, last.tables.get(name, ""), step.after[0])
+        return {name: at} if at else {}
 
     def _is_as_begun(self, number: int, step: RecoveryStep, last: JournalEntry) -> bool:
         """
@@ -258,6 +270,7 @@ class PlanApplication:
             back = "; ".join(each.undo for each in changed if each.undo)
             raise StepFailedError(
                 f"step {number} was begun and its statement did not end, and something else wrote since: {wrote}. "
+                "If its rows are right, append them again from there when all steps are done. "
                 f"Undo that, and use --resume: {back}",
                 step=number,
             )
@@ -310,6 +323,8 @@ class PlanApplication:
             return self._wait(number, step)
         last = self._journal.last(number)
         begin = 0 if last is None else last.place + (last.state == "done")
+        was_done = begin >= len(step.code)
+        there = self._all_versions(step) if step.action == "roll back" and not was_done else {}
         now = self._versions(step)
         # The part that an earlier process did counts too.
         before = self._journal.before(number) if begin else now
@@ -322,14 +337,31 @@ class PlanApplication:
             if problem:
                 self._say(f"step {number} was not done: {problem}")
                 return "failed"
-        if problems := list(after_problem(step, before, self._session)):
-            for problem in problems:
-                self._say(f"step {number} differs from the run that it repeats: {problem}")
-            if self._ask is None or not self._ask("Continue anyway?"):
-                return "failed"
+        problems = [*after_problem(step, before, self._session), *lost_meanwhile(step, there, self._session)]
+        if problems and not self._is_accepted(number, step, problems, was_done=was_done):
+            return "failed"
         self._record(number, step, before, now)
         self._finish(number, step, now)
         return "applied"
+
+    def _is_accepted(self, number: int, step: RecoveryStep, problems: Sequence[str], *, was_done: bool) -> bool:
+        """
+        Return whether the user accepts what came of a step.
+
+        Args:
+            number: its number.
+            step: the step.
+            problems: what is different, as sentences.
+            was_done: whether an earlier call did it and showed this, so that a consent given beforehand is about it.
+        """
+        how = "differs from the run that it repeats" if step.again else "was done, but"
+        for problem in problems:
+            self._say(f"step {number} {how}: {problem}")
+        if was_done and number in self._consent.doubts:
+            return True
+        if self._ask is None:
+            self._say(f"step {number}: if that is right, --resume --accept-doubt {number} continues")
+        return self._ask is not None and self._ask("Continue anyway?")
 
     def _record(self, number: int, step: RecoveryStep, before: dict[str, str], now: dict[str, str]) -> None:
         """Record a step in the store before the journal calls it finished. Recording it again changes nothing."""
@@ -484,6 +516,11 @@ class PlanApplication:
                 with suppress(StoreError):
                     found[sql_name(table)] = self._session.files_of(table)
         return found
+
+    def _all_versions(self, step: RecoveryStep) -> dict[str, frozenset[str]]:
+        """Return the tables of a step -> all versions that they have."""
+        every = ((sql_name(each), self._session.table(each)) for each in step.writes)
+        return {name: frozenset(live.versions) for name, live in every if live is not None}
 
     def _versions(self, step: RecoveryStep) -> dict[str, str]:
         """Return the tables of a step that keep versions -> their current ones."""

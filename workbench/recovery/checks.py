@@ -233,7 +233,8 @@ class _Checking:
             self._add(
                 number,
                 f"this recovery left {name} at version {known}, but it is at {live.version or '(none)'}: something "
-                f"else wrote it since, such as an application that a step ran. Roll it back to version {known} by hand",
+                f"else wrote it since, such as an application that a step ran. Roll it back to version {known} by "
+                "hand. If something else wrote right rows, append them again from there when all steps are done",
             )
         elif known and known not in live.versions:
             self._add(number, f"{name} has no version {known}, the newest one in the store: it is another table")
@@ -270,21 +271,26 @@ class _Checking:
             )
 
     def _between(self, number: int, name: str, live: LiveTable, check: TableCheck) -> None:
-        """Check that no version that is made again is one that the store does not know."""
-        lost = []
-        places = {each.version for each in live.line}
-        if check.version not in places or check.since not in ("", *places):
-            return
-        for each in live.line[[each.version for each in live.line].index(check.version) :]:
-            if each.version == check.since:
-                break
-            if each.version not in check.known and each.operation not in KEEPING_ROWS:
-                lost.append(each)
-        if lost and check.known:
+        """
+        Check that no version that is made again is one that the store does not know.
+
+        Versions expire, and an expired one does not say what it comes from: the store may know that.
+        """
+        lost: dict[str, str] = {}
+        seen = set[str]()
+        for begin in (check.version, *check.unknown) if check.known else ():
+            here = begin
+            while here and here != check.since and here not in seen:
+                seen.add(here)
+                found = live.versions.get(here)
+                if here not in check.known and (found is None or found.operation not in KEEPING_ROWS):
+                    lost[here] = f"{here} (it expired)" if found is None else str(found)
+                here = "" if found is None else found.parent
+        if lost:
             self._add(
                 number,
                 f"{name} has versions between others that the store does not know, and that no run here makes again: "
-                f"{listed_versions(lost)}. Ingest their events, or accept that with {_accepting(name)}",
+                f"{_listed([*lost.values()])}. Ingest their events, or accept that with {_accepting(name)}",
                 name,
             )
 
@@ -364,10 +370,51 @@ def after_problem(step: RecoveryStep, before: Mapping[str, str], session: TableS
         live = session.table(check.table)
         if live is None:
             yield f"there is no table {name} after it"
-        elif check.check == "current" and not _is_at(live, check):
+        elif check.check == "current" and not is_at(live, check):
             yield f"{name} is at version {live.version}, and not at {check.version}"
         elif check.check == "like" and live.version != before.get(name, live.version):
             yield from _unlike(live, check, step, session)
+
+
+def lost_meanwhile(step: RecoveryStep, there: Mapping[str, Collection[str]], session: TableSession) -> Iterator[str]:
+    """
+    Yield what something else wrote between the last check of a table and its roll back, which removed that too.
+
+    Args:
+        step: the step that rolled tables back.
+        there: these tables -> the versions that they had at the check.
+        session: the Spark session.
+    """
+    for table in step.writes:
+        name, live = sql_name(table), session.table(table)
+        made = () if live is None or name not in there else live.versions.values()
+        lost = [
+            each
+            for each in made
+            if each.version not in there[name] and not each.restored and each.operation not in KEEPING_ROWS
+        ]
+        if lost:
+            yield (
+                f"something else wrote {name} while it was rolled back, and its rows are gone with that: "
+                f"{listed_versions(lost)}. If they are right, append them again from there when all steps are done"
+            )
+
+
+def rolled_back_at(live: LiveTable, then: str, check: TableCheck) -> str:
+    """
+    Return the version at which a roll back left a table, whatever was written since; empty if it was not rolled back.
+
+    Args:
+        live: the table.
+        then: its version before.
+        check: the version to which it goes back.
+    """
+    if is_at(live, check):
+        return live.version
+    since = _since(live, then)
+    if then in {each.version for each in live.line}:
+        return next((each.version for each in since if each.restored == check.version), "")
+    return check.version if check.version in {each.version for each in live.line} else ""
 
 
 def meanwhile_problem(step: RecoveryStep, expected: Mapping[str, str], session: TableSession) -> Iterator[str]:
@@ -381,11 +428,12 @@ def meanwhile_problem(step: RecoveryStep, expected: Mapping[str, str], session: 
     """
     for table in step.writes:
         name = sql_name(table)
-        if not (then := expected.get(name)) or (live := session.table(table)) is None:
+        # A table of Iceberg without rows is at no version.
+        if (then := expected.get(name)) is None or (live := session.table(table)) is None:
             continue
         if live.held(live.version) != live.held(then):
             yield (
-                f"something else wrote {name} after version {then}, while this recovery ran: "
+                f"something else wrote {name} after version {then or '(none)'}, while this recovery ran: "
                 f"{listed_versions(_since(live, then)) or f'it is at version {live.version}'}"
             )
 
@@ -435,7 +483,7 @@ def _is_as_before(live: LiveTable, then: str) -> bool:
     return live.held(live.version) == live.held(then)
 
 
-def _is_at(live: LiveTable, check: TableCheck) -> bool:
+def is_at(live: LiveTable, check: TableCheck) -> bool:
     """Return whether a roll back has left a table at a version: a RESTORE makes a new one of the same rows."""
     if check.table.format == "delta" and live.version == check.version:
         return False
@@ -480,5 +528,8 @@ def _accepting(name: str) -> str:
 
 def listed_versions(versions: Sequence[LiveVersion]) -> str:
     """Return versions as the end of a sentence, each with what made it and when."""
-    shown = map(str, versions[:_SHOWN])
-    return ", ".join([*shown, *([f"{len(versions) - _SHOWN} more"] if len(versions) > _SHOWN else [])])
+    return _listed([*map(str, versions)])
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return ", ".join([*texts[:_SHOWN], *([f"{len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else [])])

@@ -98,7 +98,14 @@ class Conditions:
         replaced = history[base.place].parent or (self._flow.made(before).snapshot if before else "")
         since = base.version or (replaced if base.replaced else "")
         made_again = (each.snapshot for each in history if each.snapshot and self._facts.has_maker(each))
-        return (attrs.evolve(check, since=since, known=tuple(dict.fromkeys(made_again))),)
+        known_by = tuple(dict.fromkeys(made_again))
+        return (attrs.evolve(check, since=since, known=known_by, unknown=self._unknown_since(dataset, base, since)),)
+
+    def _unknown_since(self, dataset: int, base: Base, since: str) -> tuple[str, ...]:
+        """Return the versions that are made again, or come before one of those, and that no run in the store made."""
+        line = (self._flow.made(key) for key in self._flow.line(dataset) if key.place >= base.place)
+        found = (each for made in line for each in (self._facts.unknown_maker(made), self._facts.unknown_parent(made)))
+        return tuple(dict.fromkeys(each for each in found if each not in ("", since)))
 
     def _clean(self, dataset: int, base: Base) -> tuple[TableCheck, ...]:
         """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 """The version of a plan's JSON: `recover apply` reads no other."""
 
 
@@ -102,6 +102,8 @@ class TableCheck:
         time: for `newest`: when the version was made, in microseconds since 1970: one of this name that was committed
             later is of another table. 0 if that is not known. For `clean`: when the run began that made the bad data.
         table_id: for `newest`: the id that the format gives the table; empty if no event states it.
+        unknown: for `newest`: the versions since then of which the store knows only that they were there, for the
+            storage forgets that when versions expire.
     """
 
     check: Literal["newest", "there", "clean", "current", "like", "made", "unwritten"]
@@ -111,6 +113,7 @@ class TableCheck:
     known: tuple[str, ...] = ()
     time: int = 0
     table_id: str = ""
+    unknown: tuple[str, ...] = ()
 
 
 @attrs.frozen

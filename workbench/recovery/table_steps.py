@@ -89,7 +89,9 @@ def switching_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         title = f"Give {known.label} the rows of {name}."
         writes = (statements.table_id(known), statements.table_id(known, name))
         code = statements.switched(known, name)
-        yield RecoveryStep("switch", title, "sql", code, notes=tuple(notes), writes=writes)
+        # What something else wrote since the copy was made is not in it.
+        before = decided.conditions.newest(dataset)
+        yield RecoveryStep("switch", title, "sql", code, notes=tuple(notes), writes=writes, before=before)
 
 
 def _creation(decided: Decisions, dataset: int, base: Base) -> Iterator[RecoveryStep]:

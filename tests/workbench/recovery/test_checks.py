@@ -7,7 +7,14 @@ from typing import Any
 import attrs
 import pytest
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.recovery.checks import Findings, after_problem, check_plan, statement_problem
+from openlineage_pyspark.workbench.recovery.checks import (
+    Findings,
+    after_problem,
+    check_plan,
+    lost_meanwhile,
+    meanwhile_problem,
+    statement_problem,
+)
 from openlineage_pyspark.workbench.recovery.live import (
     LiveStatement,
     LiveTable,
@@ -453,3 +460,56 @@ def test_the_mark_of_a_recovery_keeps_the_users_own_metadata(own: str, mark: str
 @pytest.mark.parametrize(("metadata", "by"), [(None, "another"), ("", "another"), (" ", "another"), ("a b", "b")])
 def test_the_metadata_of_other_versions_name_another_application(metadata: str | None, by: str) -> None:
     assert application_of(metadata) == by
+
+
+@pytest.mark.parametrize(
+    ("there", "unknown", "said"),
+    [
+        # Nothing of it is left but what the next version said of it.
+        (("4",), ("2",), "2 (it expired)"),
+        (("2", "4"), ("2",), "2 (append, now)"),
+        (("1", "2", "3", "4"), ("2",), "2 (append, now)"),
+        # No run made the one before it either, and it may have expired too.
+        (("3", "4"), ("3",), "3 (append, now), 2 (it expired)"),
+        (("4",), (), ""),
+    ],
+)
+def test_a_version_of_unknown_origin_that_expired_is_one_that_nothing_makes_again(
+    there: tuple[str, ...], unknown: tuple[str, ...], said: str
+) -> None:
+    every = line("1", "2", "3", "4")
+    live = attrs.evolve(every, versions={each: every.versions[each] for each in there})
+    known = tuple(each for each in ("1", "3", "4") if each not in unknown)
+    check = TableCheck("newest", TABLE, "4", "", known, unknown=unknown)
+
+    problems = found(Held({TABLE: live}), attrs.evolve(back(), before=(check,))).problems
+
+    about = "ice.db.t has versions between others that the store does not know, and that no run here makes again: "
+    assert [each.message.removeprefix(about).partition(". Ingest")[0] for each in problems] == [said] * bool(said)
+
+
+def test_a_table_that_had_no_version_and_that_something_else_wrote_is_not_as_it_was() -> None:
+    step = RecoveryStep("run", "Run it.", "sql", ("X",), writes=(TABLE,))
+
+    assert [*meanwhile_problem(step, {"ice.db.t": ""}, Held({TABLE: line("1")}))] == [
+        "something else wrote ice.db.t after version (none), while this recovery ran: 1 (append, now)"
+    ]
+    assert [*meanwhile_problem(step, {"ice.db.t": ""}, Held({TABLE: line()}))] == []
+
+
+@pytest.mark.parametrize(
+    ("made", "lost"),
+    [
+        (LiveVersion("4", "3", "append", "now"), "4 (append, now)"),
+        (LiveVersion("4", "3", "replace", "now"), ""),
+        (LiveVersion("4", "3", "RESTORE", "now", restored="1"), ""),
+    ],
+)
+def test_what_something_else_wrote_between_the_check_and_the_roll_back_is_named(made: LiveVersion, lost: str) -> None:
+    there = line("1", "2", "3")
+    live = attrs.evolve(there, version="1", versions={**there.versions, "4": made})
+
+    found = [*lost_meanwhile(back(), {"ice.db.t": there.versions.keys()}, Held({TABLE: live}))]
+
+    assert [each.partition(": ")[2].partition(". ")[0] for each in found] == [lost] * bool(lost)
+    assert [*lost_meanwhile(back(), {}, Held({TABLE: live}))] == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
@@ -32,9 +32,10 @@ Result = TypeVar("Result")
 
 LOAD = "INSERT INTO db.raw SELECT * FROM db.files"
 MAKE = "INSERT {verb} db.made SELECT * FROM db.raw"
-RIGHT = "INSERT INTO ice.db.raw VALUES (1)"
+RIGHT = "INSERT INTO {}.db.raw VALUES (1)"
 _STATEMENTS = (
     ("Call", r"CALL ice\.system\.rollback_to_snapshot\('db\.(?P<back>\w+)', (?P<to>\d+)\)"),
+    ("RestoreTableStatement", r"RESTORE TABLE (?P<target>\S+) TO VERSION AS OF (?P<restored>\d+)"),
     (
         "CreateTableAsSelect",
         r"CREATE TABLE (?P<target>\S+) USING parquet AS SELECT \* FROM (?P<source>\S+)( (?P<none>WHERE false))?",
@@ -75,23 +76,24 @@ class Points:
 
 
 class Lake:
-    """Tables as values, which take the statements of plans; those of the catalog `ice` keep versions."""
+    """Tables as values, which take the statements of plans; those of Iceberg and Delta Lake keep versions."""
 
-    def __init__(self) -> None:
+    def __init__(self, versioned: Collection[str] = ("ice.db.raw", "ice.db.made")) -> None:
+        self.versioned = versioned
         self.rows: dict[str, Rows] = {"spark_catalog.db.files": ("loaded",)}
         self.versions: dict[str, dict[str, tuple[Rows, LiveVersion]]] = {}
         self.current: dict[str, str] = {}
         self.writes: dict[str, int] = {}
         self.application = "another"
 
-    def write(self, name: str, rows: Rows, operation: str) -> None:
+    def write(self, name: str, rows: Rows, operation: str, restored: str = "") -> None:
         """Give a table other rows, by a version of its own if it keeps versions."""
         self.rows[name] = rows
         self.writes[name] = self.writes.get(name, 0) + 1
-        if name.startswith("ice."):
+        if name in self.versioned:
             made = self.versions.setdefault(name, {})
             parent, by = self.current.get(name, ""), self.application
-            version = LiveVersion(str(len(made) + 1), parent, operation, "now", 1, application=by)
+            version = LiveVersion(str(len(made) + 1), parent, operation, "now", 1, restored=restored, application=by)
             made[version.version] = (rows, version)
             self.current[name] = version.version
 
@@ -103,6 +105,9 @@ class Lake:
             self.current[name], self.rows[name] = found["to"], self.versions[name][found["to"]][0]
             return
         target = found["target"]
+        if "restored" in found:
+            self.write(target, self.versions[target][found["restored"]][0], "RESTORE", found["restored"])
+            return
         if "drops" in found:
             del self.rows[target]
             return
@@ -129,7 +134,7 @@ class Process:
     def __init__(self, lake: Lake, points: Points, plan: RecoveryPlan, folder: Path) -> None:
         self._lake, self._points, self._plan, self._folder = lake, points, plan, folder
 
-    def apply(self, done: list[int]) -> PlanOutcome:
+    def apply(self, done: list[int], said: list[str] | None = None) -> PlanOutcome:
         """Apply the plan, or go on with it."""
         points = self._points
 
@@ -144,7 +149,8 @@ class Process:
         journal, recorder = KilledJournal(self._folder / "j"), KilledRecorder(self._plan, self._folder / "lineage.db")
         session = cast("LiveSession", self)
         consent = Consent(doubts=range(1, len(self._plan.steps) + 1), done=done)
-        return PlanApplication(self._plan, session, journal, print, None, consent, recorder).apply()
+        say = print if said is None else said.append
+        return PlanApplication(self._plan, session, journal, say, None, consent, recorder).apply()
 
     # The session.
 
@@ -180,28 +186,34 @@ class Process:
 
 def history(lake: str, verb: str) -> tuple[list[dict[str, Any]], Lake, Lake]:
     """Return the events of three loads and of what is made of each, the lake after them, and the one of right rows."""
-    events, bad, good = [], Lake(), Lake()
-    has_versions = lake == "iceberg"
-    made = "ice.db.made" if has_versions else "spark_catalog.db.made"
+    has_versions = lake != "parquet"
+    of_raw = lake if has_versions else "iceberg"
+    loaded = "spark_catalog.db.raw" if lake == "delta" else "ice.db.raw"
+    made = "ice.db.made" if lake == "iceberg" else "spark_catalog.db.made"
+    versioned = (loaded, made)[: 1 + has_versions]
+    events, bad, good = [], Lake(versioned), Lake(versioned)
     for number in (1, 2, 3):
         before = str(number - 1) if number > 1 else ""
-        raw = table("raw", str(number), parent=before)
-        out = table("made", str(number), parent=before) if has_versions else table("made", lake="parquet")
+        raw = table("raw", str(number), parent=before, lake=of_raw)
+        out = table("made", str(number) if has_versions else "", parent=before * has_versions, lake=lake)
         if verb == "OVERWRITE":
             out = table("made", str(number) if has_versions else "", parent=before, change="OVERWRITE", lake=lake)
         events += statement("load", 4 * number, LOAD, (table("files", lake="parquet"),), raw)
-        events += statement("make", 4 * number + 2, MAKE.format(verb=verb), (table("raw", str(number)),), out)
+        events += statement(
+            "make", 4 * number + 2, MAKE.format(verb=verb), (table("raw", str(number), lake=of_raw),), out
+        )
         for each in (bad, good):
             row = {bad: "wrong", good: "right"}[each] if number == 2 else "loaded"
-            each.write("ice.db.raw", (*each.rows.get("ice.db.raw", ()), row), "append")
+            each.write(loaded, (*each.rows.get(loaded, ()), row), "append")
             kept = () if verb == "OVERWRITE" else each.rows.get(made, ())
-            each.write(made, (*kept, *each.rows["ice.db.raw"]), "overwrite" if verb == "OVERWRITE" else "append")
+            each.write(made, (*kept, *each.rows[loaded]), "overwrite" if verb == "OVERWRITE" else "append")
     return events, bad, good
 
 
-def asked(folder: Path) -> RecoveryPlan:
+def asked(folder: Path, lake: str = "") -> RecoveryPlan:
+    right = RIGHT.format("spark_catalog" if lake == "delta" else "ice")
     with Store.open(folder / "lineage.db") as store:
-        return store.recover("db.raw", version="2", correction=(RIGHT,)).result
+        return store.recover("db.raw", version="2", correction=(right,)).result
 
 
 def applied(plan: RecoveryPlan, lake: Lake, points: Points, folder: Path) -> None:
@@ -223,14 +235,19 @@ def applied(plan: RecoveryPlan, lake: Lake, points: Points, folder: Path) -> Non
 
 @pytest.mark.parametrize(
     ("lake", "verb"),
-    [("iceberg", "INTO"), pytest.param("parquet", "INTO", marks=pytest.mark.long), ("parquet", "OVERWRITE")],
+    [
+        ("iceberg", "INTO"),
+        ("delta", "INTO"),
+        pytest.param("parquet", "INTO", marks=pytest.mark.long),
+        ("parquet", "OVERWRITE"),
+    ],
 )
 def test_a_recovery_that_is_killed_at_any_point_is_right_and_known_in_the_end(
     tmp_path: Path, lake: str, verb: str
 ) -> None:
     events, _, right = history(lake, verb)
     taken(tmp_path / "lineage.db", events)
-    plan = asked(tmp_path)
+    plan = asked(tmp_path, lake)
 
     def tried(*kills: int) -> int:
         folder = tmp_path / "-".join(["of", *map(str, kills)])
@@ -252,12 +269,13 @@ def test_a_recovery_that_is_killed_at_any_point_is_right_and_known_in_the_end(
         tried(*sorted(chance.sample(range(1, 2 * count), 4)))
 
 
-def test_what_somebody_else_wrote_after_a_kill_is_not_taken_for_the_statement(tmp_path: Path) -> None:
-    events, _, right = history("iceberg", "INTO")
+@pytest.mark.parametrize("format_", ["iceberg", "delta"])
+def test_what_somebody_else_wrote_after_a_kill_is_not_taken_for_the_statement(tmp_path: Path, format_: str) -> None:
+    events, _, right = history(format_, "INTO")
     taken(tmp_path / "lineage.db", events)
-    plan, stopped = asked(tmp_path), 0
+    plan, stopped = asked(tmp_path, format_), 0
     for point in range(1, 60):
-        folder, lake = tmp_path / str(point), history("iceberg", "INTO")[1]
+        folder, lake = tmp_path / str(point), history(format_, "INTO")[1]
         folder.mkdir()
         shutil.copy(tmp_path / "lineage.db", folder)
         with suppress(KilledError):
@@ -273,10 +291,13 @@ def test_what_somebody_else_wrote_after_a_kill_is_not_taken_for_the_statement(tm
         number = entries[-1].step
         newer = f"{lake.current[name]} (append, now)"
         back = f"CALL ice.system.rollback_to_snapshot('{name.removeprefix('ice.')}', {then})"
+        if format_ == "delta":
+            back = f"RESTORE TABLE {name} TO VERSION AS OF {then}"
         with pytest.raises(StepFailedError) as problem:
             Process(lake, Points(), plan, folder).apply([])
         assert str(problem.value) == (
             f"step {number} was begun and its statement did not end, and something else wrote since: {name}: {newer}. "
+            "If its rows are right, append them again from there when all steps are done. "
             f"Undo that, and use --resume: {back}"
         )
         lake.run(back)
@@ -286,3 +307,43 @@ def test_what_somebody_else_wrote_after_a_kill_is_not_taken_for_the_statement(tm
         }
         stopped += 1
     assert stopped > 2
+
+
+@pytest.mark.parametrize("is_back", [False, True])
+@pytest.mark.parametrize("format_", ["iceberg", "delta"])
+def test_what_somebody_else_wrote_around_a_roll_back_that_was_killed_is_not_taken_for_it(
+    tmp_path: Path,
+    format_: str,
+    is_back: bool,  # noqa: FBT001
+) -> None:
+    events, _, _ = history(format_, "INTO")
+    taken(tmp_path / "lineage.db", events)
+    plan, stopped = asked(tmp_path, format_), 0
+    for point in range(1, 60):
+        folder, lake = tmp_path / str(point), history(format_, "INTO")[1]
+        folder.mkdir()
+        shutil.copy(tmp_path / "lineage.db", folder)
+        with suppress(KilledError):
+            Process(lake, Points(point), plan, folder).apply([])
+        entries = Journal(folder / "j").entries
+        if not entries or entries[-1].state != "begun" or "INSERT" in entries[-1].text:
+            continue
+        (name, then), number = next(iter(entries[-1].tables.items())), entries[-1].step
+        if (lake.current[name] != then) is not is_back:
+            continue
+        back_at, rows = lake.current[name], (*lake.rows[name], "somebody else's")
+        lake.application = "another"
+        lake.write(name, rows, "append")
+        said: list[str] = []
+
+        outcome = Process(lake, Points(), plan, folder).apply([], said)
+
+        new = lake.current[name]
+        assert (outcome, lake.rows[name]) == ("refused", rows)
+        assert said[-1].startswith(
+            f"- step {number}: this recovery left {name} at version {back_at}, but it is at {new}: "
+            if is_back
+            else f"- step {number}: {name} has versions that the store does not know, and their rows would be lost: "
+        )
+        stopped += 1
+    assert stopped > 1

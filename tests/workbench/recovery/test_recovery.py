@@ -1031,6 +1031,41 @@ def test_side_by_side_works_on_copies_and_switches_at_the_end(filled: Fill) -> N
     ]
 
 
+def test_side_by_side_a_table_that_something_else_wrote_since_its_copy_is_not_switched(filled: Fill) -> None:
+    steps = filled(*three_layers()).recover("db.raw", version="12", mode="side-by-side").result.steps
+    checks = {step.writes[0].parts[-1]: step.before for step in steps if step.action == "switch"}
+
+    assert {name: [(each.check, each.version) for each in found] for name, found in checks.items()} == {
+        "raw": [("newest", "13")],
+        "clean": [("newest", "22")],
+        "total": [("newest", "31")],
+    }
+
+
+def test_what_the_store_only_knows_to_have_been_there_is_checked_although_the_storage_may_have_forgotten_it(
+    filled: Fill,
+) -> None:
+    insert = "INSERT INTO ice.db.audit SELECT * FROM ice.db.raw"
+    events = [
+        *statement("make", 0, "CREATE TABLE ice.db.audit (k INT)", (), table("audit", change="CREATE")),
+        *statement("load", 1, "INSERT INTO ice.db.raw SELECT 1", (), table("raw", "1")),
+        *statement("audit", 2, insert, (table("raw", "1"),), table("audit", "11")),
+        # Somebody without the listener made version 12.
+        *statement("audit", 3, insert, (table("raw", "1"),), table("audit", "13", parent="12")),
+        *statement("load", 4, "INSERT INTO ice.db.raw SELECT 1", (), table("raw", "2", parent="1")),
+        *statement("audit", 5, insert, (table("raw", "2"),), table("audit", "14", parent="13")),
+    ]
+
+    def unknown(*expired: str) -> set[tuple[str, tuple[str, ...]]]:
+        steps = filled(*events).recover("db.raw", version="2", expired=expired).result.steps
+        checks = [check for step in steps for check in step.before if check.table.parts[-1] == "audit"]
+        return {(check.since, check.unknown) for check in checks if check.check == "newest"}
+
+    assert unknown() == {("13", ())}
+    assert unknown("13") == {("12", ())}
+    assert unknown("13", "12", "11") == {("", ("12",))}
+
+
 def test_no_statement_drops_a_copy_that_has_only_a_path() -> None:
     raw = DatasetFacts(1, "raw", "delta.`/lake/raw`", "delta", "file:///lake/raw")
 

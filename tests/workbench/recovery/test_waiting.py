@@ -12,8 +12,8 @@ import pytest
 from openlineage_pyspark.errors import StepFailedError, StoreError
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.journal import Journal
-from openlineage_pyspark.workbench.recovery.live import LiveTable, LiveVersion
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, TableCheck
+from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
+from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, RepeatedRun, TableCheck
 from openlineage_pyspark.workbench.recovery.statements import TableId
 
 if TYPE_CHECKING:
@@ -533,3 +533,48 @@ def test_an_undo_that_was_killed_before_the_checkpoint_is_finished(tmp_path: Pat
     assert apply() == "waits"
     assert apply(1) == "waits"
     assert sorted(each.name for each in (state / "commits").iterdir()) == ["0"]
+
+
+class Sized(Tables):
+    """Tables whose first version added many rows, and whose other ones a few."""
+
+    application = "recovery"
+
+    def table(self, named: TableId) -> LiveTable | None:
+        live = super().table(named)
+        assert live is not None
+        return attrs.evolve(
+            live,
+            versions={
+                name: attrs.evolve(made, added=1000 if name == "1" else 3) for name, made in live.versions.items()
+            },
+        )
+
+    def run(self, sql: str, _settings: object = ()) -> None:
+        self.ran.append(sql)
+        self.write("daily")
+
+    def parsed(self, _sql: str) -> LiveStatement:
+        return LiveStatement("InsertIntoStatement", TABLES[0].parts)
+
+    def problem_of(self, _sql: str) -> str:
+        return ""
+
+
+def test_a_result_of_another_size_is_accepted_by_whoever_has_seen_it(tmp_path: Path) -> None:
+    like = TableCheck("like", TABLES[0], "1")
+    step = RecoveryStep(
+        "run", "Run it.", "sql", ("INSERT",), again=(RepeatedRun("r", "daily"),), writes=TABLES[:1], after=(like,)
+    )
+    plan, tables, said = attrs.evolve(PLAN, steps=(step,)), Sized(), list[str]()
+
+    def resumed_with(*doubts: int) -> str:
+        session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
+        return PlanApplication(plan, session, journal, said.append, None, Consent(doubts=doubts)).apply()
+
+    # A consent that was given before the step was done is not about what came of it.
+    assert [resumed_with(1), resumed_with(), resumed_with(1)] == ["failed", "failed", "applied"]
+    differs = "ice.db.daily: the new version added 3 rows, and the one that it repeats 1000"
+    assert said[-1] == f"step 1 differs from the run that it repeats: {differs}"
+    assert said.count("step 1: if that is right, --resume --accept-doubt 1 continues") == 2
+    assert tables.ran == ["INSERT"]
