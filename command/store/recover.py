@@ -73,7 +73,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     planning.add_argument("--mode", choices=modes, default=Mode.INCREMENTAL.value, help="default: incremental")
     planning.add_argument("--column", default="", metavar="NAME", help="only this column is wrong")
     planning.add_argument(
-        "--expired", action="append", default=[], metavar="VERSION", help="a version that the storage no longer has"
+        "--expired",
+        action="append",
+        default=[],
+        metavar="TABLE@VERSION",
+        help="a version that the storage no longer has; without a table, of each one that had a version of this name",
     )
     planning.add_argument(
         "--correct-with",

@@ -278,7 +278,8 @@ class _Trial:
             steps = json.loads(plan.read_text("utf-8"))["result"]["steps"]
             declined, harmed = self._applied(plan, steps)
             # A person plans again, as the checks say.
-            gone = [each for each in re.findall(r"plan again with --expired (\S+)", declined) if each not in expired]
+            named = re.findall(r"plan again with --expired ('[^']*'|\S+)", declined)
+            gone = [each.strip("'") for each in named if each.strip("'") not in expired]
             if harmed or not gone:
                 break
             expired += gone

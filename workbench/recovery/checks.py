@@ -324,9 +324,9 @@ class _Checking:
     def _there(self, number: int, step: RecoveryStep, check: TableCheck, live: LiveTable) -> None:
         name, version = sql_name(check.table), check.version
         if not is_version(version) or version not in live.versions:
-            self._add(number, f"{name} has no version {version}: plan again with --expired {version}")
+            self._add(number, f"{name} has no version {version}: {_planning_without(name, version)}")
         elif check.table.format == "delta" and not self._session.has_files_of(check.table, version):
-            self._add(number, f"files of {name} at version {version} are gone: plan again with --expired {version}")
+            self._add(number, f"files of {name} at version {version} are gone: {_planning_without(name, version)}")
         elif step.action == "roll back" and version not in {each.version for each in live.line}:
             self._detached.add(number)
             note = f"{name}: version {version} is no ancestor of the current one, so it is set as current"
@@ -524,6 +524,11 @@ def _same(target: tuple[str, ...], parts: tuple[str, ...]) -> bool:
 def _accepting(name: str) -> str:
     """Return the option for a table, quoted for a shell, which would run text in backquotes."""
     return f"--accept-newer {shlex.quote(name)}"
+
+
+def _planning_without(name: str, version: str) -> str:
+    """Return what to do if a version is gone, with the table quoted for a shell."""
+    return f"plan again with --expired {shlex.quote(f'{name}@{version}')}"
 
 
 def listed_versions(versions: Sequence[LiveVersion]) -> str:

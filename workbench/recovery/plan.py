@@ -37,7 +37,7 @@ class RecoveryRequest:
         start: the bad version.
         mode: how to recover.
         passes: returns whether data from one input of a job get into an output.
-        expired: versions that are gone from the storage.
+        expired: versions that are gone from the storage: the dataset and the version of each.
         correction: the statements that correct the dataset; none if a person does it.
         by_column: whether only some column is bad.
     """
@@ -45,7 +45,7 @@ class RecoveryRequest:
     start: HistoryPlace
     mode: Mode
     passes: Passes = everything
-    expired: frozenset[str] = frozenset()
+    expired: frozenset[tuple[int, str]] = frozenset()
     correction: tuple[str, ...] = ()
     by_column: bool = False
 

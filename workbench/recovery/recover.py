@@ -20,11 +20,12 @@ from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.answer import Writer
-    from openlineage_pyspark.workbench.recovery.facts import Facts
+    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts
 
 ModeName: TypeAlias = Literal["full", "incremental", "side-by-side"]
 
 _VERSION = "the wrong version, as after the @ of a dataset; without it, a run, a batch or a time, the newest one"
+_EXPIRED = "a version that is gone from the storage; without a table, of each one that had a version of this name"
 _CORRECTION = "a statement that puts the right data in; none if a person does it"
 
 
@@ -43,7 +44,7 @@ def recover(
     time: Annotated[str, Help("the version that was current then, such as 2d", "TIME")] = "",
     mode: Annotated[ModeName, Help("default: incremental")] = "incremental",
     column: Annotated[str, Help("only this column is wrong", "NAME")] = "",
-    expired: Annotated[tuple[str, ...], Help("a version that is gone from the storage", "VERSION")] = (),
+    expired: Annotated[tuple[str, ...], Help(_EXPIRED, "TABLE@VERSION")] = (),
     correction: Annotated[tuple[str, ...], Help(_CORRECTION, "SQL")] = (),
 ) -> Answer[RecoveryPlan]:
     """
@@ -54,8 +55,7 @@ def recover(
     """
     when = time_of(time, now()) if time else None
     facts, start, passes = read_facts(tables, dataset, BadVersion(version, run, batch, when), column)
-    gone = frozenset(expired)
-    _refuse_unknown(gone, facts)
+    gone = frozenset(pair for each in expired for pair in _versions_called(each, facts))
     made = plan(facts, RecoveryRequest(start, Mode(mode), passes, gone, tuple(correction), bool(column)))
     return answered(made, _unfinished_recoveries(tables))
 
@@ -75,14 +75,30 @@ def _unfinished_recoveries(tables: QueriedTables) -> list[Diagnostic]:
     return [Diagnostic("unfinished-recovery", message, missing=True, place=str(each)) for each in journals]
 
 
-def _refuse_unknown(expired: frozenset[str], facts: Facts) -> None:
+def _versions_called(text: str, facts: Facts) -> list[tuple[int, str]]:
     """
-    Refuse versions that no dataset of the recovery has: a plan would not heed them.
+    Return the versions that a text names, each with its dataset.
+
+    The versions of Delta Lake's tables are small numbers, so that many tables have one of the same name.
+
+    Args:
+        text: a version, or a table, `@` and a version.
+        facts: the facts.
 
     Raises:
-        StoreError: there is one.
+        StoreError: no dataset of the recovery has such a version: a plan would not heed it.
     """
-    made = [each for history in facts.histories.values() for each in history]
-    unknown = sorted(expired - {version for each in made for version in (each.snapshot, each.parent)})
-    if unknown:
-        raise StoreError(f"no dataset that the recovery looks at has a version {' or '.join(unknown)}")
+    name, _, version = text.rpartition("@")
+    found = [
+        (dataset, version)
+        for dataset, history in facts.histories.items()
+        if not name or name.lower() in _names(facts.datasets[dataset])
+        if any(version in (each.snapshot, each.parent) for each in history)
+    ]
+    if not found or not version:
+        raise StoreError(f"no dataset that the recovery looks at has a version {text}")
+    return found
+
+
+def _names(dataset: DatasetFacts) -> set[str]:
+    return {each.lower() for each in (dataset.label, dataset.sql, dataset.former) if each}

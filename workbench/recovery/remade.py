@@ -243,9 +243,10 @@ class _Settling:
             version = history[at].parent or (before.snapshot if before else "")
             if not version and before and before.empties:
                 return Base(at, instead_of=wanted, begins_empty=True)
-            if is_kept and is_version(version) and version not in self._request.expired:
+            is_expired = (dataset, version) in self._request.expired
+            if is_kept and is_version(version) and not is_expired:
                 return Base(at, version, instead_of=wanted)
-            wanted = wanted or (version if version in self._request.expired else "")
+            wanted = wanted or (version if is_expired else "")
         if is_root:
             return Base(place, instead_of=wanted)
         begin = live(self._flow, dataset, place)

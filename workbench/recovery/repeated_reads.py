@@ -103,7 +103,7 @@ class RepeatedReads:
         if placed.key and version and dataset.has_versions:
             if self._flow.is_dropped_after(placed.key):
                 return PinnedRead("", "dropped", version)
-            if version not in self._expired:
+            if (dataset.id, version) not in self._expired:
                 return PinnedRead(version)
             return PinnedRead(self._nearest(placed.key), "expired", version)
         if self._facts.histories.get(dataset.id) and self.changed_since(placed):
@@ -132,6 +132,7 @@ class RepeatedReads:
         history = self._facts.histories[dataset]
         for here in (*range(place + 1, len(history)), *range(place - 1, -1, -1)):
             version: str = history[here].snapshot
-            if version and version not in self._expired and (dataset, here) not in self._found.because:
+            is_there = version and (dataset, version) not in self._expired
+            if is_there and (dataset, here) not in self._found.because:
                 return version
         return ""

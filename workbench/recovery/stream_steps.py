@@ -95,6 +95,7 @@ def _cut_notes(restart: Restart, restored: Sequence[DatasetFacts]) -> tuple[str,
     notes = [
         f"Its copy loses offsets/N and commits/N above {restart.after}, and the state that is newer.",
         "It gets a new query id: a Delta table skips a micro-batch that the old id has committed.",
+        "If its foreachBatch sets a txnAppId, change that in the code: a Delta table skips what that has committed.",
     ]
     if restart.after is not None and restart.last - restart.after >= RETAINED_BATCHES:
         notes.append(

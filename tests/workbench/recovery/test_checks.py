@@ -97,7 +97,7 @@ def test_a_table_that_is_as_the_store_knows_it_can_be_rolled_back() -> None:
         (line("1", "2"), back(), "has no version 3, the newest one in the store: it is another table"),
         (line("7", "8"), back(), "it is another table"),
         (line("1", "2", "3"), back(newest=""), "their rows would be lost: 3 (append, now), 2 (append, now), 1"),
-        (line("1", "2", "3"), back("9"), "has no version 9: plan again with --expired 9"),
+        (line("1", "2", "3"), back("9"), "has no version 9: plan again with --expired ice.db.t@9"),
         (line("1", "2", "3"), back("1; DROP"), "has no version 1; DROP"),
         (
             attrs.evolve(line("1", "2", "3"), version="2"),
@@ -147,7 +147,7 @@ def test_files_of_a_delta_version_that_are_gone_stop_the_plan() -> None:
 
     assert found(Held({table: line("1", "2", "3")}, parsed), step).problems == ()
     (problem,) = found(Held({table: line("1", "2", "3")}, parsed, files_are_there=False), step).problems
-    assert problem.message == "files of ice.db.t at version 1 are gone: plan again with --expired 1"
+    assert problem.message == "files of ice.db.t at version 1 are gone: plan again with --expired ice.db.t@1"
 
 
 def test_what_a_plan_has_done_is_measured_against_where_it_left_the_tables() -> None:

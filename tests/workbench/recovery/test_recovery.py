@@ -676,6 +676,43 @@ def test_an_expired_input_is_said_with_the_nearest_version(filled: Fill) -> None
     assert code_of(found)[3] == CLEAN_AGAIN.format("").replace("91", "90")
 
 
+@pytest.mark.parametrize(
+    ("expired", "version", "rates"),
+    [
+        ((), 2, 2),
+        # Versions of Delta Lake are small numbers, and those of other tables are still there.
+        (("db.raw@2",), 1, 2),
+        (("SPARK_CATALOG.db.rates@2",), 2, 3),
+        (("db.raw@2", "db.rates@2"), 1, 3),
+        (("2",), 1, 3),
+    ],
+)
+def test_an_expired_version_is_one_of_its_table(
+    filled: Fill, expired: tuple[str, ...], version: int, rates: int
+) -> None:
+    def delta(name: str, version: int) -> dict[str, Any]:
+        return table(name, str(version), parent=str(version - 1), lake="delta")
+
+    insert, make = "INSERT INTO db.{} SELECT 1", "INSERT INTO db.made SELECT * FROM db.raw JOIN db.rates"
+    events = [
+        *(event for n in (1, 2) for event in statement("rate", n, insert.format("rates"), (), delta("rates", n))),
+        *(event for n in (1, 2, 3) for event in statement("load", 2 + n, insert.format("raw"), (), delta("raw", n))),
+        *statement("make", 6, make, (delta("raw", 3), delta("rates", 2)), delta("made", 2)),
+        *statement("rate", 7, insert.format("rates"), (), delta("rates", 3)),
+    ]
+
+    code = code_of(filled(*events).recover("db.raw", version="3", expired=expired).result)
+
+    assert code[0] == f"RESTORE TABLE spark_catalog.db.raw TO VERSION AS OF {version}"
+    assert f"spark_catalog.db.rates VERSION AS OF {rates}" in code[-1]
+
+
+@pytest.mark.parametrize("expired", ["77", "db.raw@77", "db.nothing@11", "db.raw@", ""])
+def test_an_expired_version_that_no_table_has_is_refused(filled: Fill, expired: str) -> None:
+    with pytest.raises(StoreError, match=f"no dataset that the recovery looks at has a version {expired}"):
+        filled(*three_layers()).recover("db.raw", version="13", expired=(expired,))
+
+
 KEEP_B = "CREATE TABLE spark_catalog.db.b_before_recovery USING parquet AS SELECT * FROM spark_catalog.db.b"
 EMPTY_B = (
     "CREATE TABLE spark_catalog.db.b_empty USING parquet AS SELECT * FROM spark_catalog.db.b WHERE false",
