@@ -16,6 +16,7 @@ from openlineage_pyspark.workbench.recovery.checkpoint import (
     put_away,
     set_back,
     take_back,
+    undone_sources,
 )
 from openlineage_pyspark.workbench.recovery.checks import (
     Findings,
@@ -421,7 +422,7 @@ class PlanApplication:
             if move.back_to is None:
                 done = put_away(path)
             else:
-                done = set_back(path, move.back_to, kept_place(path), [Path(table) for table, _ in move.restored])
+                done = set_back(path, move.back_to, kept_place(path), undone_sources(move))
         except (CheckpointError, OSError, ValueError) as problem:
             self._say(f"step {number} was not done: {problem}")
             return "failed"

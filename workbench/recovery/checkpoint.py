@@ -91,6 +91,25 @@ def problem_of_move(move: CheckpointMove) -> str:
     return ""
 
 
+def undone_sources(move: CheckpointMove) -> list[Path]:
+    """
+    Return the folders of the tables from which something was removed for a move.
+
+    A RESTORE of the newest version of a Delta table removes nothing, and makes no commit after which a query goes on.
+
+    Args:
+        move: how a checkpoint is moved, after its sources were rolled back.
+    """
+    places = ((Path(table), version) for table, version in move.restored)
+    return [table for table, version in places if not version or [f"{int(version):020}"] != _commits(table)[-1:]]
+
+
+def _commits(table: Path) -> list[str]:
+    """Return the commits in the log of a Delta table, the oldest first."""
+    names = (each.stem for each in (table / "_delta_log").glob("*.json"))
+    return sorted(name for name in names if name.isdecimal())
+
+
 def finish_move(move: CheckpointMove) -> bool:
     """
     Return whether a checkpoint was moved as a plan wants it; finish that if it was interrupted at the end.
@@ -343,6 +362,9 @@ class _Delta:
         """Return the place after that commit, before the first file; None for an offset of another source."""
         if "reservoirId" not in offset or self.id not in ("", offset["reservoirId"]):
             return None
+        if offset.get("reservoirVersion", 0) > self.version:
+            # It is behind that commit already: an older one, after which nothing was undone.
+            return offset
         # Spark also reads the data between the last two micro-batches.
         if is_last and self.target is not None:
             _refuse_a_gap(self.place, offset, self.target)

@@ -370,7 +370,7 @@ def after_problem(step: RecoveryStep, before: Mapping[str, str], session: TableS
         live = session.table(check.table)
         if live is None:
             yield f"there is no table {name} after it"
-        elif check.check == "current" and not is_at(live, check):
+        elif check.check == "current" and not _is_at(live, before.get(name, ""), check):
             yield f"{name} is at version {live.version}, and not at {check.version}"
         elif check.check == "like" and live.version != before.get(name, live.version):
             yield from _unlike(live, check, step, session)
@@ -409,7 +409,7 @@ def rolled_back_at(live: LiveTable, then: str, check: TableCheck) -> str:
         then: its version before.
         check: the version to which it goes back.
     """
-    if is_at(live, check):
+    if _is_at(live, then, check):
         return live.version
     since = _since(live, then)
     if then in {each.version for each in live.line}:
@@ -483,10 +483,17 @@ def _is_as_before(live: LiveTable, then: str) -> bool:
     return live.held(live.version) == live.held(then)
 
 
-def is_at(live: LiveTable, check: TableCheck) -> bool:
-    """Return whether a roll back has left a table at a version: a RESTORE makes a new one of the same rows."""
+def _is_at(live: LiveTable, then: str, check: TableCheck) -> bool:
+    """
+    Return whether a roll back has left a table at a version: a RESTORE makes a new one of the same rows.
+
+    Args:
+        live: the table.
+        then: its version before. A RESTORE of that one makes none: what came after it has written nothing.
+        check: the version to which it goes back.
+    """
     if check.table.format == "delta" and live.version == check.version:
-        return False
+        return then == check.version
     return live.held(live.version) == live.held(check.version)
 
 

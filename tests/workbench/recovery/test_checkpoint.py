@@ -7,11 +7,18 @@ import os
 import shutil
 from pathlib import Path
 
+import attrs
 import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import CheckpointError
 from openlineage_pyspark.workbench.recovery import checkpoint as checkpoints
-from openlineage_pyspark.workbench.recovery.checkpoint import finish_move, problem_of_move, put_away, set_back
+from openlineage_pyspark.workbench.recovery.checkpoint import (
+    finish_move,
+    problem_of_move,
+    put_away,
+    set_back,
+    undone_sources,
+)
 from openlineage_pyspark.workbench.recovery.plan import CheckpointMove
 
 OFFSET = {"sourceVersion": 1, "reservoirId": "a", "reservoirVersion": 4, "index": 2, "isStartingVersion": True}
@@ -74,14 +81,27 @@ def log_of(table: Path, *operations: str) -> Path:
 
 
 def test_a_source_of_delta_goes_on_after_its_restore(tmp_path: Path) -> None:
-    path, table = checkpoint(tmp_path), log_of(tmp_path / "t", "CREATE", "WRITE", "RESTORE", "WRITE")
+    path, table = checkpoint(tmp_path), log_of(tmp_path / "t", "CREATE", *["WRITE"] * 4, "RESTORE", "WRITE")
 
     set_back(path, 1, tmp_path / "kept", [table])
 
-    moved = {**OFFSET, "reservoirVersion": 3, "index": -1, "isStartingVersion": False}
+    moved = {**OFFSET, "reservoirVersion": 6, "index": -1, "isStartingVersion": False}
     for number in (0, 1):
         lines = (path / "offsets" / str(number)).read_text().split("\n")
         assert (lines[:2], json.loads(lines[2]), lines[3:]) == (["v1", "{}"], moved, ["-"])
+
+
+def test_a_source_of_delta_of_which_nothing_was_removed_is_read_on_where_it_was(tmp_path: Path) -> None:
+    """Runs that wrote no rows made no version, so that the RESTORE made none either."""
+    path, table = checkpoint(tmp_path), log_of(tmp_path / "t", "CREATE", "WRITE", "WRITE")
+    move = CheckpointMove(str(path), 1, ((str(table), "2"),), 3)
+
+    assert undone_sources(move) == []
+    assert undone_sources(attrs.evolve(move, restored=((str(table), "1"), (str(table), "")))) == [table, table]
+    # An older commit that removed rows is none that the query has not passed.
+    old = log_of(tmp_path / "u", "CREATE", "DELETE", "WRITE")
+    set_back(path, 1, tmp_path / "kept", [old])
+    assert json.loads((path / "offsets" / "1").read_text().splitlines()[2]) == OFFSET
 
 
 @pytest.mark.parametrize(

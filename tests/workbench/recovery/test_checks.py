@@ -423,6 +423,13 @@ def test_a_table_of_delta_is_back_if_the_restore_was_that_of_the_plan(live: Live
     assert [*after_problem(step, {"ice.db.t": "3"}, Held({DELTA: live}))] == problems
 
 
+def test_a_restore_of_the_newest_version_makes_none() -> None:
+    """Runs that wrote no rows made no version: a table is back already where the first of them was bad."""
+    step = back("3", table=DELTA)
+
+    assert [*after_problem(step, {"ice.db.t": "3"}, Held({DELTA: restored("", "", "")}))] == []
+
+
 @pytest.mark.parametrize(
     ("live", "problems"),
     [
