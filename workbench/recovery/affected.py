@@ -81,7 +81,29 @@ class Flow:
         own = next((key for key in self.writes.get(unit, ()) if key.dataset == read.dataset), None)
         if own is not None and read.inferred and self.made(own).parent:
             return self.before.get(own)
-        return places.get((read.dataset, read.version))
+        found = places.get((read.dataset, read.version))
+        return found if found is None or read.is_source else self._at(found, unit)
+
+    def _at(self, key: HistoryPlace, unit: RunPart) -> HistoryPlace:
+        """Return a version, or what came after it and made none of its own before a run began to read."""
+        started = self.facts.run(unit.run_id).started
+        here = key
+        while True:
+            early = [each for each in self.after(here) if self.made(each).time < started]
+            if not early:
+                return here
+            if len(early) > 1 or not self.made(early[0]).is_between or self.made(early[0]).unit == unit:
+                # It named an earlier version.
+                return key
+            here = early[0]
+
+    def same_rows(self, key: HistoryPlace | None) -> list[HistoryPlace]:
+        """Return a version and those before it whose rows it has, because what came between changed none."""
+        found = []
+        while key is not None:
+            found.append(key)
+            key = self.before.get(key) if self.made(key).idle else None
+        return found
 
     @functools.cached_property
     def batches(self) -> dict[str, list[RunPart]]:
@@ -140,6 +162,8 @@ class Flow:
                     before = _last_until(parent, history[:place]) if made.restored else place - 1
                     before = unknown.setdefault(parent, before)
                 before = before if before < place else place - 1
+                if made.restored is None:
+                    before = _last_between(history, before, place)
                 if before >= 0:
                     found[HistoryPlace(dataset, place)] = HistoryPlace(dataset, before)
         return found
@@ -246,6 +270,18 @@ def _last_until(version: str, history: Sequence[MadeVersion]) -> int:
     """Return the place of the last version of a table of Delta Lake that is not after an unrecorded one."""
     numbers = (int(made.snapshot) if made.snapshot.isdecimal() else int(version) + 1 for made in history)
     return max((place for place, number in enumerate(numbers) if number <= int(version)), default=-1)
+
+
+def _last_between(history: Sequence[MadeVersion], before: int, place: int) -> int:
+    """
+    Return the place of the last run between two versions that follow each other in the storage, or the first one.
+
+    Such a run wrote no row, or is a RESTORE of the version that was the newest one.
+    """
+    between = range(before + 1, place)
+    if any(history[each].snapshot for each in between):
+        return before
+    return max((each for each in between if history[each].is_between or history[each].restored), default=before)
 
 
 def spread(flow: Flow, start: HistoryPlace, passes: Passes = everything) -> Spread:

@@ -118,6 +118,7 @@ class MadeVersion:
         table_id: the id that the format gives the table; empty if it is not known.
         restored: of a RESTORE, the version whose rows it brought back, which is its parent too; empty if no event
             states that version, and None if it is no RESTORE.
+        idle: whether it changed no row, and the storage made no version of it: a DELETE of Delta Lake that found none.
     """
 
     dataset: int
@@ -135,6 +136,13 @@ class MadeVersion:
     rows: int | None = None
     table_id: str = ""
     restored: str | None = None
+    idle: bool = False
+
+    @property
+    def is_between(self) -> bool:
+        """Return whether the storage names no version of it, although it may have others before and behind it."""
+        is_write = self.change in ("", "OVERWRITE") and not self.nothing
+        return is_write and bool(self.run_id) and not self.snapshot and not self.unit.is_batch
 
     @property
     def unit(self) -> RunPart:

@@ -288,8 +288,8 @@ def _readers_of_clean(
     flow: Flow, first: HistoryPlace, names: Mapping[RunPart, str], names_source: Callable[[RunPart, int], bool]
 ) -> Iterator[str]:
     """Yield what can name no version, and read a dataset as it was before the first one that is made again."""
-    key = flow.held(flow.before.get(first))
-    for unit in flow.readers.get(key, ()) if key is not None else ():
+    keys = flow.same_rows(flow.held(flow.before.get(first)))
+    for unit in (unit for key in keys for unit in flow.readers.get(key, ())):
         # A statement names the version that it reads, unless it reads through a view, and a stream its offset.
         name = names.get(unit, "")
         if not unit.is_batch and name and (name.startswith(_APPLICATION) or not names_source(unit, first[0])):

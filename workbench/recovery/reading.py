@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 from openlineage_pyspark.errors import StoreError
@@ -14,7 +14,7 @@ from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
 from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.resolve import is_called, version_called
-from openlineage_pyspark.workbench.questions.versions import StoredVersions, VersionKey, VersionKind
+from openlineage_pyspark.workbench.questions.versions import RunPart, StoredVersions, VersionKey, VersionKind
 from openlineage_pyspark.workbench.recovery.affected import Passes, everything
 from openlineage_pyspark.workbench.recovery.facts import (
     ApplicationFacts,
@@ -33,10 +33,11 @@ from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
+from openlineage_pyspark.workbench.store.tables.views import MADE
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts
-    from openlineage_pyspark.workbench.questions.versions import DatasetVersion, RunPart
+    from openlineage_pyspark.workbench.questions.versions import DatasetVersion
     from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables
 
 _LAKES = frozenset({"iceberg", "delta"})
@@ -87,11 +88,13 @@ def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) 
     place = _place(versions, bad, found.dataset) if versions else 0
     begin = versions[place].time if versions else (bad.time or 0)
     facts = reader.facts(found.dataset.id, begin)
+    places = [at for at, made in enumerate(facts.histories[found.dataset.id]) if not made.idle]
+    place = places[place]
     if not bad.run and bad.batch is None:
         written = _written(facts.histories[found.dataset.id], place)
         if written != place:
             place = written
-            facts = reader.facts(found.dataset.id, versions[place].time)
+            facts = reader.facts(found.dataset.id, facts.histories[found.dataset.id][place].time)
     passes = _passes(tables, (found.dataset.id, found.column)) if found.column else everything
     return facts, HistoryPlace(found.dataset.id, place), passes
 
@@ -115,7 +118,7 @@ def _place(versions: tuple[DatasetVersion, ...], bad: BadVersion, dataset: Datas
 def _written(history: Sequence[MadeVersion], place: int) -> int:
     """Return the place of the version whose rows one has: the one before, if what made it has written none."""
     places = {made.snapshot: at for at, made in enumerate(history) if made.snapshot}
-    while place and history[place].nothing and history[place].whole is not True:
+    while place and (history[place].idle or (history[place].nothing and history[place].whole is not True)):
         parent = places.get(history[place].parent, place)
         place = parent if parent < place else place - 1
     return place
@@ -198,7 +201,9 @@ class _FactsReader:
         touched = self._downstream(root, begin)
         batches, streamed = self._streams(touched)
         written = touched | streamed
+        idle = self._idle(written)
         parts = batches | {part for each in written for version in self.versions.of(each) for part in version.parts}
+        parts |= {RunPart(run.run_id, NO_BATCH) for runs in idle.values() for run in runs}
         reads = [
             ReadFacts(
                 *(read.version.dataset, *read.part, read.version.version, read.inferred),
@@ -223,7 +228,8 @@ class _FactsReader:
         named = {each: _dataset(name, _stored(name, about)) for each, name in found_names.items()}
         stated = {(read.run_id, read.dataset): read.version for read in reads if not read.inferred}
         histories = {
-            each: tuple(self._made(named[each], _ids(found_names[each]), runs, wrote, stated)) for each in every
+            each: _with_idle(self._made(named[each], _ids(found_names[each]), runs, wrote, stated), idle.get(each, ()))
+            for each in every
         }
         if not histories[root]:
             histories[root] = (MadeVersion(root, "", NO_BATCH, "", begin),)
@@ -252,13 +258,31 @@ class _FactsReader:
                 found = (at for at, version in enumerate(history) if version.time >= begin or version.key in made)
                 firsts[each] = next(found, len(history))
                 late += [version.key for version in history[firsts[each] :]]
-            parts = {read.part for found in self.versions.readers(late).values() for read in found}
+            parts = readers = {read.part for found in self.versions.readers(late).values() for read in found}
             made |= {key for keys in self.versions.made_by(parts).values() for key in keys}
             parts = {part for each in frontier for version in self.versions.of(each) for part in version.parts}
             beside = {key.dataset for keys in self.versions.made_by(parts).values() for key in keys}
-            beside |= self._old_names(frontier) | {key.dataset for key in made}
+            beside |= self._old_names(frontier) | {key.dataset for key in made} | self._idle_outputs(readers)
             frontier = {each for each in beside if each not in firsts or self._is_earlier(each, firsts[each], made)}
         return set(firsts)
+
+    def _idle(self, touched: Collection[int]) -> dict[int, list[_IdleRun]]:
+        """
+        Return the runs that changed no row of a dataset: with other data they may, so that they are repeated too.
+
+        Of such a run, Delta Lake makes no version, and questions about versions do not know it.
+        """
+        found: dict[int, list[_IdleRun]] = {}
+        for listed in id_lists(touched):
+            rows = self._tables.query(f"{_IDLE} AND i.dataset_id IN ({listed}) ORDER BY l.time, l.run_id")
+            for dataset, *about in rows:
+                found.setdefault(dataset, []).append(_IdleRun(*about))
+        return found
+
+    def _idle_outputs(self, parts: Collection[RunPart]) -> set[int]:
+        """Return the datasets of which runs changed no row."""
+        ids = {part.run_id for part in parts if not part.is_batch}
+        return {dataset for dataset, *_ in self._of(ids, f"{_IDLE} AND l.run_id IN ")}
 
     def _is_earlier(self, dataset: int, place: int, made: Collection[tuple[int, str]]) -> bool:
         """Return whether a version of a dataset before a place was made of late versions."""
@@ -447,6 +471,34 @@ class _FactsReader:
             found.setdefault(application, set()).add(dataset)
             writers[dataset] = run_id
         return {application: tuple(sorted(each)) for application, each in found.items()}, writers
+
+
+class _IdleRun(NamedTuple):
+    """A run that changed no row of a dataset, and when it ended, in microseconds since 1970."""
+
+    run_id: str
+    time: int
+    change: str
+
+
+_IDLE = (
+    "SELECT DISTINCT i.dataset_id, l.run_id, l.time, coalesce(l.change, '') FROM dataset_identity i "  # noqa: S608 (ours)
+    "JOIN sink_snapshot_lineage l ON l.name_id = i.name_id JOIN run r ON r.run_id = l.run_id "
+    f"WHERE l.snapshot = '' AND r.state = 'COMPLETE' AND NOT {MADE.format('l', 'r')} AND NOT EXISTS ("
+    "SELECT 1 FROM sink_snapshot_lineage n JOIN dataset_identity o ON o.name_id = n.name_id "
+    "WHERE n.run_id = l.run_id AND o.dataset_id = i.dataset_id AND n.snapshot <> '')"
+)
+
+
+def _with_idle(made: Iterable[MadeVersion], idle: Iterable[_IdleRun]) -> tuple[MadeVersion, ...]:
+    """Return a history with the runs that changed no row, each after the version that was there at its end."""
+    history = [*made]
+    for run in idle:
+        at = max((place + 1 for place, each in enumerate(history) if each.time <= run.time), default=0)
+        if at:
+            made_of = MadeVersion(history[0].dataset, run.run_id, NO_BATCH, "", run.time, change=run.change, idle=True)
+            history.insert(at, made_of)
+    return tuple(history)
 
 
 @attrs.frozen

@@ -83,6 +83,9 @@ class Recorder:
             name = sql_name(table)
             if table.location and (name not in before or reached.get(name) != before[name]):
                 written[place_of_files(table.location)] = (before.get(name, ""), reached.get(name, ""))
+            elif table.location and step.action == "roll back":
+                # A RESTORE of the newest version makes none, and yet what came after that counts no more.
+                written[place_of_files(table.location)] = (before[name], "")
         # It reads its own tables as they were before.
         versions = {**reached, **before}
         tables = (table for each in self._plan.steps for table in each.writes if table.location)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 from openlineage_pyspark.workbench.recovery.plan import Mode
-from openlineage_pyspark.workbench.recovery.statements import NO_ROWS
+from openlineage_pyspark.workbench.recovery.statements import NO_ROWS, is_version
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import RunPart
@@ -71,16 +71,18 @@ class RepeatedReads:
 
     def changed_since(self, placed: PlacedRead) -> bool:
         """Return whether the dataset was written after the version that was read, or that version is not known."""
-        return placed.key is None or bool(self._flow.after(placed.key))
+        if placed.key is None:
+            return True
+        after = self._flow.after(placed.key)
+        return any(not self._flow.made(each).idle or self._flow.after(each) for each in after)
 
     def is_there_again(self, placed: PlacedRead, group: Group) -> bool:
         """Return whether an application that runs again finds the version that was read: it runs before later ones."""
         first = self._again.firsts.get(placed.read.dataset)
         if first is None or self._is_side_by_side:
             return not self.changed_since(placed)
-        return not group.too_late and placed.key == self._flow.held(
-            self._flow.before.get(HistoryPlace(placed.read.dataset, first))
-        )
+        before = self._flow.held(self._flow.before.get(HistoryPlace(placed.read.dataset, first)))
+        return not group.too_late and self._flow.same_rows(placed.key)[-1:] == self._flow.same_rows(before)[-1:]
 
     def opened_views(self, unit: RunPart) -> dict[int, str]:
         """Return the views that a statement reads by their queries: they may now show other rows than it read."""
@@ -98,6 +100,9 @@ class RepeatedReads:
         """Return the version to which a clean input is pinned."""
         dataset = self._facts.datasets[placed.read.dataset]
         version = self._flow.made(placed.key).snapshot if placed.key else ""
+        if placed.key and not version and self._flow.made(placed.key).is_between and is_version(placed.read.version):
+            # The storage knows nothing of what came after that version.
+            version = placed.read.version
         if self.was_empty(placed):
             return PinnedRead(NO_ROWS)
         if placed.key and version and dataset.has_versions:

@@ -84,6 +84,34 @@ def test_asked_again_after_a_recovery_the_plan_is_empty(tmp_path: Path, lake: st
         assert store.recover("db.raw").result.version != "3"
 
 
+@pytest.mark.parametrize("made", ["1", "2"])
+def test_asked_again_nothing_is_left_of_a_run_that_made_no_version(tmp_path: Path, made: str) -> None:
+    """The RESTORE before it makes none either, and perhaps the repeated run makes none again."""
+
+    def delta(name: str, version: str = "") -> dict[str, Any]:
+        return table(name, version, parent=str(int(version) - 1) if version else "", lake="delta")
+
+    file = tmp_path / "lineage.db"
+    load = "INSERT INTO db.raw SELECT * FROM db.files"
+    taken(file, statement("load", 1, load, (), delta("raw", "1")))
+    taken(file, statement("make", 2, MADE, (delta("raw", "1"),), delta("made", "1")))
+    taken(file, statement("load", 3, load, (), delta("raw", "2")))
+    taken(file, statement("make", 4, MADE, (delta("raw", "2"),), delta("made")))
+    with Store.open(file) as store:
+        plan = corrected(store)
+    assert [step.action for step in plan.steps] == ["roll back", "roll back", "correct", "run"]
+    changes = [("2", "3"), ("1", "1"), ("3", "4"), ("1", made)]
+    reached: dict[str, str] = {}
+
+    for number, (step, (before, now)) in enumerate(zip(plan.steps, changes, strict=True), 1):
+        name = sql_name(step.writes[0])
+        reached[name] = now
+        Recorder(plan, file).record(number, step, {name: before}, dict(reached))
+
+    with Store.open(file) as store:
+        assert corrected(store).steps == ()
+
+
 def test_what_was_told_twice_counts_once(tmp_path: Path) -> None:
     file = tmp_path / "lineage.db"
     taken(file, events("iceberg"))

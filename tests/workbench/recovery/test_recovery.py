@@ -713,6 +713,75 @@ def test_an_expired_version_that_no_table_has_is_refused(filled: Fill, expired: 
         filled(*three_layers()).recover("db.raw", version="13", expired=(expired,))
 
 
+def idle_runs() -> list[dict[str, Any]]:
+    """Return a lake of Delta Lake in which runs after a bad load changed no row, of which it makes no versions."""
+
+    def delta(name: str, version: int | None = None) -> dict[str, Any]:
+        stated = "" if version is None else str(version)
+        return table(name, stated, parent=str(version - 1) if version else "", lake="delta")
+
+    insert = "INSERT INTO spark_catalog.db.{} SELECT 1"
+    make = "INSERT INTO spark_catalog.db.made SELECT * FROM spark_catalog.db.raw"
+    merge = "MERGE INTO spark_catalog.db.other o USING spark_catalog.db.raw r ON r.k = o.k WHEN MATCHED THEN DELETE"
+    read = "INSERT INTO spark_catalog.db.out SELECT * FROM spark_catalog.db.made"
+    delete = "DELETE FROM spark_catalog.db.{} WHERE k > 5"
+    return [
+        *statement("load", 1, insert.format("raw"), (), delta("raw", 1)),
+        *statement("make", 2, make, (delta("raw", 1),), delta("made", 1)),
+        *statement("load", 3, insert.format("raw"), (), delta("raw", 2)),
+        *statement("make", 4, make, (delta("raw", 2),), delta("made", 2)),
+        *statement("delete", 5, delete.format("made"), (delta("made", 2),), delta("made")),
+        *statement("read", 6, read, (delta("made", 2),), delta("out", 1)),
+        *statement("merge", 7, merge, (delta("raw", 2), delta("other", 4)), delta("other")),
+        *statement("make", 8, make, (delta("raw", 2),), delta("made", 3)),
+        *statement("delete", 9, delete.format("clean"), (delta("clean", 7),), delta("clean")),
+        *statement("more", 10, insert.format("other"), (delta("clean", 7),), delta("other", 5)),
+    ]
+
+
+def test_a_run_that_changed_no_row_is_repeated_for_with_right_data_it_may(filled: Fill) -> None:
+    found = filled(*idle_runs()).recover("db.raw", version="2").result
+
+    assert {each.dataset: each.bad for each in found.datasets} == {
+        "db.raw": ("2",),
+        "db.made": ("2", "delete-5", "3"),
+        "db.other": ("merge-7", "5"),
+        "db.out": ("1",),
+    }
+    again = [each.run_id for step in found.steps for each in step.again]
+    assert again == ["make-4", "delete-5", "read-6", "merge-7", "make-8", "more-10"]
+    assert "spark_catalog.db.other TO VERSION AS OF 4" in code_of(found)[2]
+    assert doubts_of(found) == []
+
+
+def test_a_restore_of_the_newest_version_ends_what_came_after_it_and_made_none(filled: Fill) -> None:
+    def delta(name: str, version: str = "") -> dict[str, Any]:
+        return table(name, version, parent=str(int(version) - 1) if version else "", lake="delta")
+
+    make = "INSERT INTO db.made SELECT * FROM db.raw WHERE k > 5"
+    events = [
+        *statement("load", 1, "INSERT INTO db.raw SELECT 1", (), delta("raw", "1")),
+        *statement("make", 2, make, (delta("raw", "1"),), delta("made", "1")),
+        *statement("load", 3, "INSERT INTO db.raw SELECT 1", (), delta("raw", "2")),
+        # It found no row.
+        *statement("make", 4, make, (delta("raw", "2"),), delta("made")),
+    ]
+    later = statement("make", 7, make, (delta("raw", "3"),), delta("made", "2"))
+    back = [
+        *statement("back", 5, "RESTORE TABLE db.raw TO VERSION AS OF 1", (), delta("raw", "3")),
+        *statement("back", 6, "RESTORE TABLE db.made TO VERSION AS OF 1", (), delta("made")),
+    ]
+
+    def bad(*more: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+        found = filled(*events, *more).recover("db.raw", version="2").result
+        return {each.dataset: each.bad for each in found.datasets if not each.is_clean}
+
+    assert bad() == {"db.raw": ("2",), "db.made": ("make-4",)}
+    # The next version continues from the run that found none, unless it comes after the RESTORE.
+    assert bad(*later) == {"db.raw": ("2", "3"), "db.made": ("make-4", "2")}
+    assert bad(*back) == {}
+
+
 KEEP_B = "CREATE TABLE spark_catalog.db.b_before_recovery USING parquet AS SELECT * FROM spark_catalog.db.b"
 EMPTY_B = (
     "CREATE TABLE spark_catalog.db.b_empty USING parquet AS SELECT * FROM spark_catalog.db.b WHERE false",
