@@ -545,7 +545,9 @@ def _stored(dataset: DatasetName, about: Mapping[int, _Storage]) -> _Storage:
 
 
 def _storage(said: DatasetOfEvent) -> _Storage:
-    return _Storage(said.storage_layer.lower(), said.file_format.lower(), said.catalog)
+    layer, file_format = said.storage_layer.lower(), said.file_format.lower()
+    # The event of a CREATE TABLE ... AS may not know more: another one of the table may.
+    return _Storage("" if layer == "default" and not file_format else layer, file_format, said.catalog)
 
 
 def _dataset(found: DatasetName, storage: _Storage) -> DatasetFacts:

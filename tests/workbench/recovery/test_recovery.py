@@ -782,6 +782,23 @@ def test_a_restore_of_the_newest_version_ends_what_came_after_it_and_made_none(f
     assert bad(*back) == {}
 
 
+def test_a_table_is_of_the_format_that_one_of_its_events_states(filled: Fill) -> None:
+    """The events of CREATE TABLE ... AS of Delta Lake state none."""
+    made = table("top", "0", change="CREATE", lake="delta")
+    made["facets"]["storage"] = {"storageLayer": "default"}
+    create = "CREATE TABLE db.top USING delta AS SELECT * FROM db.raw"
+    events = [
+        *statement("load", 1, "INSERT INTO db.raw SELECT 1", (), table("raw", "1", lake="delta")),
+        *statement("drop", 2, "DROP TABLE db.top", (), table("top", change="DROP", lake="delta")),
+        *statement("make", 3, create, (table("raw", "1", lake="delta"),), made),
+    ]
+
+    code = code_of(filled(*events).recover("db.raw", version="1", correction=("INSERT INTO db.raw SELECT 2",)).result)
+
+    assert code[-1] == "CREATE OR REPLACE TABLE spark_catalog.db.top USING DELTA AS SELECT * FROM spark_catalog.db.raw"
+    assert not [each for each in code if "DROP TABLE" in each]
+
+
 KEEP_B = "CREATE TABLE spark_catalog.db.b_before_recovery USING parquet AS SELECT * FROM spark_catalog.db.b"
 EMPTY_B = (
     "CREATE TABLE spark_catalog.db.b_empty USING parquet AS SELECT * FROM spark_catalog.db.b WHERE false",
