@@ -13,17 +13,26 @@ from __future__ import annotations
 
 import enum
 import json
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.errors import InvalidEventError
+from openlineage_pyspark.workbench.events.edges import (
+    STEPS,
+    EdgesOfFacet,
+    decided,
+    edges_of_entry,
+    guessed,
+    joined,
+    stated_place,
+    with_names_of_job,
+)
 from openlineage_pyspark.workbench.events.facts import (
     BatchOfRun,
     MadeByBatch,
     Name,
     OtherName,
     ParentRun,
-    PathStep,
     Place,
     ReadByBatch,
     RowsAndBytes,
@@ -38,28 +47,22 @@ from openlineage_pyspark.workbench.events.facts import (
     kind_of,
 )
 from openlineage_pyspark.workbench.events.once import once
-from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind, certainty_of
+from openlineage_pyspark.workbench.events.shapes import LONGEST_TEXT, OddParts, is_named, wrong
+from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import microseconds, time_of_micros
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from openlineage_pyspark.workbench.model.kinds import Certainty
+    from openlineage_pyspark.workbench.events.shapes import EventJson
 
-EventJson: TypeAlias = "dict[str, Any]"
 ENDS = frozenset({"COMPLETE", "FAIL", "ABORT"})
 """The types of the events that end a run."""
 TYPES = frozenset({"START", "RUNNING", "OTHER"}) | ENDS
 """The types of the events of runs."""
 
-LONGEST_TEXT = 10_000
-"""So many characters of a text are taken of which a small event may have very many, or an endless one."""
 LEFT_OUT = frozenset(("paths",))
 """The tasks of gaps that put no edge in doubt: more was understood than the event has room for."""
-
-_MOST_STEPS = 200
-_STEPS = "pyspark_lineage_steps"
-_LEAST_NUMBER, _FIRST_TOO_LARGE = -(1 << 63), 1 << 63
 
 
 class Role(enum.Enum):
@@ -71,77 +74,6 @@ class Role(enum.Enum):
 
 
 _WORDS = {Role.INPUT: "input", Role.OUTPUT: "output", Role.ALONE: "dataset"}
-
-
-class _Odd:
-    """
-    The parts of an entity's facets that have another shape than their schemas require.
-
-    Args:
-        owner: the entity, for people.
-    """
-
-    __slots__ = ("found", "owner")
-
-    def __init__(self, owner: str) -> None:
-        self.owner = owner
-        self.found: dict[Diagnostic, None] = {}
-
-    def add(self, facet: str, message: str) -> None:
-        """Add a part that was left out."""
-        self.found[
-            Diagnostic("odd-facet", f"{message}; it is left out", missing=True, place=f"{self.owner}: {facet}")
-        ] = None
-
-    def mapping(self, facet: str, owner: Mapping[str, Any], key: str) -> EventJson:
-        """Return the object under a key; an empty one if it is missing or something else."""
-        found = owner.get(key)
-        if isinstance(found, dict):
-            return found
-        if found is not None:
-            self.add(facet, _wrong(key, found, "an object"))
-        return {}
-
-    def objects(self, facet: str, owner: Mapping[str, Any], key: str) -> list[EventJson]:
-        """Return the objects in the array under a key."""
-        found = owner.get(key)
-        if isinstance(found, list):
-            if all(isinstance(each, dict) for each in found):
-                return found
-            for number, each in enumerate(found):
-                if not isinstance(each, dict):
-                    self.add(facet, _wrong(f"{key}[{number}]", each, "an object"))
-            return [each for each in found if isinstance(each, dict)]
-        if found is not None:
-            self.add(facet, _wrong(key, found, "an array"))
-        return []
-
-    def text(self, facet: str, owner: Mapping[str, Any], key: str) -> str | None:
-        """Return the text under a key."""
-        found = owner.get(key)
-        if isinstance(found, str):
-            return found
-        if found is not None:
-            self.add(facet, _wrong(key, found, "a text"))
-        return None
-
-    def number(self, facet: str, owner: Mapping[str, Any], key: str) -> int | None:
-        """Return the number under a key, if it has at most 64 bits."""
-        found = owner.get(key)
-        if found is None:
-            return None
-        # NaN is in no range.
-        if not isinstance(found, bool) and isinstance(found, int | float) and _LEAST_NUMBER <= found < _FIRST_TOO_LARGE:
-            return int(found)
-        self.add(facet, _wrong(key, found, "a number of 64 bits"))
-        return None
-
-    def named(self, owner: EventJson, facet: str, what: str) -> TypeGuard[EventJson]:
-        """Return whether an object has a namespace and a name."""
-        if _is_named(owner):
-            return True
-        self.add(facet, f"{what} has no namespace or no name")
-        return False
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -159,7 +91,7 @@ class DatasetOfEvent:
     namespace: str
     name: str
     _document: EventJson = attrs.field(repr=False)
-    _odd: _Odd = attrs.field(repr=False)
+    _odd: OddParts = attrs.field(repr=False)
 
     @once
     def _facets(self) -> EventJson:
@@ -235,7 +167,7 @@ class DatasetOfEvent:
             if found:
                 return found
         elif listed is not None:
-            self._odd.add("pyspark_snapshot", _wrong("versions", listed, "an array"))
+            self._odd.add("pyspark_snapshot", wrong("versions", listed, "an array"))
         return (self.version,) if self.version else ()
 
     @property
@@ -269,7 +201,7 @@ class DatasetOfEvent:
         before = self._facet("lifecycleStateChange").get("previousIdentifier")
         if before is None:
             return None
-        if not _is_named(before):
+        if not is_named(before):
             self._odd.add("lifecycleStateChange", "previousIdentifier has no namespace or no name")
             return None
         found = Name(before["namespace"], before["name"])
@@ -299,7 +231,9 @@ class DatasetOfEvent:
     @once
     def lineage_edges(self) -> tuple[StatedEdge, ...]:
         """The edges into it that `columnLineage` has."""
-        found = _EdgesOfFacet(self).edges()
+        target, facet, steps = (self.namespace, self.name), self._facet("columnLineage"), self._facet(STEPS)
+        has_steps = isinstance(self._facets.get(STEPS), dict)
+        found = EdgesOfFacet(self._odd, target, facet, steps if has_steps else None).edges()
         return tuple(StatedEdge(*ends, tuple(paths)) for ends, paths in found.items())
 
     @once
@@ -320,14 +254,14 @@ class DatasetOfEvent:
             StatedEdge(Place(*before, field.path), Place(self.namespace, self.name, field.path), identity)
             for field in self.fields
         )
-        return tuple(_joined((*self.lineage_edges, *old)))
+        return tuple(joined((*self.lineage_edges, *old)))
 
     @once
     def stated(self) -> Stated | None:
         """The statement of the dataset's explicit lineage facet; None without one."""
         if self.role is Role.INPUT or "lineage" not in self._facets:
             return None
-        return _stated(self._odd, self._facet("lineage"), Place(self.namespace, self.name))
+        return edges_of_entry(self._odd, self._facet("lineage"), Place(self.namespace, self.name))
 
     @property
     def facet_names(self) -> tuple[str, ...]:
@@ -358,7 +292,7 @@ class JobOfEvent:
     namespace: str
     name: str
     _document: EventJson = attrs.field(repr=False)
-    _odd: _Odd = attrs.field(factory=lambda: _Odd("job"), repr=False)
+    _odd: OddParts = attrs.field(factory=lambda: OddParts("job"), repr=False)
 
     @once
     def _facets(self) -> EventJson:
@@ -412,9 +346,9 @@ class JobOfEvent:
         entries = self._odd.objects("lineage", self._odd.mapping("lineage", self._facets, "lineage"), "entries")
         found = []
         for entry in entries:
-            target = _stated_place(self._odd, entry, "an entry")
+            target = stated_place(self._odd, entry, "an entry")
             if target is not None:
-                found.append(_stated(self._odd, entry, target))
+                found.append(edges_of_entry(self._odd, entry, target))
         return tuple(found)
 
     @property
@@ -436,7 +370,7 @@ class RunOfEvent:
 
     id: str
     _document: EventJson = attrs.field(repr=False)
-    _odd: _Odd = attrs.field(factory=lambda: _Odd("run"), repr=False)
+    _odd: OddParts = attrs.field(factory=lambda: OddParts("run"), repr=False)
 
     @once
     def _facets(self) -> EventJson:
@@ -512,7 +446,7 @@ class RunOfEvent:
         odd, own = self._odd, self._facet("pyspark_submission")
         words = own.get("command")
         if words is not None and not isinstance(words, list):
-            odd.add("pyspark_submission", _wrong("command", words, "an array"))
+            odd.add("pyspark_submission", wrong("command", words, "an array"))
         mode = odd.text("pyspark_submission", own, "deployMode")
         details = "spark_applicationDetails"
         return SubmittedAs(
@@ -567,7 +501,7 @@ class RunOfEvent:
         return (*gaps, *self.odd)
 
 
-def _owners(odd: _Odd, facet: EventJson) -> tuple[StatedOwner, ...]:
+def _owners(odd: OddParts, facet: EventJson) -> tuple[StatedOwner, ...]:
     named = ((odd.text("ownership", each, "name"), each) for each in odd.objects("ownership", facet, "owners"))
     return tuple(StatedOwner(name, odd.text("ownership", each, "type") or "") for name, each in named if name)
 
@@ -642,7 +576,8 @@ class EventFacts:
         """
         own = [dataset.stated for dataset in (*self.outputs, *self.sides.alone) if dataset.stated is not None]
         found = [*(self.job.stated if self.job is not None else ()), *own]
-        return tuple(_with_job(each, self.job) for each in found) if found else ()
+        job = self.job
+        return tuple(found if job is None else (with_names_of_job(each, job.namespace, job.name) for each in found))
 
     @once
     def edges(self) -> tuple[StatedEdge, ...]:
@@ -660,10 +595,10 @@ class EventFacts:
         edges = [edge for dataset in (*self.outputs, *self.sides.alone) for edge in dataset.edges]
         problems: tuple[Diagnostic, ...] = ()
         if self.stated:
-            edges, problems = _decide(edges, self.stated)
+            edges, problems = decided(edges, self.stated)
         if has_gaps:
-            edges = [_guessed(edge) for edge in edges]
-        return tuple(_joined(edges)), problems
+            edges = [guessed(edge) for edge in edges]
+        return tuple(joined(edges)), problems
 
     @once
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -693,7 +628,7 @@ def facts(event: EventJson, sides: Sides | None = None) -> EventFacts:
             raise InvalidEventError("neither `run`, `job` nor `dataset`")
         return EventFacts("DATASET", time, producer, None, None, sides or sides_of(event))
     named = event.get("job")
-    if not _is_named(named):
+    if not is_named(named):
         raise InvalidEventError(_NAMELESS.format("job"), place="job")
     job, run = JobOfEvent(named["namespace"], named["name"], named), None
     type_ = "JOB"
@@ -721,19 +656,19 @@ def sides_of(event: EventJson) -> Sides:
     """
     if "run" not in event and "job" not in event:
         return Sides(alone=(dataset_facts(event.get("dataset"), Role.ALONE),))
-    odd = _Odd("event")
+    odd = OddParts("event")
     inputs, outputs = (
         _listed(event, key, role, odd) for key, role in (("inputs", Role.INPUT), ("outputs", Role.OUTPUT))
     )
     return Sides(inputs, outputs, (), tuple(odd.found))
 
 
-def _listed(event: EventJson, key: str, role: Role, odd: _Odd) -> tuple[DatasetOfEvent, ...]:
+def _listed(event: EventJson, key: str, role: Role, odd: OddParts) -> tuple[DatasetOfEvent, ...]:
     found = event.get(key)
     if isinstance(found, list):
         return tuple(dataset_facts(each, role) for each in found)
     if found is not None:
-        odd.add(key, _wrong(key, found, "an array"))
+        odd.add(key, wrong(key, found, "an array"))
     return ()
 
 
@@ -748,11 +683,11 @@ def dataset_facts(document: object, role: Role) -> DatasetOfEvent:
     Raises:
         InvalidEventError: it has no name.
     """
-    if not _is_named(document):
+    if not is_named(document):
         key = "dataset" if role is Role.ALONE else f"{_WORDS[role]}s"
         raise InvalidEventError(_NAMELESS.format(key), place=key)
     namespace, name = document["namespace"], document["name"]
-    return DatasetOfEvent(role, namespace, name, document, _Odd(f"{_WORDS[role]} {namespace} {name}"))
+    return DatasetOfEvent(role, namespace, name, document, OddParts(f"{_WORDS[role]} {namespace} {name}"))
 
 
 def edges_into(dataset: DatasetOfEvent, stated: Iterable[Stated]) -> tuple[StatedEdge, ...]:
@@ -763,7 +698,7 @@ def edges_into(dataset: DatasetOfEvent, stated: Iterable[Stated]) -> tuple[State
         dataset: the dataset.
         stated: what explicit lineage facets state of it, which decides.
     """
-    return tuple(_joined(_decide([*dataset.edges], tuple(stated))[0]))
+    return tuple(joined(decided([*dataset.edges], tuple(stated))[0]))
 
 
 def facets_of(event: EventJson) -> Iterator[tuple[str, tuple[str, str], Any]]:
@@ -803,251 +738,7 @@ def call_site_of(facet: Mapping[str, Any]) -> str:
 _NAMELESS = "`{}` has no namespace or no name"
 
 
-class _EdgesOfFacet:
-    """The edges of the facet `columnLineage`, with the paths that `pyspark_lineage_steps` names."""
-
-    def __init__(self, dataset: DatasetOfEvent) -> None:
-        self._odd = dataset._odd
-        self._facet = dataset._facet("columnLineage")
-        self._target = (dataset.namespace, dataset.name)
-        self._found: dict[tuple[Place, Place], dict[StatedPath, None]] = {}
-        steps = dataset._facet(_STEPS)
-        self._ways = _ways(dataset._odd, steps) if isinstance(dataset.facets.get(_STEPS), dict) else {}
-
-    def edges(self) -> dict[tuple[Place, Place], dict[StatedPath, None]]:
-        """Return the paths of each edge."""
-        odd, facet = self._odd, self._facet
-        for column, field in odd.mapping("columnLineage", facet, "fields").items():
-            if not isinstance(field, dict):
-                odd.add("columnLineage", _wrong(f"the field {column!r}", field, "an object"))
-            elif not column:
-                odd.add("columnLineage", "a field has no name, and would apply to all rows")
-            else:
-                self._of_field(column, field)
-        target = Place(*self._target)
-        for source in odd.objects("columnLineage", facet, "dataset"):
-            self._add(source, target, "", None)
-        return self._found
-
-    def _of_field(self, column: str, field: EventJson) -> None:
-        odd = self._odd
-        # As facets before version 1-1-0 have them.
-        subtype = odd.text("columnLineage", field, "transformationType") or ""
-        text = odd.text("columnLineage", field, "transformationDescription") or ""
-        older = None
-        if subtype or text:
-            older = StatedPath(
-                kind_of("DIRECT" if subtype else "", subtype, subtype == "MASKED"), text, _by_kind(subtype, "DIRECT")
-            )
-        target = Place(*self._target, column)
-        for source in odd.objects("columnLineage", field, "inputFields"):
-            self._add(source, target, column, older)
-
-    def _add(self, source: EventJson, target: Place, column: str, older: StatedPath | None) -> None:
-        namespace, name, field = source.get("namespace"), source.get("name"), source.get("field")
-        if not (isinstance(namespace, str) and isinstance(name, str) and isinstance(field, str) and field):
-            self._odd.add("columnLineage", f"a source of {column or 'all rows'!r} has no namespace, name or field")
-            return
-        listed = source.get("transformations")
-        # An empty array states no more than an absent one.
-        paths = _paths(self._odd, "columnLineage", source) if listed else ()
-        if self._ways:
-            paths = self._with_ways(paths, (column, namespace, name, field))
-        found = self._found.setdefault((Place(namespace, name, field), target), {})
-        for path in paths or ((older or _UNSTATED),):
-            found[path] = None
-
-    def _with_ways(self, paths: tuple[StatedPath, ...], ends: tuple[str, str, str, str]) -> tuple[StatedPath, ...]:
-        """
-        Return paths with their ways through the plan; a path that has several is repeated for each of them.
-
-        The description of a way names the path to which it belongs. In a facet without descriptions, the order does.
-        """
-        found: list[StatedPath] = []
-        texts: dict[Kind, list[str]] = {}
-        for path in paths:
-            texts.setdefault(path.kind, []).append(path.expression)
-        taken: dict[Kind, int] = {}
-        for path in paths:
-            ways = self._ways.get((*ends, path.kind), [])
-            place = taken[path.kind] = taken.get(path.kind, 0) + 1
-            if any(text for text, _ in ways) or "" in texts[path.kind]:
-                own = [way for text, way in ways if text == path.expression]
-            else:
-                last = len(ways) if place == len(texts[path.kind]) else place
-                own = [way for _, way in ways[place - 1 : last]]
-            found += [StatedPath(path.kind, path.expression, *way, is_traced=True) for way in own] or [path]
-        return tuple(found)
-
-
-_UNSTATED = StatedPath(kind_of("", ""), certainty="unstated")
-
-_Way: TypeAlias = "tuple[Certainty, tuple[str, ...], tuple[PathStep, ...]]"
-
-
-def _ways(odd: _Odd, facet: EventJson) -> dict[tuple[str, str, str, str, Kind], list[tuple[str, _Way]]]:
-    """
-    Return the ways of edges: column, namespace, name and field of the source, kind -> ways.
-
-    Each has the description of the path that it belongs to, which may be empty. A facet of another shape has none:
-    numbers replace texts in it, and none of them can be trusted then.
-    """
-    try:
-        found: dict[tuple[str, str, str, str, Kind], list[tuple[str, _Way]]] = {}
-        for column, ways in (("", facet["rows"]), *facet["columns"].items()):
-            for way in ways:
-                source = (_cut(way["namespace"]), _cut(way["name"]), _cut(way["field"]))
-                kind = kind_of(_cut(way["type"]), _cut(way["subtype"]), way["masking"] is True)
-                text = _text(facet["expressions"][way["description"]]) if "description" in way else ""
-                found.setdefault((column, *source, kind), []).append((text, _way(facet, way)))
-    except (AttributeError, IndexError, KeyError, TypeError) as problem:
-        odd.add(_STEPS, f"it has another shape than its schema ({type(problem).__name__}: {str(problem)[:80]})")
-        return {}
-    return found
-
-
-def _way(facet: EventJson, way: EventJson) -> _Way:
-    operators, expressions = facet["operators"], facet["expressions"]
-    steps = tuple(
-        PathStep(
-            _cut(operators[step["operator"]]),
-            _cut(expressions[step["expression"]]) if "expression" in step else "",
-            certainty_of(_cut(step.get("certainty", "exact"))),
-            _cut(step.get("callSite", "")),
-            _cut(step.get("relation", "")),
-            _cut(step.get("column", "")),
-        )
-        for step in way["steps"][:_MOST_STEPS]
-    )
-    passed = tuple(_cut(operators[each]) for each in way["operators"][:_MOST_STEPS])
-    return certainty_of(_cut(way["certainty"])), passed, steps
-
-
-def _paths(odd: _Odd, facet: str, source: EventJson) -> tuple[StatedPath, ...]:
-    """Return the paths that the transformations of a source are."""
-    found = []
-    for each in odd.objects(facet, source, "transformations"):
-        type_, subtype, text = each.get("type"), each.get("subtype"), each.get("description")
-        # Almost all have this form: check it once.
-        if not isinstance(type_, str):
-            type_ = odd.text(facet, each, "type") or ""
-        if not isinstance(subtype, str):
-            subtype = odd.text(facet, each, "subtype") or ""
-        if not isinstance(text, str):
-            text = odd.text(facet, each, "description") or ""
-        masking = each.get("masking")
-        if masking is not None and not isinstance(masking, bool):
-            odd.add(facet, _wrong("masking", masking, "true or false"))
-        found.append(StatedPath(kind_of(type_, subtype, masking is True), text, _by_kind(subtype, type_)))
-    return tuple(found)
-
-
-def _by_kind(subtype: str, type_: str) -> Certainty:
-    return "exact" if kind_of(type_, subtype).is_stated else "unstated"
-
-
-def _stated(odd: _Odd, entry: EventJson, target: Place) -> Stated:
-    """Return the edges of an entry of an explicit lineage facet: all edges into a dataset, or into a job."""
-    found: list[StatedEdge] = []
-    for source in odd.objects("lineage", entry, "inputs"):
-        found += _stated_edge(odd, source, target)
-    fields = odd.mapping("lineage", entry, "fields")
-    for column, field in fields.items():
-        if not isinstance(field, dict) or not column or target.is_job:
-            odd.add("lineage", f"the field {column!r} is no object, has no name, or is a job's")
-            continue
-        for source in odd.objects("lineage", field, "inputs"):
-            found += _stated_edge(odd, source, target._replace(column=column))
-    return Stated(target, tuple(_joined(found)), bool(fields))
-
-
-def _stated_edge(odd: _Odd, source: EventJson, target: Place) -> Iterator[StatedEdge]:
-    place = _stated_place(odd, source, "an input")
-    if place is not None:
-        yield StatedEdge(place, target, _paths(odd, "lineage", source) or (_UNSTATED,))
-
-
-def _stated_place(odd: _Odd, entry: EventJson, what: str) -> Place | None:
-    """Return the dataset, column or job that a part of an explicit lineage facet names."""
-    type_ = entry.get("type")
-    if type_ == "JOB" and "namespace" not in entry and "name" not in entry:
-        return Place("", "", is_job=True)
-    if type_ not in ("JOB", "DATASET"):
-        odd.add("lineage", f"{what} has neither the type DATASET nor JOB")
-        return None
-    if not odd.named(entry, "lineage", what):
-        return None
-    column = "" if type_ == "JOB" else odd.text("lineage", entry, "field") or ""
-    return Place(entry["namespace"], entry["name"], column, type_ == "JOB")
-
-
-def _with_job(stated: Stated, job: JobOfEvent | None) -> Stated:
-    """Return the entry with the names of the event's own job."""
-    if job is None:
-        return stated
-    own = Place(job.namespace, job.name, is_job=True)
-
-    def named(place: Place) -> Place:
-        return own if place.is_job and not place.name else place
-
-    edges = tuple(StatedEdge(named(edge.source), named(edge.target), edge.paths) for edge in stated.edges)
-    return Stated(named(stated.target), edges, stated.has_columns)
-
-
-def _decide(edges: list[StatedEdge], stated: tuple[Stated, ...]) -> tuple[list[StatedEdge], tuple[Diagnostic, ...]]:
-    """Return the edges where explicit lineage facets state some, and where other facets disagree with these."""
-    sources: dict[tuple[str, str], set[tuple[str, str]]] = {}
-    by_column: set[tuple[str, str]] = set()
-    found = [edge for each in stated for edge in each.edges]
-    columns = {(edge.source, edge.target) for edge in found}
-    for each in stated:
-        if not each.target.is_job:
-            sources.setdefault(each.target[:2], set()).update(edge.source[:2] for edge in each.edges)
-            if each.has_columns:
-                by_column.add(each.target[:2])
-    refused: dict[tuple[str, str], int] = {}
-    described: set[tuple[Place, Place]] = set()
-    for edge in edges:
-        target = edge.target[:2]
-        if target not in sources or (target not in by_column and edge.source[:2] in sources[target]):
-            found.append(edge)
-            described.add((edge.source._replace(column=""), edge.target._replace(column="")))
-        elif (edge.source, edge.target) not in columns:
-            refused[target] = refused.get(target, 0) + 1
-    problems = (
-        Diagnostic(
-            "two-lineages",
-            f"columnLineage has {count} edge{'' if count == 1 else 's'} that the explicit facet `lineage` does not "
-            "have; the explicit one is taken",
-            place=f"output {' '.join(target)}",
-        )
-        for target, count in refused.items()
-    )
-    # An edge between datasets adds nothing to the edges between their columns.
-    found = [edge for edge in found if edge.paths != (_UNSTATED,) or (edge.source, edge.target) not in described]
-    return found, tuple(problems)
-
-
-def _joined(edges: Iterable[StatedEdge]) -> Iterator[StatedEdge]:
-    """Yield edges, those with the same ends as one."""
-    found: dict[tuple[Place, Place], StatedEdge] = {}
-    for edge in edges:
-        ends = (edge.source, edge.target)
-        before = found.get(ends)
-        found[ends] = edge if before is None else edge._replace(paths=tuple(dict.fromkeys(before.paths + edge.paths)))
-    yield from found.values()
-
-
-def _guessed(edge: StatedEdge) -> StatedEdge:
-    """Return an edge of an event with gaps: exact paths become guessed, unless the event traces them."""
-    paths = tuple(
-        path if path.is_traced or path.certainty != "exact" else path._replace(certainty="guessed")
-        for path in edge.paths
-    )
-    return edge._replace(paths=paths)
-
-
-def _fields(odd: _Odd, facet: EventJson) -> Iterator[SchemaField]:
+def _fields(odd: OddParts, facet: EventJson) -> Iterator[SchemaField]:
     # A schema may be nested more deeply than Python calls.
     pending = [(odd.objects("schema", facet, "fields"), -1, "")]
     places = [0]
@@ -1076,7 +767,7 @@ def _fields(odd: _Odd, facet: EventJson) -> Iterator[SchemaField]:
 _BATCHES = "pyspark_micro_batches"
 
 
-def _batches(odd: _Odd, facet: EventJson) -> Iterator[BatchOfRun]:
+def _batches(odd: OddParts, facet: EventJson) -> Iterator[BatchOfRun]:
     for batch in odd.objects(_BATCHES, facet, "batches"):
         number = odd.number(_BATCHES, batch, "batchId")
         if number is None:
@@ -1107,7 +798,7 @@ def _batches(odd: _Odd, facet: EventJson) -> Iterator[BatchOfRun]:
         yield BatchOfRun(number, _batch_time(odd, batch), sources, sinks)
 
 
-def _batch_time(odd: _Odd, batch: EventJson) -> int | None:
+def _batch_time(odd: OddParts, batch: EventJson) -> int | None:
     text = odd.text(_BATCHES, batch, "time")
     if text is None:
         return None
@@ -1139,30 +830,3 @@ def _microseconds(text: str) -> int:
     found = microseconds(text)
     time_of_micros(found)
     return found
-
-
-def _is_named(value: object) -> TypeGuard[EventJson]:
-    return isinstance(value, dict) and isinstance(value.get("namespace"), str) and isinstance(value.get("name"), str)
-
-
-def _cut(value: object) -> str:
-    """Return a text, no longer than the tables keep it: many places of a facet may name the same one."""
-    return _text(value)[:LONGEST_TEXT]
-
-
-def _text(value: object) -> str:
-    """
-    Return a text.
-
-    Raises:
-        TypeError: it is none.
-    """
-    if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} is no text")
-    return value
-
-
-def _wrong(what: str, value: object, expected: str) -> str:
-    """Return the message about a value of the wrong type; the value itself may be long, or a secret."""
-    kinds = {dict: "an object", list: "an array", str: "a text", bool: "true or false"}
-    return f"{what} is {kinds.get(type(value), 'a number')}, not {expected}"

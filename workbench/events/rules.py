@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openlineage_pyspark.workbench.events.files import EventPlace
-    from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, EventJson
+    from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts
+    from openlineage_pyspark.workbench.events.shapes import EventJson
 
 ORDER = "order"
 """A run begins with its only START, has one terminal event and nothing after that; its parent started before it."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jsonschema import Draft202012Validator
-    from openlineage_pyspark.workbench.events.read import EventJson
+    from openlineage_pyspark.workbench.events.shapes import EventJson
 
 FacetKey = tuple[str, str]
 """The entity that a facet is of, such as `RunFacet`, and the facet's name."""

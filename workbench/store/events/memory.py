@@ -14,7 +14,8 @@ from openlineage_pyspark.workbench.events.read import facts, sides_of
 from openlineage_pyspark.workbench.store.events.rows import has_escaped_surrogate, parse_event
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.events.read import EventFacts, EventJson, Sides
+    from openlineage_pyspark.workbench.events.read import EventFacts, Sides
+    from openlineage_pyspark.workbench.events.shapes import EventJson
     from openlineage_pyspark.workbench.store.events.rows import DatasetMention, EventContent
 
 _Value = TypeVar("_Value")

@@ -19,7 +19,6 @@ from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.events.files import why_no_object
 from openlineage_pyspark.workbench.events.read import (
     ENDS,
-    LONGEST_TEXT,
     Role,
     Sides,
     dataset_facts,
@@ -27,10 +26,12 @@ from openlineage_pyspark.workbench.events.read import (
     facts,
     sides_of,
 )
+from openlineage_pyspark.workbench.events.shapes import LONGEST_TEXT
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.facts import BatchOfRun, Stated, StatedEdge, StatedGap, StatedPath
-    from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, EventJson, JobOfEvent, RunOfEvent
+    from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts, JobOfEvent, RunOfEvent
+    from openlineage_pyspark.workbench.events.shapes import EventJson
     from openlineage_pyspark.workbench.model.kinds import Diagnostic
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
