@@ -43,7 +43,6 @@ def hide_environment(stage: Stage) -> None:
     for name in list(os.environ):
         del os.environ[name]
     os.environ.update({**given, **stage.request.variables})
-    setting = "(--env {}=VALUE sets it)"
 
     class Environment(type(os.environ)):  # type: ignore[misc]
         """The environment with stand-ins."""
@@ -55,30 +54,25 @@ def hide_environment(stage: Stage) -> None:
                 # `get` calls this too, but has its own default.
                 if not stage.is_users(sys._getframe(1).f_code.co_filename):
                     raise
-            message = f"the environment variable {key} is not set here: its value is assumed to be {{{key}}}"
-            stage.problem("STAND_IN", f"{message} {setting.format(key)}")
-            return f"{{{key}}}"
+            return report(key)
 
         def get(self, key: str, default: Any = None) -> Any:
             """Return a variable, the default, or a stand-in if a script has no default."""
             if key in self or default is not None or not stage.is_users(sys._getframe(1).f_code.co_filename):
                 return super().get(key, default)
-            return unset(key)
+            found = UnsetVariable(report(key, " and false in decisions"))
+            found.is_users = stage.is_users
+            return found
 
-    def getenv(key: str, default: Any = None) -> Any:
-        if key in os.environ or default is not None or not stage.is_users(sys._getframe(1).f_code.co_filename):
-            return os.environ.get(key, default)
-        return unset(key)
-
-    def unset(key: str) -> UnsetVariable:
-        message = f"the environment variable {key} is not set here: its value is assumed to be {{{key}}}, and false"
-        stage.problem("STAND_IN", f"{message} {setting.format(key)}")
-        found = UnsetVariable(f"{{{key}}}")
-        found.is_users = stage.is_users
-        return found
+    def report(key: str, more: str = "") -> str:
+        value = f"{{{key}}}"
+        message = f"the environment variable {key} is not set here: its value is assumed to be {value}{more}"
+        stage.problem("STAND_IN", f"{message} (--env {key}=VALUE sets it)")
+        return value
 
     os.environ.__class__ = Environment
-    os.getenv = getenv
+    # As a method, it is called by the script itself, too.
+    vars(os)["getenv"] = os.environ.get
 
 
 FOLLOW = "the arguments after -- on the command line are passed to scripts"
