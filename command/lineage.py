@@ -43,13 +43,13 @@ from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.model.graph import JobNode, node_id
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
 from openlineage_pyspark.workbench.page.formats import text_of_comparison, text_of_graph
-from openlineage_pyspark.workbench.predict.answers import answers_of
-from openlineage_pyspark.workbench.predict.dbt import read_project, scripts_of_models, scripts_of_raw_models
-from openlineage_pyspark.workbench.predict.declared import DeclaredTable
-from openlineage_pyspark.workbench.predict.exposures import lineage_of_exposures
+from openlineage_pyspark.workbench.predict.caching.answers import answers_of
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, summary_of
-from openlineage_pyspark.workbench.predict.revisions import is_changed_since, scripts_at, scripts_now
+from openlineage_pyspark.workbench.predict.project.dbt import read_project, scripts_of_models, scripts_of_raw_models
+from openlineage_pyspark.workbench.predict.project.exposures import lineage_of_exposures
+from openlineage_pyspark.workbench.predict.project.revisions import is_changed_since, scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers, session_of
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 from openlineage_pyspark.workbench.questions.table_schemas import dataset_columns, table_schemas
 from openlineage_pyspark.workbench.rebuild.findings import CHANGE_GATES
 from openlineage_pyspark.workbench.report import QUERY
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from openlineage_pyspark.workbench.model.graph import Graph
-    from openlineage_pyspark.workbench.predict.dbt import Exposure, Project
+    from openlineage_pyspark.workbench.predict.project.dbt import Exposure, Project
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
 
 _DESCRIPTION = """\

@@ -16,6 +16,7 @@ from openlineage_pyspark.workbench.model.document import document_of
 from openlineage_pyspark.workbench.model.graph import place_of_id
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.predict.compare import name_of
+from openlineage_pyspark.workbench.predict.from_text.text import TEXT, is_of_types
 from openlineage_pyspark.workbench.predict.outcome import (
     Summary,
     certainty_of_statement,
@@ -23,7 +24,6 @@ from openlineage_pyspark.workbench.predict.outcome import (
     severity_of,
     summary_of,
 )
-from openlineage_pyspark.workbench.predict.text import TEXT, is_of_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

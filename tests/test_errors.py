@@ -35,8 +35,8 @@ PRIVATE = {
     "transport/attempt.py": {"ForeignError"},
     "transport/http/client.py": {"_SendingTimedOutError"},
     # A script that is refused something sees what the system would say.
-    "workbench/dryrun/guard.py": {"RefusedError"},
-    "workbench/predict/variables.py": {"UnknownVariableError"},
+    "workbench/dryrun/sandbox/guard.py": {"RefusedError"},
+    "workbench/predict/sql/variables.py": {"UnknownVariableError"},
     "workbench/rebuild/shape.py": {"IncomparableError"},
 }
 EXAMPLES = [

@@ -80,7 +80,7 @@ def shipped_by_the_tree() -> set[str]:
     data = [
         *(ROOT / "conf").iterdir(),
         *probe.glob("*.java"),
-        *(path for room in ("dryrun", "predict") for path in (ROOT / "workbench" / room).glob("*.java")),
+        *(path for room in ("dryrun", "predict") for path in (ROOT / "workbench" / room).rglob("*.java")),
         probe / "PROTOCOL.md",
         ROOT / "py.typed",
         *(ROOT / "workbench" / "model").glob("*.json"),

@@ -26,9 +26,9 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.command import main as command_line
-from openlineage_pyspark.workbench.predict.statements import statements_of
-from openlineage_pyspark.workbench.predict.text import lineage_of_text, unknown_table
-from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, substituted
+from openlineage_pyspark.workbench.predict.from_text.text import lineage_of_text, unknown_table
+from openlineage_pyspark.workbench.predict.sql.statements import statements_of
+from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, substituted
 from openlineage_pyspark.workbench.questions import QUESTIONS
 
 from support.lineage_events import company, company_of_versions, dataset, lineage, run_event, symlink, taken

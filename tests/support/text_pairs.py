@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.predict.text import NAMES_OF_QUERY, ROWS_UNKNOWN
+from openlineage_pyspark.workbench.predict.from_text.text import NAMES_OF_QUERY, ROWS_UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -19,7 +19,7 @@ from openlineage_pyspark.workbench.answer import answer_of_graph, schema
 from openlineage_pyspark.workbench.page.html import page_of
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, lineage_of_answers
 from openlineage_pyspark.workbench.predict.session import Analyzed
-from openlineage_pyspark.workbench.predict.statements import statements_of
+from openlineage_pyspark.workbench.predict.sql.statements import statements_of
 from openlineage_pyspark.workbench.store_api import Store
 from support import browser
 from support.flat_edges import flat, flat_of

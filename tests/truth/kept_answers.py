@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from openlineage_pyspark.command.statement_formats import WRITERS
-from openlineage_pyspark.workbench.predict.answers import answers_of
+from openlineage_pyspark.workbench.predict.caching.answers import answers_of
 from openlineage_pyspark.workbench.predict.scripts import Given, Script, lineage_of_answers
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.kept_answers import sessions_of

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import attrs
-from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.scripts import (
     Script,
     StatementAnswer,
@@ -32,7 +31,8 @@ from openlineage_pyspark.workbench.predict.scripts import (
     lineage_of_answers,
 )
 from openlineage_pyspark.workbench.predict.session import ScriptSession
-from openlineage_pyspark.workbench.predict.statements import statements_of
+from openlineage_pyspark.workbench.predict.sql.statements import statements_of
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from openlineage_pyspark.workbench.rebuild.plan import rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers

@@ -18,7 +18,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.scripts import (
     StatementAnswer,
     StatementLineage,
@@ -26,7 +25,8 @@ from openlineage_pyspark.workbench.predict.scripts import (
     lineage_of_answers,
 )
 from openlineage_pyspark.workbench.predict.session import ScriptSession
-from openlineage_pyspark.workbench.predict.statements import statements_of
+from openlineage_pyspark.workbench.predict.sql.statements import statements_of
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.sql_mutants import DDL, file_of, mutated
 

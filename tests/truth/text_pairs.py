@@ -25,12 +25,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import attrs
 from openlineage_pyspark.listener.probe.client import Refusal
-from openlineage_pyspark.workbench.predict.answers import answers_of
-from openlineage_pyspark.workbench.predict.declared import DeclaredTables
-from openlineage_pyspark.workbench.predict.revisions import scripts_now
+from openlineage_pyspark.workbench.predict.caching.answers import answers_of
+from openlineage_pyspark.workbench.predict.project.revisions import scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Given, StatementAnswer, analyzed, lineage_of_answers
 from openlineage_pyspark.workbench.predict.session import Analyzed, ScriptSession
-from openlineage_pyspark.workbench.predict.statements import ScriptStatement, statements_of
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement, statements_of
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.sql_queries import TABLES, Queries, ddl
 from support.text_pairs import faults, told_share

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
-from openlineage_pyspark.workbench.dryrun.stage import decision_of
+from openlineage_pyspark.workbench.dryrun.script.stage import decision_of
 from openlineage_pyspark.workbench.predict.outcome import DECISION, OTHER_OUTCOME
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
-from openlineage_pyspark.workbench.predict.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
     from openlineage_pyspark.workbench.dryrun.run import ScriptRecords, ScriptRunner
-    from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+    from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
+    from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 
 MOST_BRANCHES = 16
 """The maximum number of further runs of a script."""

@@ -18,26 +18,26 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import yaml
 from openlineage_pyspark.errors import LineageError
-from openlineage_pyspark.workbench.dryrun.databricks import Databricks
-from openlineage_pyspark.workbench.dryrun.effects import Effects
-from openlineage_pyspark.workbench.dryrun.environment import FOLLOW, hide_environment, report_wrong_arguments
-from openlineage_pyspark.workbench.dryrun.glue import install_glue
-from openlineage_pyspark.workbench.dryrun.guard import AuditHook, RefusedError
-from openlineage_pyspark.workbench.dryrun.handled import compiled_code, install_handlers, text_of_error
-from openlineage_pyspark.workbench.dryrun.lakes import install_lakes
-from openlineage_pyspark.workbench.dryrun.local_files import LocalFiles
-from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
-from openlineage_pyspark.workbench.dryrun.patched import Patches, own_session
-from openlineage_pyspark.workbench.dryrun.pipelines import SPECIFICATIONS, ScriptPipeline
-from openlineage_pyspark.workbench.dryrun.records import Spot
-from openlineage_pyspark.workbench.dryrun.request import PORT, SECRET, ScriptRequest
-from openlineage_pyspark.workbench.dryrun.session import attached_session
-from openlineage_pyspark.workbench.dryrun.stage import Stage, shortened
-from openlineage_pyspark.workbench.dryrun.standins import install_random_ids
-from openlineage_pyspark.workbench.predict.declared import DeclaredTables
+from openlineage_pyspark.workbench.dryrun.empty_spark.session import attached_session
+from openlineage_pyspark.workbench.dryrun.libraries.databricks import Databricks
+from openlineage_pyspark.workbench.dryrun.libraries.glue import install_glue
+from openlineage_pyspark.workbench.dryrun.libraries.lakes import install_lakes
+from openlineage_pyspark.workbench.dryrun.libraries.pipelines import SPECIFICATIONS, ScriptPipeline
+from openlineage_pyspark.workbench.dryrun.patches.patched import Patches, own_session
+from openlineage_pyspark.workbench.dryrun.patches.standins import install_random_ids
+from openlineage_pyspark.workbench.dryrun.sandbox.effects import Effects
+from openlineage_pyspark.workbench.dryrun.sandbox.environment import FOLLOW, hide_environment, report_wrong_arguments
+from openlineage_pyspark.workbench.dryrun.sandbox.guard import AuditHook, RefusedError
+from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, install_handlers, text_of_error
+from openlineage_pyspark.workbench.dryrun.sandbox.local_files import LocalFiles
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import Finder, guarded_imports
+from openlineage_pyspark.workbench.dryrun.script.records import Spot
+from openlineage_pyspark.workbench.dryrun.script.request import PORT, SECRET, ScriptRequest
+from openlineage_pyspark.workbench.dryrun.script.stage import Stage, shortened
 from openlineage_pyspark.workbench.predict.scripts import analyzed
 from openlineage_pyspark.workbench.predict.session import ScriptSession
-from openlineage_pyspark.workbench.predict.statements import statements_of
+from openlineage_pyspark.workbench.predict.sql.statements import statements_of
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.workbench.dryrun.branches import lineage_of_branches
+from openlineage_pyspark.workbench.dryrun.libraries.pipelines import SPECIFICATIONS
 from openlineage_pyspark.workbench.dryrun.lineage import columns_of_script, lineage_of_script, tables_of_script
-from openlineage_pyspark.workbench.dryrun.notebooks import (
+from openlineage_pyspark.workbench.dryrun.run import ScriptRecords, ScriptRunner
+from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
+from openlineage_pyspark.workbench.dryrun.script.notebooks import (
     ENDING,
     runs_as_script,
     script_of_notebook,
     script_of_source,
 )
-from openlineage_pyspark.workbench.dryrun.pipelines import SPECIFICATIONS
-from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
-from openlineage_pyspark.workbench.dryrun.run import ScriptRecords, ScriptRunner
-from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
-from openlineage_pyspark.workbench.predict.notebooks import is_notebook
-from openlineage_pyspark.workbench.predict.revisions import archive_at
+from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
+from openlineage_pyspark.workbench.predict.project.revisions import archive_at
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
+from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+    from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 
     OfSql = Callable[[Sequence[Script], Sequence[DeclaredTable]], tuple[StatementLineage, ...]]
     """Returns the lineage of SQL files, given some known tables."""

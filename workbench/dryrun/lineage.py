@@ -10,16 +10,16 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.urls import REDACTED
 from openlineage_pyspark.listener.analyze import EncodedQuery
-from openlineage_pyspark.workbench.dryrun.places import DataPlace, datasets_of
-from openlineage_pyspark.workbench.dryrun.records import ProblemRecord, WriteRecord, spot_of_document
-from openlineage_pyspark.workbench.dryrun.request import Columns, columns_of_document, table_of_document
-from openlineage_pyspark.workbench.dryrun.values import literal_of
-from openlineage_pyspark.workbench.predict.cache import answer_of_document
-from openlineage_pyspark.workbench.predict.declared import DeclaredTable, DeclaredTables
+from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, datasets_of
+from openlineage_pyspark.workbench.dryrun.script.records import ProblemRecord, WriteRecord, spot_of_document
+from openlineage_pyspark.workbench.dryrun.script.request import Columns, columns_of_document, table_of_document
+from openlineage_pyspark.workbench.dryrun.script.values import literal_of
+from openlineage_pyspark.workbench.predict.caching.cache import answer_of_document
+from openlineage_pyspark.workbench.predict.from_text.text import named_table
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementAnswer, StatementLineage, lineage_of_answers
 from openlineage_pyspark.workbench.predict.session import Analyzed
-from openlineage_pyspark.workbench.predict.statements import ScriptStatement
-from openlineage_pyspark.workbench.predict.text import named_table
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable, DeclaredTables
 from openlineage_pyspark.workbench.report import Lineage
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.facets.model.dataset import Field
     from openlineage_pyspark.facets.model.lineage import InputField
-    from openlineage_pyspark.workbench.dryrun.records import Spot
     from openlineage_pyspark.workbench.dryrun.run import ScriptRecords
+    from openlineage_pyspark.workbench.dryrun.script.records import Spot
 
 _UNKNOWN = "schema"
 

@@ -15,13 +15,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.errors import LineageError
-from openlineage_pyspark.workbench.dryrun.environment import PASSED_ON
-from openlineage_pyspark.workbench.dryrun.request import PORT, SECRET
+from openlineage_pyspark.workbench.dryrun.sandbox.environment import PASSED_ON
+from openlineage_pyspark.workbench.dryrun.script.request import PORT, SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
+    from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 
 _PACKAGE = "openlineage_pyspark.workbench.dryrun"
 _FOR_JAVA = ("JAVA_HOME", "JAVA_OPTS")

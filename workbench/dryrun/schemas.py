@@ -15,14 +15,14 @@ from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.facets.datasets.naming import is_absolute, location
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
-from openlineage_pyspark.workbench.dryrun.places import key_of_dataset
-from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, in_backticks
+from openlineage_pyspark.workbench.dryrun.script.places import key_of_dataset
+from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from openlineage_pyspark.workbench.dryrun.request import Columns
+    from openlineage_pyspark.workbench.dryrun.script.request import Columns
 
 _OPENING, _CLOSING = "(<[", ")>]"
 _AFTER_TYPE = frozenset({"COMMENT", "NOT", "DEFAULT", "GENERATED"})

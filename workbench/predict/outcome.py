@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import attrs
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
-from openlineage_pyspark.workbench.predict.text import is_of_types
+from openlineage_pyspark.workbench.predict.from_text.text import is_of_types
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -14,8 +14,8 @@ from openlineage_pyspark.listener.probe.client import Refusal, analysis_errors, 
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.extras import WORKBENCH, require
+from openlineage_pyspark.workbench.predict.from_text.text import lineage_of_text, unknown_table
 from openlineage_pyspark.workbench.predict.named import with_sources
-from openlineage_pyspark.workbench.predict.text import lineage_of_text, unknown_table
 from openlineage_pyspark.workbench.report import Lineage, lineage_of
 
 if TYPE_CHECKING:

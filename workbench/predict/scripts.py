@@ -18,23 +18,28 @@ from openlineage_pyspark.facets.sql_lexer import tokens
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
-from openlineage_pyspark.workbench.predict.declared import SPARK_CATALOG, DeclaredTable, DeclaredTables, in_backticks
-from openlineage_pyspark.workbench.predict.following import PIPELINE_TABLES
-from openlineage_pyspark.workbench.predict.knowledge import TEXT_TYPE
-from openlineage_pyspark.workbench.predict.query import lineage_of_query
-from openlineage_pyspark.workbench.predict.reading import Known, TextLineage, read_statement
-from openlineage_pyspark.workbench.predict.refused_views import behind_views
-from openlineage_pyspark.workbench.predict.session import UNOPENED, Analyzed, FoundTable, ScriptSession
-from openlineage_pyspark.workbench.predict.statements import ScriptStatement, statements_of
-from openlineage_pyspark.workbench.predict.text import (
+from openlineage_pyspark.workbench.predict.from_text.reading import Known, TextLineage, read_statement
+from openlineage_pyspark.workbench.predict.from_text.refused_views import behind_views
+from openlineage_pyspark.workbench.predict.from_text.text import (
     TEXT,
     gap_of_types,
     is_format_and_path,
     lineage_of_text,
     unknown_table,
 )
+from openlineage_pyspark.workbench.predict.query import lineage_of_query
+from openlineage_pyspark.workbench.predict.session import UNOPENED, Analyzed, FoundTable, ScriptSession
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement, statements_of
+from openlineage_pyspark.workbench.predict.tables.declared import (
+    SPARK_CATALOG,
+    DeclaredTable,
+    DeclaredTables,
+    in_backticks,
+)
+from openlineage_pyspark.workbench.predict.tables.following import PIPELINE_TABLES
+from openlineage_pyspark.workbench.predict.tables.knowledge import TEXT_TYPE
+from openlineage_pyspark.workbench.predict.tables.words import names_in
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
-from openlineage_pyspark.workbench.predict.words import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -44,7 +49,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Dataset
     from openlineage_pyspark.facets.model.lineage import InputField
     from openlineage_pyspark.listener.analyze import EncodedQuery
-    from openlineage_pyspark.workbench.predict.declared import Parts
+    from openlineage_pyspark.workbench.predict.tables.declared import Parts
     from openlineage_pyspark.workbench.report import Lineage
 
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"

@@ -28,27 +28,32 @@ from openlineage_pyspark.listener.probe.client import (
     refusal_of,
     spark_errors,
 )
-from openlineage_pyspark.workbench.predict.consequence import Consequence, Consequences
-from openlineage_pyspark.workbench.predict.databricks import as_spark, has_no_lineage, makes_function, reads_files
-from openlineage_pyspark.workbench.predict.declared import (
+from openlineage_pyspark.workbench.predict.sql.databricks import as_spark, has_no_lineage, makes_function, reads_files
+from openlineage_pyspark.workbench.predict.sql.headers import plainly_created
+from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, placeheld, substituted
+from openlineage_pyspark.workbench.predict.tables.consequence import Consequence, Consequences
+from openlineage_pyspark.workbench.predict.tables.declared import (
     SPARK_CATALOG,
     DeclaredTable,
     DeclaredTables,
     Parts,
     in_backticks,
 )
-from openlineage_pyspark.workbench.predict.declaring import DeclaringSpark
-from openlineage_pyspark.workbench.predict.following import ALTERED_VIEW, CACHES, FILLS, VIEWS, Following
-from openlineage_pyspark.workbench.predict.headers import plainly_created
-from openlineage_pyspark.workbench.predict.knowledge import UNKNOWN_FUNCTIONS, UNKNOWN_TABLE, Knowledge, without_catalog
-from openlineage_pyspark.workbench.predict.parsed import text_items
-from openlineage_pyspark.workbench.predict.variables import UnknownVariableError, placeheld, substituted
-from openlineage_pyspark.workbench.predict.words import first_word, names_after, names_in, without_refresh
+from openlineage_pyspark.workbench.predict.tables.declaring import DeclaringSpark
+from openlineage_pyspark.workbench.predict.tables.following import ALTERED_VIEW, CACHES, FILLS, VIEWS, Following
+from openlineage_pyspark.workbench.predict.tables.knowledge import (
+    UNKNOWN_FUNCTIONS,
+    UNKNOWN_TABLE,
+    Knowledge,
+    without_catalog,
+)
+from openlineage_pyspark.workbench.predict.tables.parsed import text_items
+from openlineage_pyspark.workbench.predict.tables.words import first_word, names_after, names_in, without_refresh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from openlineage_pyspark.workbench.predict.statements import Loop
+    from openlineage_pyspark.workbench.predict.sql.statements import Loop
 
 UNOPENED = "unopened"
 """The parameter of a refusal with the provider of a view with unknown columns."""

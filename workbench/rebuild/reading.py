@@ -7,7 +7,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.predict.compare import name_of
-from openlineage_pyspark.workbench.predict.notebooks import is_notebook, sql_of
+from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook, sql_of
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, ScriptWrite, plain_text
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.workbench.dryrun.files import files_at, is_python_script
 from openlineage_pyspark.workbench.predict.outcome import fails, summary_of
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
-from openlineage_pyspark.workbench.predict.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 
 if TYPE_CHECKING:
     from pathlib import Path

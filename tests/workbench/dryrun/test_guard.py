@@ -9,17 +9,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
+from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 
 DRIVER = """
 import os, sys
 from pathlib import Path
-from openlineage_pyspark.workbench.dryrun.effects import Effects
-from openlineage_pyspark.workbench.dryrun.environment import hide_environment
-from openlineage_pyspark.workbench.dryrun.guard import AuditHook
-from openlineage_pyspark.workbench.dryrun.modules import Finder, guarded_imports
-from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
-from openlineage_pyspark.workbench.dryrun.stage import Stage
+from openlineage_pyspark.workbench.dryrun.sandbox.effects import Effects
+from openlineage_pyspark.workbench.dryrun.sandbox.environment import hide_environment
+from openlineage_pyspark.workbench.dryrun.sandbox.guard import AuditHook
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import Finder, guarded_imports
+from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
+from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 request = ScriptRequest.of_text(Path(sys.argv[1]).read_text())
 stage = Stage(request, 1)
 hide_environment(stage)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
-from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
+from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from support.script_edges import edges_of_lineage
 
 if TYPE_CHECKING:

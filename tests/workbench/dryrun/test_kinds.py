@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from openlineage_pyspark.workbench.dryrun.files import ScriptSettings, lineage_of_files
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
-from openlineage_pyspark.workbench.predict.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.scripts import Script
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ HOSTILE = Path(__file__).parent / "hostile"
 DRIVER = """
 import sys
 from pathlib import Path
-from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
+from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
 here = sys.argv[1]
 with ScriptRunner({}) as runner:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from openlineage_pyspark.workbench.dryrun.notebooks import (
+from openlineage_pyspark.workbench.dryrun.script.notebooks import (
     cell_and_line,
     runs_as_script,
     script_of_notebook,
     script_of_source,
 )
-from openlineage_pyspark.workbench.dryrun.values import with_parameters
+from openlineage_pyspark.workbench.dryrun.script.values import with_parameters
 
 
 def notebook(*cells: tuple[str, str], language: str = "python") -> str:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.workbench.dryrun.places import DataPlace, datasets_of, key_of_dataset, place_of
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns, columns_of_ddl
-from openlineage_pyspark.workbench.dryrun.values import with_quoted_operators, with_values
-from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, datasets_of, key_of_dataset, place_of
+from openlineage_pyspark.workbench.dryrun.script.values import with_quoted_operators, with_values
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 
 if TYPE_CHECKING:
     import json

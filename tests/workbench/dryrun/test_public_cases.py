@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
-from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
+from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from support.public_cases import FOLDER, SCORED, as_event, every_case, needed, scorer
 
 if TYPE_CHECKING:

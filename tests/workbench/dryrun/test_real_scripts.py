@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from openlineage_pyspark.facets.datasets.naming import location
 from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
-from openlineage_pyspark.workbench.dryrun.places import key_of_dataset
-from openlineage_pyspark.workbench.dryrun.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
 from openlineage_pyspark.workbench.dryrun.schemas import columns_of_ddl
-from openlineage_pyspark.workbench.predict.declared import DeclaredTable
+from openlineage_pyspark.workbench.dryrun.script.places import key_of_dataset
+from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 from support.real_scripts import SCHEMAS, SCRIPTS
 from support.script_edges import edges_of_events, edges_of_lineage
 

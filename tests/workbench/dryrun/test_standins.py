@@ -6,10 +6,10 @@ import inspect
 import sys
 from pathlib import Path
 
-from openlineage_pyspark.workbench.dryrun.handled import compiled_code, text_of_error
-from openlineage_pyspark.workbench.dryrun.modules import StandIn, guarded_imports
-from openlineage_pyspark.workbench.dryrun.standins import count_of
-from openlineage_pyspark.workbench.dryrun.unknown import Unknown, UnknownNames
+from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, UnknownNames
+from openlineage_pyspark.workbench.dryrun.patches.standins import count_of
+from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, text_of_error
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, guarded_imports
 
 
 def test_a_count_tells_each_decision_and_no_text_of_it() -> None:

@@ -15,9 +15,9 @@ from openlineage_pyspark.facets.model.lineage import (
     Way,
 )
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of
+from openlineage_pyspark.workbench.predict.from_text.text import named_table
 from openlineage_pyspark.workbench.predict.scripts import StatementLineage
-from openlineage_pyspark.workbench.predict.statements import ScriptStatement
-from openlineage_pyspark.workbench.predict.text import named_table
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.questions.diff import ChangeRow
 from openlineage_pyspark.workbench.report import Lineage
 from openlineage_pyspark.workbench.store_api import Store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openlineage_pyspark.workbench.predict.declared import DeclaredTable, DeclaredTables
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable, DeclaredTables
 
 
 def table(*parts: str, columns: tuple[tuple[str, str], ...] = (("a", "INT"),)) -> DeclaredTable:

@@ -11,7 +11,7 @@ from openlineage_pyspark.command.lineage import _drawn, _drawn_diff
 from openlineage_pyspark.listener.analyze import EncodedQuery
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
 from openlineage_pyspark.workbench.predict.scripts import StatementLineage
-from openlineage_pyspark.workbench.predict.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from support import recorded_plans
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openlineage_pyspark.workbench.predict.answers import answers_of
-from openlineage_pyspark.workbench.predict.assigned import assigned
+from openlineage_pyspark.workbench.predict.caching.answers import answers_of
 from openlineage_pyspark.workbench.predict.scripts import Given, Script, StatementLineage, lineage_of_answers
+from openlineage_pyspark.workbench.predict.sql.assigned import assigned
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.flat_edges import flat
 from support.kept_answers import sessions_of

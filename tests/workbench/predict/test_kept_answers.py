@@ -13,14 +13,14 @@ from openlineage_pyspark.command.statement_formats import WRITERS
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.listener.analyze import EncodedQuery
 from openlineage_pyspark.listener.probe.client import Refusal
-from openlineage_pyspark.workbench.predict import cache
-from openlineage_pyspark.workbench.predict.answers import answers_of
-from openlineage_pyspark.workbench.predict.cache import KeptAnswer, KeptAnswers, base_of
-from openlineage_pyspark.workbench.predict.consequence import Consequence
-from openlineage_pyspark.workbench.predict.declared import DeclaredTable
-from openlineage_pyspark.workbench.predict.dependencies import Dependence, Dependencies, text_digest
+from openlineage_pyspark.workbench.predict.caching import cache
+from openlineage_pyspark.workbench.predict.caching.answers import answers_of
+from openlineage_pyspark.workbench.predict.caching.cache import KeptAnswer, KeptAnswers, base_of
+from openlineage_pyspark.workbench.predict.caching.dependencies import Dependence, Dependencies, text_digest
 from openlineage_pyspark.workbench.predict.scripts import Given, Script, lineage_of_answers, statements_in
 from openlineage_pyspark.workbench.predict.session import Analyzed
+from openlineage_pyspark.workbench.predict.tables.consequence import Consequence
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.kept_answers import sessions_of
 from support.sql_edits import edit, folder, text_of

@@ -9,12 +9,12 @@ import attrs
 import pytest
 from openlineage_pyspark.listener.analyze import EncodedQuery
 from openlineage_pyspark.workbench.predict import query
-from openlineage_pyspark.workbench.predict.cache import KeptAnswer, KeptAnswers
-from openlineage_pyspark.workbench.predict.declared import DeclaredTables
-from openlineage_pyspark.workbench.predict.kept_lineage import document_of_lineage, lineage_of_document
+from openlineage_pyspark.workbench.predict.caching.cache import KeptAnswer, KeptAnswers
+from openlineage_pyspark.workbench.predict.caching.kept_lineage import document_of_lineage, lineage_of_document
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, lineage_of_analyzed, lineage_of_answers
 from openlineage_pyspark.workbench.predict.session import Analyzed
-from openlineage_pyspark.workbench.predict.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 from openlineage_pyspark.workbench.report import Lineage
 from support.recorded_plans import FOLDER, read
 

@@ -10,15 +10,15 @@ from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Symlink
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of
-from openlineage_pyspark.workbench.predict.databricks import as_spark, has_no_lineage, makes_function
-from openlineage_pyspark.workbench.predict.dbt import read_project, scripts_of_models, scripts_of_raw_models
-from openlineage_pyspark.workbench.predict.declared import DeclaredTable
-from openlineage_pyspark.workbench.predict.exposures import lineage_of_exposures
-from openlineage_pyspark.workbench.predict.inserts import single_inserts
 from openlineage_pyspark.workbench.predict.outcome import certainty_of_statement
+from openlineage_pyspark.workbench.predict.project.dbt import read_project, scripts_of_models, scripts_of_raw_models
+from openlineage_pyspark.workbench.predict.project.exposures import lineage_of_exposures
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
-from openlineage_pyspark.workbench.predict.statements import ScriptStatement
-from openlineage_pyspark.workbench.predict.uses import type_by_use
+from openlineage_pyspark.workbench.predict.sql.databricks import as_spark, has_no_lineage, makes_function
+from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
+from openlineage_pyspark.workbench.predict.tables.uses import type_by_use
 from openlineage_pyspark.workbench.report import Lineage
 from support.flat_edges import flat
 

@@ -10,10 +10,10 @@ from openlineage_pyspark.command.statement_formats import WRITERS
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
+from openlineage_pyspark.workbench.predict.from_text.text import gap_of_types
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, severity_of, summary_of
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
-from openlineage_pyspark.workbench.predict.statements import ScriptStatement
-from openlineage_pyspark.workbench.predict.text import gap_of_types
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.report import Lineage
 from support.valid_answers import valid_answer
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark.errors import TextError
-from openlineage_pyspark.workbench.predict.revisions import is_changed_since, scripts_at, scripts_now
+from openlineage_pyspark.workbench.predict.project.revisions import is_changed_since, scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Script
 
 pytestmark = pytest.mark.usefixtures("git")

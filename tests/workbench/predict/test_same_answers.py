@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.scripts import (
     StatementAnswer,
     StatementLineage,
@@ -18,7 +17,8 @@ from openlineage_pyspark.workbench.predict.scripts import (
     lineage_of_answers,
 )
 from openlineage_pyspark.workbench.predict.session import ScriptSession
-from openlineage_pyspark.workbench.predict.statements import statements_of
+from openlineage_pyspark.workbench.predict.sql.statements import statements_of
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.public_cases import FOLDER, SCORED, as_event, every_case, needed, scorer
 

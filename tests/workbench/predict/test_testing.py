@@ -11,7 +11,7 @@ from openlineage_pyspark.facets.model.dataset import Field
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.testing import assert_golden_lineage, assert_lineage
-from openlineage_pyspark.workbench.predict.text import named_table
+from openlineage_pyspark.workbench.predict.from_text.text import named_table
 from openlineage_pyspark.workbench.report import Lineage
 
 ORDERS = named_table(("spark_catalog", "default", "orders"))

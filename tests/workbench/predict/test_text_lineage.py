@@ -8,8 +8,8 @@ import attrs
 import pytest
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
-from openlineage_pyspark.workbench.predict.reading import read_statement
-from openlineage_pyspark.workbench.predict.text import TEXT, lineage_of_text, named_table, unknown_table
+from openlineage_pyspark.workbench.predict.from_text.reading import read_statement
+from openlineage_pyspark.workbench.predict.from_text.text import TEXT, lineage_of_text, named_table, unknown_table
 from openlineage_pyspark.workbench.report import Lineage
 from support.flat_edges import flat
 

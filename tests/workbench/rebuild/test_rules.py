@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
-from openlineage_pyspark.workbench.predict.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, guarded_analysis, lineage_of_answers
 from openlineage_pyspark.workbench.predict.session import ScriptSession
-from openlineage_pyspark.workbench.predict.statements import statements_of
+from openlineage_pyspark.workbench.predict.sql.statements import statements_of
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers

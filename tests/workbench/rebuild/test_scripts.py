@@ -13,7 +13,7 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
-from openlineage_pyspark.workbench.predict.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.rebuild.surroundings import hash_of_files
 from openlineage_pyspark.workbench.report import Lineage
 

@@ -9,7 +9,7 @@ import pytest
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
-from openlineage_pyspark.workbench.predict.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.rebuild.findings import findings_of
 from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, text_of_plan
 from openlineage_pyspark.workbench.rebuild.places import may_share, shared_path_of

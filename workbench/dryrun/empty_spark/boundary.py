@@ -1,0 +1,252 @@
+"""
+The replacements of Spark's readers and writers in the JVM.
+
+PySpark's own classes are unchanged: they collect formats, options and paths, and pass them to an object of the JVM.
+Here that is a Python object, which remembers its arguments. Only its last call has an effect: it requests the columns
+at a place, or records what would be written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PARSED = "texts"
+"""The format of rows that are parsed from texts in the script, and not from files."""
+_SHORT = ("parquet", "csv", "json", "orc", "text", "xml", "avro")
+
+
+def texts_of(value: Any) -> tuple[str, ...]:
+    """Return the texts of a sequence in Python or Scala, or the single text."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, (list, tuple)):
+        return tuple(map(str, value))
+    return tuple(str(value.apply(at)) for at in range(value.size()))
+
+
+class _Given:
+    """Remembers a format and options; accepts and ignores any other setting."""
+
+    def __init__(self, format_: str, folder: str) -> None:
+        self.given_format = format_
+        self.given: dict[str, str] = {}
+        self._folder = folder
+
+    def format(self, name: str) -> Any:
+        """Remember a format."""
+        self.given_format = name
+        return self
+
+    def option(self, key: str, value: Any) -> Any:
+        """Remember an option."""
+        if value is not None:
+            self.given[str(key)] = str(value)
+        return self
+
+    def options(self, values: Any) -> Any:
+        """Remember options: PySpark passes a Java map."""
+        for key in values:
+            self.option(str(key), values[key])
+        return self
+
+    def is_on(self, option: str) -> bool:
+        """Return whether an option is true."""
+        lower = {name.lower(): value for name, value in self.given.items()}
+        return lower.get(option.lower(), "").lower() == "true"
+
+    def place(self, paths: tuple[str, ...], *, streamed: bool = False) -> DataPlace:
+        """Return the place that was given."""
+        return place_of(self.given_format, self.given, paths, self._folder, streamed=streamed)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_: self
+
+
+class Reader(_Given):
+    """
+    A reader of batches or of streams.
+
+    Args:
+        format_: Spark's default format.
+        folder: the folder in which the script runs.
+        load_place: returns the DataFrame of a read: `load_place(place, schema, reader)`.
+        load_table: returns a table by its name.
+        streamed: whether it reads streams.
+    """
+
+    def __init__(
+        self,
+        format_: str,
+        folder: str,
+        load_place: Callable[[DataPlace, Any, Reader], Any],
+        load_table: Callable[[str], Any],
+        *,
+        streamed: bool = False,
+    ) -> None:
+        super().__init__(format_, folder)
+        self._load_place = load_place
+        self._load_table = load_table
+        self._streamed = streamed
+        self._schema: Any = None
+
+    def schema(self, schema: Any) -> Any:
+        """Remember a schema: DDL, or an object of the JVM."""
+        self._schema = schema
+        return self
+
+    def load(self, paths: Any = None) -> Any:
+        """Return the DataFrame of the read."""
+        place = self.place(texts_of(paths), streamed=self._streamed)
+        if place.table is not None:
+            return self._load_table(place.table)
+        return self._load_place(place, self._schema, self)
+
+    def table(self, name: str) -> Any:
+        """Return a table."""
+        return self._load_table(name)
+
+    def changes(self, name: str) -> Any:
+        """Return the changes of a table."""
+        return self._load_table(name)
+
+    def jdbc(self, url: str, table: str, *_: Any) -> Any:
+        """Return a table over JDBC."""
+        return self.format("jdbc").option("url", url).option("dbtable", table).load()
+
+    def _rows(self) -> Any:
+        """Return rows that are parsed from texts of an RDD or of a DataFrame."""
+        return self._load_place(DataPlace(PARSED, {}), self._schema, self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _SHORT:
+            return lambda *given: self._rows() if any(map(_is_rows, given)) else self.format(name).load(*given)
+        return super().__getattr__(name)
+
+
+def _is_rows(value: Any) -> bool:
+    """Return whether a value is an RDD or a Dataset of the JVM, and not a path."""
+    if isinstance(value, (str, list, tuple)) or not hasattr(value, "getClass"):
+        return False
+    return str(value.getClass().getName()).endswith(("RDD", "Dataset"))
+
+
+class Writer(_Given):
+    """
+    A writer of batches or of streams.
+
+    Args:
+        format_: Spark's default format.
+        folder: the folder in which the script runs.
+        write_place: records a write to a place: `write_place(place, writer)`.
+        write_table: records a write to a table: `write_table(name, writer, mode)`.
+    """
+
+    def __init__(
+        self,
+        format_: str,
+        folder: str,
+        write_place: Callable[[DataPlace, Writer], Any],
+        write_table: Callable[[str, Writer, str], Any],
+    ) -> None:
+        super().__init__(format_, folder)
+        self._write_place = write_place
+        self._write_table = write_table
+        self.partitions: tuple[str, ...] = ()
+        self.saves = "error"
+
+    @property
+    def _table_mode(self) -> str:
+        return "append" if self.saves == "append" else "create"
+
+    def mode(self, mode: str) -> Any:
+        """Remember a mode."""
+        self.saves = str(mode).lower()
+        return self
+
+    def partitionBy(self, columns: Any) -> Any:  # noqa: N802 (Spark's name)
+        """Remember the partition columns."""
+        self.partitions = texts_of(columns)
+        return self
+
+    def save(self, path: Any = None) -> Any:
+        """Record the write."""
+        place = self.place(texts_of(path))
+        if place.table is not None:
+            return self._write_table(place.table, self, self._table_mode)
+        return self._write_place(place, self)
+
+    def start(self, path: Any = None) -> Any:
+        """Record the write of a stream."""
+        return self.save(path)
+
+    def insertInto(self, name: str, *_: Any) -> Any:  # noqa: N802 (Spark's name)
+        """Record a write into the columns of a table by their positions."""
+        return self._write_table(name, self, "insert")
+
+    def saveAsTable(self, name: str) -> Any:  # noqa: N802 (Spark's name)
+        """Record a write to a table."""
+        return self._write_table(name, self, self._table_mode)
+
+    def toTable(self, name: str) -> Any:  # noqa: N802 (Spark's name)
+        """Record the write of a stream to a table."""
+        self.saves = "append"
+        return self._write_table(name, self, self._table_mode)
+
+    def jdbc(self, url: str, table: str, *_: Any) -> Any:
+        """Record a write over JDBC."""
+        return self.format("jdbc").option("url", url).option("dbtable", table).save()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _SHORT:
+            return lambda path=None: self.format(name).save(path)
+        return super().__getattr__(name)
+
+
+class TableWriter(_Given):
+    """
+    A `DataFrameWriterV2`, as `writeTo` returns it.
+
+    Args:
+        name: the table.
+        format_: Spark's default format.
+        folder: the folder in which the script runs.
+        write_table: records a write to the table: `write_table(name, mode)`.
+    """
+
+    def __init__(self, name: str, format_: str, folder: str, write_table: Callable[[str, str], Any]) -> None:
+        super().__init__(format_, folder)
+        self._name = name
+        self._write_table = write_table
+
+    def create(self) -> Any:
+        """Record a new table."""
+        return self._write_table(self._name, "create")
+
+    def replace(self) -> Any:
+        """Record a table that replaces another one."""
+        return self._write_table(self._name, "create")
+
+    def createOrReplace(self) -> Any:  # noqa: N802 (Spark's name)
+        """Record a table that may replace another one."""
+        return self._write_table(self._name, "create")
+
+    def append(self) -> Any:
+        """Record rows that are added."""
+        return self._write_table(self._name, "append")
+
+    def overwrite(self, _: Any = None) -> Any:
+        """Record rows that replace others."""
+        return self._write_table(self._name, "append")
+
+    def overwritePartitions(self) -> Any:  # noqa: N802 (Spark's name)
+        """Record partitions that replace others."""
+        return self._write_table(self._name, "append")

@@ -1,0 +1,542 @@
+"""One Spark session of a script: what is read has columns but no rows, and writes are only recorded."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.errors import ProbeError
+from openlineage_pyspark.facets.datasets.naming import is_absolute
+from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.listener.analyze import encoded_query
+from openlineage_pyspark.listener.probe.client import analysis_errors, refusal_of, spark_errors
+from openlineage_pyspark.workbench.dryrun.empty_spark.boundary import PARSED, Reader, TableWriter, Writer
+from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, UnknownNames
+from openlineage_pyspark.workbench.dryrun.script.places import datasets_of, place_of, qualified, with_whole_paths
+from openlineage_pyspark.workbench.dryrun.script.records import WriteRecord
+from openlineage_pyspark.workbench.dryrun.script.request import document_of_table
+from openlineage_pyspark.workbench.predict.caching.cache import document_of_answer
+from openlineage_pyspark.workbench.predict.from_text.text import is_format_and_path
+from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analyzed, read_text
+from openlineage_pyspark.workbench.predict.session import ScriptSession
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
+from openlineage_pyspark.workbench.predict.tables.declaring import compiled_classes
+from openlineage_pyspark.workbench.predict.tables.words import names_after, names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
+    from openlineage_pyspark.workbench.dryrun.script.request import Columns
+    from openlineage_pyspark.workbench.dryrun.script.stage import Stage
+    from openlineage_pyspark.workbench.predict.session import Analyzed
+
+_STAND_IN = re.compile(r"\{[^{}]*\}")
+_JAVA = "KnownTables.java"
+_CLASS = "openlineage.pyspark.KnownTables"
+_UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
+_KAFKA = (
+    ("key", "BINARY"), ("value", "BINARY"), ("topic", "STRING"), ("partition", "INT"), ("offset", "BIGINT"),
+    ("timestamp", "TIMESTAMP"), ("timestampType", "INT"),
+)  # fmt: skip
+_HEADERS = ("headers", "ARRAY<STRUCT<key: STRING, value: BINARY>>")
+# The formats whose columns are always the same.
+_FIXED: dict[str, Columns] = {
+    "text": (("value", "STRING"),),
+    "binaryfile": (
+        ("path", "STRING"), ("modificationTime", "TIMESTAMP"), ("length", "BIGINT"), ("content", "BINARY"),
+    ),
+    "rate": (("timestamp", "TIMESTAMP"), ("value", "BIGINT")),
+    "rate-micro-batch": (("timestamp", "TIMESTAMP"), ("value", "BIGINT")),
+    "socket": (("value", "STRING"),),
+}  # fmt: skip
+_MADE_UP = frozenset({"rate", "rate-micro-batch"})
+_PROVIDED_VIEW = "CreateTempViewUsing"
+_TEMPORARY_VIEW, _CACHED = "CreateViewCommand", "CacheTableAsSelect"
+_PLACED = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect", "SetTableLocation"})
+_READS_NOTHING = ("Show", "Describe", "List")
+_STATEMENTS = frozenset(
+    {"Call", "InsertIntoStatement", "InsertIntoDir", "UpdateTable", "DeleteFromTable", "MergeIntoTable"}
+)
+
+
+class World:
+    """
+    One session.
+
+    Args:
+        spark: the session.
+        session: what analyzes its statements of SQL.
+        stage: the stage of the script.
+    """
+
+    def __init__(self, spark: Any, session: ScriptSession, stage: Stage) -> None:
+        self.spark = spark
+        self.session = session
+        self.stage = stage
+        self._unknown = UnknownNames()
+        # Makes a table or a view that another part of a pipeline reads, and returns the name of it there.
+        self.maker: Callable[[str], bool] = lambda _: False
+        self.plain_name: Callable[[str], str] = str
+        self._jvm = spark._jvm
+        self._gateway = spark.sparkContext._gateway
+        text = resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8")
+        methods = compiled_classes(self._gateway, _CLASS, text).getMethods()
+        self._relation = next(each for each in methods if each.getName() == "relation")
+        old = str(spark.version).startswith("3.")
+        self._frames = self._jvm.org.apache.spark.sql.Dataset if old else self._jvm.org.apache.spark.sql.classic.Dataset
+
+    @property
+    def _format(self) -> str:
+        return str(self.spark.conf.get("spark.sql.sources.default", "parquet"))
+
+    def reader(self, *, streamed: bool) -> Reader:
+        """Return the replacement of a reader in the JVM."""
+        return Reader(self._format, self.stage.request.folder, self.load_place, self.load_table, streamed=streamed)
+
+    def writer(self, frame: Any) -> Writer:
+        """Return the replacement of a writer in the JVM."""
+
+        def to_place(place: DataPlace, writer: Writer) -> None:
+            self.write_place(frame, place, writer.partitions)
+
+        def to_table(name: str, writer: Writer, mode: str) -> None:
+            place = writer.place(())
+            # A relative path would be below the warehouse, which is unknown here.
+            is_placed = place.is_of_files and is_absolute(writer.given.get("path", ""))
+            self.write_table(frame, name, mode, writer.partitions, place if is_placed else None)
+            if place.is_of_files and Unknown.of(frame) is None:
+                # The table has a path of its own, by which it may be read.
+                self.stage.learn(place, self._columns(frame), writer.partitions)
+
+        return Writer(self._format, self.stage.request.folder, to_place, to_table)
+
+    def table_writer(self, frame: Any, name: str) -> TableWriter:
+        """Return the replacement of a `DataFrameWriterV2`."""
+
+        def to_table(name: str, mode: str) -> None:
+            self.write_table(frame, name, mode, ())
+
+        return TableWriter(name, self._format, self.stage.request.folder, to_table)
+
+    def load_place(self, place: DataPlace, schema: Any, reader: Reader) -> Any:
+        """Return the data at a place, as a DataFrame of the JVM; `Unknown` if its columns are unknown."""
+        typed = self._schema(place, schema, reader)
+        if typed is None:
+            return self._missing(place)
+        if place.format == PARSED:
+            message = "rows are parsed from strings of the script here: the sources of these strings are unknown"
+            self.stage.problem("STAND_IN", message)
+            return self.spark._jsparkSession.createDataFrame(self._jvm.java.util.ArrayList(), typed)
+        if place.format in _MADE_UP:
+            return self._jvm_frame("rate", place, typed)
+        names = [each.identifier.name for each in datasets_of(place)]
+        return self._jvm_frame(names[0] if names else place.format, place, typed)
+
+    def _jvm_frame(self, name: str, place: DataPlace, schema: Any) -> Any:
+        arguments = self._array((name, place.to_text(), schema, place.is_of_files))
+        return self._frames.ofRows(self.spark._jsparkSession, self._relation.invoke(None, arguments))
+
+    def _array(self, values: Sequence[Any]) -> Any:
+        found = self._gateway.new_array(self._jvm.java.lang.Object, len(values))
+        for at, value in enumerate(values):
+            found[at] = value
+        return found
+
+    def _schema(self, place: DataPlace, given: Any, reader: Reader) -> Any:
+        """Return the schema of a place in the JVM; None if it is unknown."""
+        if given is not None:
+            return self._parsed(given) if isinstance(given, str) else given
+        known: Columns | None = _FIXED.get(place.short)
+        if place.format == "kafka":
+            known = (*_KAFKA, _HEADERS) if reader.is_on("includeHeaders") else _KAFKA
+        if known is None:
+            known = self.stage.columns_of(place, header=reader.is_on("header"), inferred=reader.is_on("inferSchema"))
+        if known is None and place.is_of_files and len(place.paths) == 1:
+            table = self.session.known((place.short, place.paths[0]))
+            known = table.columns if table is not None else None
+        return None if known is None else self._parsed(", ".join(f"{in_backticks(n)} {t}" for n, t in known))
+
+    def _parsed(self, ddl: str) -> Any:
+        return self.spark._jsparkSession.sessionState().sqlParser().parseTableSchema(ddl)
+
+    def _missing(self, place: DataPlace) -> Unknown:
+        """Report that the columns at a place are unknown, and how to supply them."""
+        folder = self.stage.request.folder
+        paths = (os.path.relpath(each, folder) if each.startswith(f"{folder}/") else each for each in place.paths)
+        where = ", ".join(paths) or next((_name(each.identifier) for each in datasets_of(place)), place.format)
+        self.stage.problem(
+            "UNKNOWN_SCHEMA",
+            f"the columns of {where} are unknown: give them with .schema(...), with --schemas FILE containing "
+            f'{{"{where}": "id INT, ..."}}, or with a store in --catalog',
+        )
+        return Unknown(places=(place.to_text(),))
+
+    def load_table(self, name: str) -> Any:
+        """Return a table as a DataFrame of the JVM; `Unknown` if the table is unknown."""
+        if _is_of_data(name):
+            return self._missing_table(name)
+        self.maker(name)
+        name = self.plain_name(name)
+        unknown = self._unknown_of(name)
+        if unknown is not None:
+            return unknown
+        try:
+            return self.session.with_known(lambda: self.spark._jsparkSession.table(name))
+        except analysis_errors() as problem:
+            refusal = refusal_of(problem)
+            if refusal.code != _UNKNOWN_TABLE:
+                raise
+            return self._missing_table(name)
+
+    def _unknown_of(self, name: str) -> Unknown | None:
+        names = names_in(name)
+        return self._unknown.of(names, self.session.whole(names)) if names else None
+
+    def put_view(self, name: str, known: Unknown) -> None:
+        """Create a temporary view of a DataFrame without known columns; it replaces a view of the same name."""
+        self.spark._jsparkSession.catalog().dropTempView(name)
+        self._unknown.put_view(name, known)
+
+    def drop_view(self, name: str) -> bool:
+        """Forget such a view, and return whether there was one."""
+        return self._unknown.drop_view(name)
+
+    def _missing_table(self, name: str) -> Unknown:
+        if _is_of_data(name):
+            message = f"the table name {name} comes from data: which tables it means is unknown"
+            self.stage.problem("PATTERN", message)
+            return Unknown(tables=(name,))
+        self.stage.problem(
+            "UNKNOWN_TABLE",
+            f"the table {name} is unknown: no DDL, no earlier statement and no catalog declares it; declare it with "
+            f'--ddl, --catalog, or --schemas FILE containing {{"{name}": "id INT, ..."}}',
+        )
+        return Unknown(tables=(name,))
+
+    def write_place(self, frame: Any, place: DataPlace, partitions: Sequence[str] = ()) -> None:
+        """Record a write to a place, and remember the columns that would be there."""
+        if place.keeps_nothing:
+            return
+        record = self._record_of(frame)
+        self.stage.record("write", **attrs.asdict(attrs.evolve(record, target=place.to_text())))
+        if record.schema:
+            columns = self._columns(frame)
+            self.stage.learn(place, columns, partitions)
+            if place.is_of_files:
+                self._declare((SPARK_CATALOG, place.short, place.paths[0]), columns, partitions)
+
+    def write_table(
+        self, frame: Any, name: str, mode: str, partitions: Sequence[str], place: DataPlace | None = None
+    ) -> None:
+        """
+        Record a write to a table, and declare the table that it would create.
+
+        Args:
+            frame: the rows of the write.
+            name: the table's name, as the script writes it.
+            mode: `create`, `append`, or `insert` for an insert by the positions of columns.
+            partitions: the partition columns.
+            place: the place of the table; None if its catalog decides that.
+        """
+        parts = self.whole(name)
+        known = self.session.known(parts)
+        record = attrs.evolve(self._record_of(frame), table=parts)
+        if known is None and mode == "insert":
+            self._missing_table(name)
+        if record.schema:
+            given = [column for column, _ in self._columns(frame)]
+            if known is not None and mode != "create":
+                own = [column for column, _ in known.columns]
+                spelt = {column.lower(): column for column in own}
+                names = own if mode == "insert" else [spelt.get(each.lower(), each) for each in given]
+                record = attrs.evolve(record, names=tuple(names[: len(given)]))
+            elif mode != "insert":
+                self._declare(parts, self._columns(frame), partitions, place)
+        elif mode == "create" or (known is None and mode == "append"):
+            self._without_columns(parts)
+        self.stage.record("write", **attrs.asdict(record))
+
+    def whole(self, name: str) -> tuple[str, ...]:
+        """Return the parts of a table's full name, with its catalog and its database."""
+        return self.session.whole(tuple(name.split(".")) if _is_of_data(name) else names_in(name))
+
+    def _declare(
+        self, parts: tuple[str, ...], columns: Columns, partitions: Sequence[str], place: DataPlace | None = None
+    ) -> None:
+        last = {each.lower() for each in partitions}
+        ordered = (*(c for c in columns if c[0].lower() not in last), *(c for c in columns if c[0].lower() in last))
+        names = tuple(name for name, _ in ordered if name.lower() in last)
+        self._unknown.drop_table(parts)
+        self.session.declare(DeclaredTable(parts, ordered, names, _identifier(place)))
+        self._record_tables()
+
+    def _columns(self, frame: Any) -> Columns:
+        fields = frame._jdf.schema().fields()
+        return tuple((str(each.name()), str(each.dataType().sql())) for each in fields)
+
+    def _record_of(self, frame: Any) -> WriteRecord:
+        """Return the part of a write's record that describes its rows."""
+        unknown = Unknown.of(frame)
+        if unknown is not None:
+            return self._record_of_unknown(unknown)
+        return WriteRecord(self.stage.spot(), (self.plan(frame),), schema=str(frame._jdf.schema().json()))
+
+    def _record_of_unknown(self, unknown: Unknown) -> WriteRecord:
+        tables = tuple(f"table:{'.'.join(self.whole(each))}" for each in unknown.tables)
+        return WriteRecord(self.stage.spot(), unknown.plans, places=(*unknown.places, *tables))
+
+    def plan(self, frame: Any) -> str:
+        """Return the encoded plan of a DataFrame; empty if it can't be read."""
+        try:
+            return encoded_query(self.spark, frame._jdf.queryExecution().analyzed()).plan
+        except ProbeError as problem:
+            self.stage.problem("UNREADABLE", f"the plan can't be read: {problem}")
+            return ""
+
+    def is_query(self, text: str) -> bool:
+        """Return whether an SQL text is a query, which has no effect by itself; False if it can't be parsed."""
+        try:
+            parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+        except analysis_errors():
+            return False
+        while str(parsed.nodeName()) == "UnresolvedWith":
+            parsed = parsed.child()
+        classes = (
+            self._jvm.java.lang.Class.forName(f"org.apache.spark.sql.catalyst.plans.logical.{name}")
+            for name in ("Command", "ParsedStatement")
+        )
+        name = str(parsed.nodeName())
+        is_multi = name == "Union" and str(parsed.children().apply(0).nodeName()) in _STATEMENTS
+        return not (is_multi or name in _STATEMENTS or any(each.isInstance(parsed) for each in classes))
+
+    def _read_by(self, text: str) -> tuple[str, Unknown]:
+        """Return the target and the sources of a statement that its text names."""
+        target, read = "", Unknown()
+        for lineage in read_text(text):
+            target = lineage.target or target
+            for name in lineage.tables:
+                known = self._unknown_of(name)
+                table = None if known is not None else self.session.table(name)
+                read = read.joined(known or Unknown((table.query.plan,) if table is not None else (), (), ()))
+        return target, read
+
+    def query(self, text: str, ask: Callable[[], Any]) -> Any:
+        """
+        Return the result of a query.
+
+        Args:
+            text: the query.
+            ask: runs the query in Spark.
+
+        Returns:
+            `Unknown` if the columns of a table in it are unknown.
+        """
+        while True:
+            try:
+                return self.session.with_known(ask)
+            except analysis_errors() as problem:
+                refusal = refusal_of(problem)
+                if refusal.code != _UNKNOWN_TABLE:
+                    raise
+            names = names_in(refusal.parameters.get("relationName", ""))
+            unknown = self._unknown.of(names, self.session.whole(names)) if names else None
+            if unknown is not None:
+                return self._read_by(text)[1].joined(unknown)
+            if self.maker(".".join(names)):
+                continue
+            if not is_format_and_path(names):
+                return self._missing_table(".".join(names))
+            place = self.reader(streamed=False).format(names[0]).place(names[1:])
+            if not self.know_path(place):
+                return self._missing(place)
+
+    def qualified(self, path: str) -> str:
+        """Return the absolute form of a path."""
+        return qualified(path, self.stage.request.folder)
+
+    def whole_paths(self, text: str) -> str:
+        """Return a statement in which the paths are absolute."""
+        return with_whole_paths(text, self.stage.request.folder)
+
+    def is_of_data(self, text: str) -> bool:
+        """Report that parts of a statement come from data; return whether it can't be read for this reason."""
+        if not _is_of_data(text):
+            return False
+        try:
+            self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+        except analysis_errors():
+            message = "parts of this statement come from data: what it reads and writes is unknown"
+            self.stage.problem("UNKNOWN_STATEMENT", message)
+            return True
+        return False
+
+    def statement(self, text: str, written: str = "", hidden: Sequence[str] = ()) -> Any:
+        """
+        Record a statement that is not a query, and return a DataFrame of the JVM with its answer.
+
+        Args:
+            text: the statement.
+            written: the statement as the script writes it, with its parameters; by default the same.
+            hidden: the values of its parameters, which are not shown, as in a real run.
+        """
+        spot = self.stage.spot()
+        statement = ScriptStatement(text, spot.file, spot.line, 1)
+        self.session.use_from_this_thread()
+        if self._viewed(text):
+            return self.spark._jsparkSession.emptyDataFrame()
+        found = self._analyzed(statement)
+        self._record_tables()
+        if found.kind in _PLACED:
+            self._place_table(text)
+        if found.refusal is not None and found.refusal.code == _UNKNOWN_TABLE and self._of_unknown(text, found):
+            return self.spark._jsparkSession.emptyDataFrame()
+        if found.refusal is None and found.kind == _TEMPORARY_VIEW:
+            self.drop_view(names_after(text, "VIEW")[-1])
+        answer = StatementAnswer(attrs.evolve(statement, text=written or text), found)
+        if found.query is not None or found.refusal is not None or found.missed is not None:
+            self.stage.record("sql", answer=document_of_answer(answer), hidden=list(hidden))
+        return self._answer_of(text, found)
+
+    def _analyzed(self, statement: ScriptStatement) -> Analyzed:
+        """Analyze a statement, with the columns of the paths in it that are known."""
+        while True:
+            found = analyzed(self.session, statement)
+            refusal = found.refusal
+            if refusal is None or refusal.code != _UNKNOWN_TABLE:
+                return found
+            names = names_in(refusal.parameters.get("relationName", ""))
+            if not is_format_and_path(names):
+                return found
+            if not self.know_path(self.reader(streamed=False).format(names[0]).place(names[1:])):
+                return found
+
+    def _of_unknown(self, text: str, found: Analyzed) -> bool:
+        """Record a statement that reads unknown columns, and return whether Spark refuses it for this reason."""
+        names = names_in(found.refusal.parameters.get("relationName", "")) if found.refusal is not None else ()
+        if not names or self._unknown.of(names, self.session.whole(names)) is None:
+            return False
+        target, read = self._read_by(text)
+        view = names_after(text, "VIEW" if found.kind == _TEMPORARY_VIEW else "TABLE")
+        if found.kind in (_TEMPORARY_VIEW, _CACHED) and view:
+            self.put_view(view[-1], read)
+            return True
+        if not target:
+            return False
+        parts = self.session.whole(names_in(target))
+        if self.session.known(parts) is None or found.kind in _PLACED:
+            self._without_columns(parts)
+        self.stage.record("write", **attrs.asdict(attrs.evolve(self._record_of_unknown(read), table=parts)))
+        return True
+
+    def _without_columns(self, parts: tuple[str, ...]) -> None:
+        """Add a table with unknown columns."""
+        self.session.forget(parts)
+        self._unknown.put_table(parts)
+
+    def _place_table(self, text: str) -> None:
+        """Record the location in a statement; one that moves a table changes the table and reads nothing."""
+        parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+        is_moved = str(parsed.nodeName()) == "SetTableLocation"
+        if is_moved and parsed.partitionSpec().isDefined():
+            return
+        words = names_after(text, "EXISTS") or names_after(text, "TABLE")
+        table = self.session.known(self.session.whole(words))
+        path = str(parsed.location()) if is_moved else _location_of(parsed)
+        if table is None or not is_absolute(path):
+            return
+        provider = "" if is_moved else _text_of(parsed.tableSpec().provider())
+        place = place_of(provider or self._format, {}, (path,), self.stage.request.folder)
+        self.stage.learn(place, table.columns, table.partitions)
+        self.session.declare(attrs.evolve(table, identifier=_identifier(place)))
+        self._record_tables()
+        if is_moved:
+            record = WriteRecord(self.stage.spot(), (), table=table.parts, schema=str(self._parsed(table.ddl).json()))
+            self.stage.record("write", **attrs.asdict(record))
+
+    def _viewed(self, text: str) -> bool:
+        """Create a temporary view of a place, if the statement does so without naming columns."""
+        try:
+            parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+        except analysis_errors():
+            return False
+        if str(parsed.nodeName()) != _PROVIDED_VIEW or parsed.userSpecifiedSchema().isDefined():
+            return False
+        reader = self.reader(streamed=False).format(str(parsed.provider()))
+        options = parsed.options().iterator()
+        while options.hasNext():
+            pair = options.next()
+            reader.option(str(pair._1()), str(pair._2()))
+        found, name = reader.load(), str(parsed.tableIdent().table())
+        self.drop_view(name)
+        if isinstance(found, Unknown):
+            self.put_view(name, found)
+        elif getattr(parsed, "global")():
+            found.createOrReplaceGlobalTempView(name)
+        else:
+            found.createOrReplaceTempView(name)
+        return True
+
+    def _record_tables(self) -> None:
+        """Record the tables that a statement has created, changed or dropped."""
+        for table in self.session.made():
+            self.stage.record("table", **document_of_table(table))
+
+    def _answer_of(self, text: str, found: Analyzed) -> Any:
+        """Return the columns of a statement's answer."""
+        if found.kind.startswith(_READS_NOTHING):
+            try:
+                return self.session.with_known(lambda: self.spark._jsparkSession.sql(text))
+            except analysis_errors():
+                pass
+        return self._empty_answer(text)
+
+    def _empty_answer(self, text: str) -> Any:
+        """Return the answer of a statement without its rows; without columns if only its execution shows them."""
+        own = self.spark._jsparkSession
+        try:
+            schema = own.sessionState().sqlParser().parsePlan(text).schema()
+            return own.createDataFrame(self._jvm.java.util.ArrayList(), schema)
+        except spark_errors():
+            return own.emptyDataFrame()
+
+    def know_path(self, place: DataPlace) -> bool:
+        """Declare a path to SQL statements, if its columns are known, and return whether it was undeclared before."""
+        columns = _FIXED.get(place.short) or self.stage.columns_of(place, header=False, inferred=False)
+        parts = (SPARK_CATALOG, place.short, place.paths[0])
+        if columns is None or self.session.known(parts) is not None:
+            return False
+        self.session.declare(DeclaredTable(parts, columns))
+        return True
+
+    def declared(self, name: str) -> DeclaredTable | None:
+        """Return the known table of a name; None if there is none."""
+        return self.session.known(self.whole(name))
+
+
+def _identifier(place: DataPlace | None) -> Identifier | None:
+    """Return the identifier of the dataset at a place."""
+    return None if place is None else next((each.identifier for each in datasets_of(place)), None)
+
+
+def _text_of(option: Any) -> str:
+    """Return the text in an option of Scala; empty if it has none."""
+    return str(option.get()) if option.isDefined() else ""
+
+
+def _location_of(parsed: Any) -> str:
+    """Return the location in a statement that creates a table; empty if it has none."""
+    return _text_of(parsed.tableSpec().location())
+
+
+def _is_of_data(text: str) -> bool:
+    """Return whether a text contains a stand-in for an unknown value, such as `{country}`."""
+    return _STAND_IN.search(text) is not None
+
+
+def _name(identifier: Identifier) -> str:
+    return f"{identifier.namespace}/{identifier.name}"

@@ -1,0 +1,167 @@
+"""The environment of Databricks' notebooks and jobs: parameters, `dbutils`, and notebooks that run in others."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, module_of
+from openlineage_pyspark.workbench.dryrun.script.notebooks import runnable_of
+from openlineage_pyspark.workbench.dryrun.script.values import with_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openlineage_pyspark.workbench.dryrun.script.stage import Stage
+
+_DEFAULT_IS_SECOND = ("text", "dropdown", "combobox", "multiselect")
+_ENDINGS = ("", ".py", ".ipynb")
+
+
+class NotebookEnded(SystemExit):
+    """Raised when a notebook ends itself."""
+
+
+class Widgets:
+    """
+    The parameters of a notebook or a job.
+
+    Args:
+        stage: knows the given values, and records a parameter without one.
+    """
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._defaults: dict[str, str] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _DEFAULT_IS_SECOND:
+            raise AttributeError(name)
+        return self._declare
+
+    def _declare(self, name: str, defaultValue: Any = "", *_: Any, **__: Any) -> None:  # noqa: N803 (Databricks')
+        self._defaults[str(name)] = str(defaultValue)
+
+    def get(self, name: str) -> str:
+        """Return the value of a parameter: the given one, its default, or a stand-in."""
+        given: Mapping[str, str] = self._stage.request.parameters
+        if name in given:
+            return given[name]
+        if name in self._defaults:
+            return self._defaults[name]
+        message = f"the parameter {name} has no value: it is assumed to be {{{name}}} (--param {name}=VALUE sets it)"
+        self._stage.problem("STAND_IN", message)
+        return f"{{{name}}}"
+
+    def getArgument(self, name: str, default: Any = None) -> str:  # noqa: N802 (Databricks')
+        """Return the value of a parameter, or a default."""
+        known = name in self._stage.request.parameters or name in self._defaults
+        return str(default) if default is not None and not known else self.get(name)
+
+    def getAll(self) -> dict[str, str]:  # noqa: N802 (Databricks')
+        """Return all parameters."""
+        return {**self._defaults, **self._stage.request.parameters}
+
+    def remove(self, name: str) -> None:
+        """Forget a parameter."""
+        self._defaults.pop(name, None)
+
+    def removeAll(self) -> None:  # noqa: N802 (Databricks')
+        """Forget all parameters."""
+        self._defaults.clear()
+
+
+class TaskValues:
+    """
+    The values that the tasks of a job pass to each other.
+
+    Args:
+        widgets: the parameters, which may include such a value.
+    """
+
+    def __init__(self, widgets: Widgets) -> None:
+        self._widgets = widgets
+        self._own: dict[str, Any] = {}
+
+    def set(self, key: str, value: Any) -> None:
+        """Remember a value."""
+        self._own[key] = value
+
+    def get(self, taskKey: str = "", key: str = "", default: Any = None, debugValue: Any = None) -> Any:  # noqa: ARG002, N803
+        """Return a value: the one that was set, else that of a parameter, else the script's default."""
+        if key in self._own:
+            return self._own[key]
+        instead = default if debugValue is None else debugValue
+        return self._widgets.getArgument(key, instead) if isinstance(instead, (str, type(None))) else instead
+
+
+class Databricks:
+    """
+    The functions and objects that notebooks have without an import.
+
+    Args:
+        stage: the stage of the script.
+        names: the namespace of the notebook, in which notebooks that it runs are executed too.
+    """
+
+    def __init__(self, stage: Stage, names: dict[str, Any]) -> None:
+        self._stage = stage
+        self._names = names
+        self.widgets = Widgets(stage)
+        self.utils = StandIn("dbutils")
+        notebook, jobs, secrets = StandIn("dbutils.notebook"), StandIn("dbutils.jobs"), StandIn("dbutils.secrets")
+        vars(notebook).update(exit=self._exit, run=self._not_run)
+        vars(jobs).update(taskValues=TaskValues(self.widgets))
+        vars(secrets).update(get=self._secret)
+        vars(self.utils).update(widgets=self.widgets, notebook=notebook, jobs=jobs, secrets=secrets)
+
+    def install(self, spark: Any) -> None:
+        """Put these objects into the modules from which a script imports them."""
+        shown = dict.fromkeys(("display", "displayHTML"), lambda *_, **__: None)
+        given = {"dbutils": self.utils, "spark": spark, "sc": spark.sparkContext, "sql": spark.sql, **shown}
+        sys.modules["pyspark.dbutils"] = module_of("pyspark.dbutils", DBUtils=lambda *_: self.utils)
+        if "databricks" not in self._stage.request.allowed:
+            runtime = module_of("databricks.sdk.runtime", **given)
+            sdk = module_of("databricks.sdk", runtime=runtime, WorkspaceClient=StandIn("WorkspaceClient"), __path__=[])
+            whole = module_of("databricks", sdk=sdk, __path__=[])
+            sys.modules.update({"databricks": whole, "databricks.sdk": sdk, "databricks.sdk.runtime": runtime})
+        if self._stage.request.is_notebook:
+            # `%run` and SQL cells become calls of these.
+            self._names.update(given, _run_notebook=self._run, _sql_of_cell=self._sql(spark), table=spark.table)
+            self._names["getArgument"] = self.widgets.getArgument
+
+    def _sql(self, spark: Any) -> Any:
+        def sql(text: str) -> Any:
+            values = self.widgets.getAll()
+            named, text = with_parameters(text, values)
+            return spark.sql(text, args=named) if named else spark.sql(text)
+
+        return sql
+
+    def _exit(self, *_: Any) -> None:
+        raise NotebookEnded(0)
+
+    def _not_run(self, path: Any = "", *_: Any, **__: Any) -> str:
+        self._stage.problem(
+            "NOT_DONE", f"it runs the notebook {path} as a separate job: add its file to the command line"
+        )
+        return "{dbutils.notebook.run}"
+
+    def _secret(self, scope: Any = "", key: Any = "") -> str:
+        self._stage.problem("STAND_IN", f"the secret {key} of {scope} is not read in a dry run: its value is unknown")
+        return f"{{{key}}}"
+
+    def _run(self, given: str) -> None:
+        """Run another notebook or a script in the namespace of this one."""
+        name = given.strip().split(" ")[0].strip("\"'")
+        folder = Path(self._stage.request.path).parent
+        found = next((each for ending in _ENDINGS if (each := folder / f"{name}{ending}").is_file()), None)
+        source = None if found is None else runnable_of(found.read_text(encoding="utf-8-sig"), found.suffix)
+        if found is None or source is None:
+            message = f"the notebook {name} was not found: what it defines is unknown"
+            self._stage.problem("STAND_IN", message)
+            return
+        exec(compiled_code(source, os.path.realpath(found)), self._names)  # noqa: S102 (this is what the user asks for)

@@ -1,0 +1,299 @@
+"""
+Models of `pyspark.ml`: nothing is trained, but the columns that a model adds to a DataFrame are known.
+
+Spark reports which columns an estimator adds (`transformSchema`). A stand-in for a fitted model makes each of them from
+the columns that its parameters name. The values that a model has learned are unknown; each use is reported.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.listener.probe.client import spark_errors
+from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.script.places import place_of
+from py4j.protocol import Py4JError
+from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
+from pyspark.sql.types import DoubleType, IntegerType, LongType, StructField, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from openlineage_pyspark.workbench.dryrun.script.stage import Stage
+
+MODELS = "pyspark.ml"
+"""The module of models: its import is slow, and most scripts do without it."""
+_FEW = ("userCol", "itemCol"), ("itemsCol",), ("featuresCol",), ("inputCols",), ("inputCol",)
+_WORDS = ("labels", "vocabulary", "originalMax", "originalMin")
+_SOME_MEASURE = 1.0
+
+
+class Fitted:
+    """
+    The attributes of a stand-in for a fitted model of any class.
+
+    Args:
+        stage: records each use of a learned value.
+        maker: the estimator; None for a model that is read from a file.
+        added: the columns that it adds; None if they are unknown.
+    """
+
+    def __init__(self, stage: Stage, maker: Any, added: Sequence[StructField] | None) -> None:
+        self._stage = stage
+        self._maker = maker
+        self._added = added
+
+    def transform(self, dataset: Any, unknown: Callable[[Any], Any]) -> Any:
+        """Return a DataFrame with the columns that the model adds."""
+        if Unknown.of(dataset) is not None or self._added is None:
+            return unknown(dataset)
+        known = dataset.columns
+        for field in self._added:
+            sources = [each for each in self._sources(field.name, known) if each in dataset.columns]
+            dataset = dataset.withColumn(field.name, self._made(field, sources))
+        return dataset
+
+    def _made(self, field: StructField, sources: Sequence[str]) -> Any:
+        """Return the column that a model makes from others."""
+        columns = [F.col(f"`{each}`") for each in sources]
+        if type(self._maker).__name__ == "Imputer" and columns:
+            return F.when(columns[0].isNull(), F.lit(_SOME_MEASURE)).otherwise(columns[0]).cast(field.dataType)
+        return F.udf(_model, field.dataType)(*columns) if columns else F.lit(None).cast(field.dataType)
+
+    def _sources(self, name: str, known: Sequence[str]) -> Sequence[str]:
+        """Return the columns from which a column of the model is made."""
+        outputs, inputs = self._given("outputCols"), self._given("inputCols")
+        if outputs and inputs and name in outputs and len(outputs) == len(inputs):
+            return [inputs[list(outputs).index(name)]]
+        formula = self._given("formula")
+        if formula:
+            label, _, terms = str(formula).partition("~")
+            if name == self._given("labelCol"):
+                return [label.strip()]
+            return [each for each in known if each != label.strip() and ("." in terms or each in terms)]
+        for names in _FEW:
+            found = [self._given(each) for each in names]
+            if all(found):
+                return [column for each in found for column in ([each] if isinstance(each, str) else each)]
+        return known
+
+    def _given(self, param: str) -> Any:
+        maker = self._maker
+        return maker.getOrDefault(param) if maker.hasParam(param) and maker.isDefined(param) else None
+
+    def learned(self, name: str) -> Any:
+        """Return a stand-in for a value that a model has learned."""
+        self._stage.problem("STAND_IN", f"what a model learns ({name}) is unknown: a dry run trains nothing")
+        return [f"{{{name}}}"] if name in _WORDS else StandIn(name)
+
+
+def _model(*_: Any) -> None:
+    """Stand for a model's function, which is never called."""
+
+
+# Spark uses this name for what its own models do.
+_model.__name__ = "UDF"
+
+
+class _Writer:
+    """Records that a model would be written."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def save(self, path: str) -> None:
+        """Report the path."""
+        place = place_of("model", {}, (str(path),), self._stage.request.folder)
+        self._stage.problem("NOT_DONE", f"it saves a model to {place.paths[0]}, which a dry run does not do")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_, **__: self
+
+
+def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
+    """
+    Keep estimators from training, for the rest of the process.
+
+    Args:
+        stage: records the omitted actions.
+        unknown: makes a DataFrame without known columns from another one.
+    """
+    base, wrapper, util = (importlib.import_module(f"{MODELS}.{each}") for each in ("base", "wrapper", "util"))
+    make = _class_of_fitted(base.Model, stage, unknown)
+    real = wrapper.JavaTransformer._transform
+
+    def fit(estimator: Any, dataset: Any) -> Any:
+        known = Unknown.of(dataset) is not None
+        return make(estimator, None if known else _added(estimator, dataset))
+
+    def transform(transformer: Any, dataset: Any) -> Any:
+        if Unknown.of(dataset) is not None:
+            return unknown(dataset)
+        try:
+            return real(transformer, dataset)
+        except (Py4JError, *spark_errors()):
+            # The transformer reads from the first row what the schema does not state, such as the lengths of vectors.
+            return Fitted(stage, transformer, _added(transformer, dataset)).transform(dataset, unknown)
+
+    def read(_: type) -> Any:
+        return _Reader(lambda: make(None, None), stage)
+
+    wrapper.JavaEstimator._fit, wrapper.JavaTransformer._transform = fit, transform
+    each: Any
+    for each in _all_below(util.MLWritable):
+        if "write" in vars(each):
+            each.write = lambda _: _Writer(stage)
+    for each in _all_below(util.MLReadable):
+        if "read" in vars(each):
+            each.read = classmethod(read)
+    _install_searches(make)
+    _install_measures(stage)
+    _install_algorithms(unknown)
+
+
+class _Reader:
+    """Reads no model, so the columns that it adds are unknown."""
+
+    def __init__(self, make: Callable[[], Any], stage: Stage) -> None:
+        self._make = make
+        self._stage = stage
+
+    def load(self, path: str) -> Any:
+        """Return a model of which nothing is known."""
+        message = f"the model {path} is not read in a dry run: the columns that it adds are unknown"
+        self._stage.problem("UNKNOWN_SCHEMA", message)
+        return self._make()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_, **__: self
+
+
+def _all_below(base: type) -> Iterable[Any]:
+    """Yield a class and all of its subclasses."""
+    yield base
+    below: list[type] = base.__subclasses__()
+    for each in below:
+        yield from _all_below(each)
+
+
+def _added(maker: Any, dataset: Any) -> list[StructField]:
+    """Return the columns that an estimator's model, or a transformer, adds to those of a DataFrame."""
+    maker._transfer_params_to_java()
+    after = maker._java_obj.transformSchema(dataset._jdf.schema())
+    fields = StructType.fromJson(json.loads(str(after.json()))).fields
+    known = set(dataset.columns)
+    return [each for each in fields if each.name not in known]
+
+
+def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return a function that makes stand-ins for fitted models."""
+
+    class FittedModel(model):  # type: ignore[misc]
+        """An untrained model."""
+
+        def __init__(self, maker: Any, added: Sequence[StructField] | None) -> None:
+            super().__init__()
+            self._fitted, self._maker = Fitted(stage, maker, added), maker
+
+        def _transform(self, dataset: Any) -> Any:
+            return self._fitted.transform(dataset, unknown)
+
+        def copy(self, _extra: Any = None) -> Any:
+            """Return itself."""
+            return self
+
+        def write(self) -> Any:
+            """Return a writer that records that the model would be written."""
+            return _Writer(stage)
+
+        def save(self, path: str) -> None:
+            """Report that it would be written."""
+            self.write().save(path)
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            maker = vars(self).get("_maker")
+            if name[:3] == "set":
+                return lambda *_: self
+            if maker is not None and (name[:3] == "get" or maker.hasParam(name)) and hasattr(maker, name):
+                return getattr(maker, name)
+            return vars(self)["_fitted"].learned(name)
+
+    return FittedModel
+
+
+def _install_searches(make: Callable[..., Any]) -> None:
+    """Make searches for the best parameters return the first model."""
+    tuning = importlib.import_module(f"{MODELS}.tuning")
+    classification = importlib.import_module(f"{MODELS}.classification")
+
+    def search(of: Any) -> Callable[[Any, Any], Any]:
+        def fit(self: Any, dataset: Any) -> Any:
+            best = self.getEstimator().fit(dataset)
+            return of(best, [_SOME_MEASURE for _ in self.getEstimatorParamMaps()])
+
+        return fit
+
+    def one_of_many(self: Any, _: Any) -> Any:
+        return make(self, [StructField(self.getPredictionCol(), DoubleType())])
+
+    tuning.CrossValidator._fit = search(tuning.CrossValidatorModel)
+    tuning.TrainValidationSplit._fit = search(tuning.TrainValidationSplitModel)
+    classification.OneVsRest._fit = one_of_many
+
+
+def _install_algorithms(unknown: Callable[[Any], Any]) -> None:
+    """Make algorithms that have no model return the columns that they make, from the columns that they read."""
+    clustering, fpm = (importlib.import_module(f"{MODELS}.{each}") for each in ("clustering", "fpm"))
+
+    def made(dataset: Any, sources: Sequence[str], fields: Sequence[StructField]) -> Any:
+        columns = [F.col(f"`{each}`") for each in sources]
+        return dataset.select(*(F.udf(_model, each.dataType)(*columns).alias(each.name) for each in fields))
+
+    def assign(algorithm: Any, dataset: Any) -> Any:
+        if Unknown.of(dataset) is not None:
+            return unknown(dataset)
+        weights = [algorithm.getWeightCol()] if algorithm.isDefined("weightCol") else []
+        fields = (StructField("id", LongType()), StructField("cluster", IntegerType()))
+        return made(dataset, [algorithm.getSrcCol(), algorithm.getDstCol(), *weights], fields)
+
+    def find(algorithm: Any, dataset: Any) -> Any:
+        if Unknown.of(dataset) is not None:
+            return unknown(dataset)
+        name = algorithm.getSequenceCol()
+        fields = (StructField("sequence", dataset.schema[name].dataType), StructField("freq", LongType()))
+        return made(dataset, [name], fields)
+
+    clustering.PowerIterationClustering.assignClusters = assign
+    fpm.PrefixSpan.findFrequentSequentialPatterns = find
+
+
+def _install_measures(stage: Stage) -> None:
+    """Replace the measures of models and of columns by stand-ins."""
+    evaluation, stat = (importlib.import_module(f"{MODELS}.{each}") for each in ("evaluation", "stat"))
+
+    def evaluate(*_: Any) -> float:
+        message = f"evaluate() returns {_SOME_MEASURE} in a dry run: a real run may decide otherwise"
+        stage.problem("STAND_IN", message)
+        return _SOME_MEASURE
+
+    def test(name: str) -> Any:
+        def tested(*_: Any, **__: Any) -> Any:
+            stage.problem("STAND_IN", f"{name} needs rows: its result is unknown in a dry run")
+            return StandIn(name)
+
+        return staticmethod(tested)
+
+    evaluation.JavaEvaluator._evaluate = evaluate
+    for name, method in (("Correlation", "corr"), ("ChiSquareTest", "test"), ("KolmogorovSmirnovTest", "test"),
+                         ("ANOVATest", "test"), ("FValueTest", "test")):  # fmt: skip
+        if hasattr(stat, name):
+            setattr(getattr(stat, name), method, test(f"{name}.{method}"))

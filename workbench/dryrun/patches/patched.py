@@ -1,0 +1,468 @@
+"""Patch PySpark's classes to use the stage: readers, writers, actions, the session builder, and SQL texts."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pyspark
+from openlineage_pyspark.listener.probe.client import spark_errors
+from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import (
+    Unknown,
+    UnknownParts,
+    UnknownRow,
+    UnknownRows,
+    class_of_unknown,
+)
+from openlineage_pyspark.workbench.dryrun.empty_spark.world import World
+from openlineage_pyspark.workbench.dryrun.patches.catalog import ScriptCatalog
+from openlineage_pyspark.workbench.dryrun.patches.dstreams import DSTREAMS, install_dstreams
+from openlineage_pyspark.workbench.dryrun.patches.late_imports import when_imported
+from openlineage_pyspark.workbench.dryrun.patches.models import MODELS, install_models
+from openlineage_pyspark.workbench.dryrun.patches.rdds import install_rdds, schema_of_names
+from openlineage_pyspark.workbench.dryrun.patches.standins import count_of, plain_row, row_of
+from openlineage_pyspark.workbench.dryrun.patches.statistics import install_statistics
+from openlineage_pyspark.workbench.dryrun.patches.streams import FinishedQuery, NoQueries
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.script.values import texts_in, with_quoted_operators, with_values
+from openlineage_pyspark.workbench.predict.session import ScriptSession
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
+from openlineage_pyspark.workbench.predict.tables.following import is_kept_setting
+from py4j import java_gateway
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.rdd import RDD
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql import Column, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
+from pyspark.sql.group import GroupedData
+from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter, DataFrameWriterV2
+from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
+from pyspark.sql.types import StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openlineage_pyspark.workbench.dryrun.script.stage import Stage
+
+_JOINING = ("crossJoin", "exceptAll", "intersect", "intersectAll", "join", "subtract", "union", "unionAll",
+            "unionByName")  # fmt: skip
+_VIEWS = ("createOrReplaceTempView", "createTempView", "createGlobalTempView", "createOrReplaceGlobalTempView",
+          "registerTempTable")  # fmt: skip
+_ROWS = ("collect", "first", "head", "tail", "take", "toArrow", "toLocalIterator", "toPandas")
+_SAME = ("cache", "checkpoint", "localCheckpoint", "persist", "unpersist")
+_NO_VALUE = object()
+# Some are Databricks' additions to DataFrames.
+_QUIET = ("display", "explain", "foreach", "foreachPartition", "printSchema", "show")
+
+
+class Patches:
+    """
+    Replaces everything that would read, write or run.
+
+    Args:
+        spark: the session of the script.
+        tables: the known tables.
+        session: analyzes statements in that session.
+        stage: the stage of the script.
+    """
+
+    def __init__(self, spark: Any, tables: DeclaredTables, session: ScriptSession, stage: Stage) -> None:
+        self._spark = spark
+        self._tables = tables
+        self._stage = stage
+        self.world = World(spark, session, stage)
+        self._worlds = {self._key(spark): self.world}
+        self._frame: Any = type(spark.range(0))
+        self._conf: dict[str, str] = {}
+        self._unknown = class_of_unknown(self._frame, self._methods_of_unknown(), F.col, self._plan)
+
+    def apply(self) -> None:
+        """Replace everything, for the rest of the process."""
+        self._patch_sessions()
+        self._patch_contexts()
+        self._patch_readers()
+        self._patch_writers()
+        self._patch_actions()
+        ScriptCatalog(self._tables, self._stage, self.world_of).install()
+        when_imported(MODELS, lambda: install_models(self._stage, self.without_columns))
+        when_imported(DSTREAMS, lambda: install_dstreams(self._stage, self._write_rdd))
+        for owner, names in (
+            (SparkSession, ("_jvm", "_jsc", "_jsparkSession")),
+            (SparkContext, ("_jvm", "_jsc", "_gateway")),
+        ):
+            for name in names:
+                setattr(owner, name, _DoorToJava(name, owner.__dict__.get(name), self._stage))
+        take_name = java_gateway.java_import
+
+        def java_import(jvm: Any, name: str) -> Any:
+            return None if isinstance(jvm, StandIn) else take_name(jvm, name)
+
+        java_gateway.java_import = java_import
+        # Code that is never sent to a worker need not be pickled.
+        CloudPickleSerializer.dumps = lambda _self, _object: b"code"
+        time.sleep = lambda _seconds: None
+
+    @property
+    def stage(self) -> Stage:
+        """The stage of the script."""
+        return self._stage
+
+    def add_method(self, name: str, method: Callable[..., Any]) -> None:
+        """Replace a method of DataFrames."""
+        setattr(self._frame, name, method)
+
+    def world_of(self, spark: Any) -> World:
+        """Return the world of a session."""
+        key = self._key(spark)
+        if key not in self._worlds:
+            session = ScriptSession(own_session(spark), self._tables, is_first=False)
+            self._worlds[key] = World(spark, session, self._stage)
+        return self._worlds[key]
+
+    def _key(self, spark: Any) -> int:
+        return int(self._spark._jvm.java.lang.System.identityHashCode(spark._jsparkSession))
+
+    def _plan(self, frame: Any) -> str:
+        return self.world_of(frame.sparkSession).plan(frame)
+
+    def without_columns(self, frame: Any) -> Any:
+        """Return a DataFrame with unknown columns that is made from another one."""
+        known = Unknown.of(frame) or Unknown((self._plan(frame),))
+        return self._unknown(frame.sparkSession, known)
+
+    def _frame_of(self, found: Any, spark: Any) -> Any:
+        """Return a DataFrame for the result of a world."""
+        return self._unknown(spark, found) if isinstance(found, Unknown) else self._frame(found, spark)
+
+    def _patch_sessions(self) -> None:
+        one, ask = self._spark, SparkSession.sql
+
+        def get(builder: Any) -> Any:
+            self._configure(dict(builder._options))
+            return one
+
+        def sql(session: Any, text: str, args: Any = None, **named: Any) -> Any:
+            unknown = [Unknown.of(each) for each in named.values()]
+            if any(unknown):
+                return self._unknown(session, next(each for each in unknown if each is not None))
+            world = self.world_of(session)
+            if named:
+                formatter = sys.modules["pyspark.sql.session"].SQLStringFormatter(session)
+                text = formatter.format(text, **named)
+            text = world.whole_paths(text)
+            if world.is_of_data(text):
+                return self._unknown(session, Unknown())
+            if world.is_query(text):
+                given = {} if args is None else {"args": args}
+                found = world.query(text, lambda: ask(session, text, **given))
+                return found if isinstance(found, self._frame) else self._unknown(session, found)
+            hidden = texts_in(args)
+            return self._frame(world.statement(with_values(text, args), text, hidden), session)
+
+        SparkSession.createDataFrame = self._creating(SparkSession.createDataFrame)
+        builder = SparkSession.Builder
+        builder.getOrCreate = builder.create = get
+        builder.remote = lambda self, _url: self
+        SparkSession.sql = sql
+        SparkSession.table = lambda session, name: self._frame_of(self.world_of(session).load_table(name), session)
+        SparkSession.stop = SparkSession.__exit__ = lambda *_: None
+        SparkSession.streams = property(lambda _: NoQueries())
+        SparkSession.conf = property(lambda session: ScriptConf(own_session(session).conf, self._conf, self._stage))
+
+    def _creating(self, make: Callable[..., Any]) -> Callable[..., Any]:
+        def create(session: Any, data: Any, schema: Any = None, *rest: Any, **named: Any) -> Any:
+            unknown = Unknown.of(data)
+            if unknown is not None:
+                return self._unknown(session, unknown)
+            is_typed = isinstance(schema, str) or hasattr(schema, "typeName")
+            if isinstance(data, StandIn) and not is_typed:
+                said = f"the columns of a DataFrame of {data} are unknown without a schema: give it one"
+                self._stage.problem("UNKNOWN_SCHEMA", said)
+                return self._unknown(session, Unknown())
+            if isinstance(data, RDD) and not is_typed:
+                names = schema_of_names(schema)
+                if names is None:
+                    said = "the columns of a DataFrame of an RDD are unknown without a schema: give it one"
+                    self._stage.problem("UNKNOWN_SCHEMA", said)
+                    read = self.world_of(session).plan(make(session, data, "value STRING"))
+                    return self._unknown(session, Unknown((read,)))
+                said = "the types of a DataFrame of an RDD are unknown without a schema: each is assumed to be a string"
+                self._stage.problem("STAND_IN", said)
+                schema = names
+            plain = list(map(plain_row, data)) if isinstance(data, (list, tuple, StandIn)) else data
+            if len(rest) < 2:
+                # Stand-ins do not have the types of the values that they replace.
+                named["verifySchema"] = False
+            return make(session, plain, schema, *rest, **named)
+
+        return create
+
+    def _configure(self, options: dict[str, Any]) -> None:
+        for key, value in options.items():
+            self._spark.conf.set(key, str(value))
+
+    def _patch_contexts(self) -> None:
+        context = self._spark.sparkContext
+        SparkContext.__new__ = lambda *_, **__: context
+        SparkContext.__init__ = lambda *_, **__: None
+        SparkContext.stop = SparkContext.__exit__ = lambda *_: None
+        SparkContext.applicationId = property(lambda _: "{applicationId}")
+        SparkContext.addPyFile = lambda _, path: sys.path.insert(1, str(path))
+        install_rdds(self._stage, self._write_rdd)
+
+    def _write_rdd(self, rdd: Any, path: str) -> None:
+        """Record that an RDD would be written to a path."""
+        read = self.world.plan(self._spark.createDataFrame(rdd, "value STRING"))
+        self._unknown(self._spark, Unknown((read,))).write.text(path)
+
+    def _patch_readers(self) -> None:
+        def begin(streamed: bool) -> Callable[[Any, Any], None]:  # noqa: FBT001 (of this loop)
+            def init(reader: Any, spark: Any) -> None:
+                reader._spark = spark
+                reader._jreader = self.world_of(spark).reader(streamed=streamed)
+
+            return init
+
+        for reader, streamed in ((DataFrameReader, False), (DataStreamReader, True)):
+            reader.__init__ = begin(streamed)
+            reader._df = lambda self_, found: self._frame_of(found, self_._spark)
+
+    def _patch_writers(self) -> None:
+        def init(writer: Any, frame: Any) -> None:
+            writer._df, writer._spark = frame, frame.sparkSession
+            writer._jwrite = self.world_of(writer._spark).writer(frame)
+
+        def init_v2(writer: Any, frame: Any, name: str) -> None:
+            writer._df, writer._spark = frame, frame.sparkSession
+            writer._jwriter = self.world_of(writer._spark).table_writer(frame, name)
+
+        def each_batch(writer: Any, call: Callable[[Any, int], None]) -> Any:
+            writer._jwrite.save = lambda *_: call(writer._df, 0)
+            return writer
+
+        def each_row(writer: Any, _: Any) -> Any:
+            writer._jwrite.format("noop")
+            return writer
+
+        DataFrameWriter.__init__ = DataStreamWriter.__init__ = init
+        DataFrameWriterV2.__init__ = init_v2
+        DataStreamWriter.foreachBatch = each_batch
+        DataStreamWriter.foreach = each_row
+        DataStreamWriter.trigger = lambda writer, **_: writer
+        DataStreamWriter._sq = lambda *_: FinishedQuery()
+        frame = self._frame
+        frame.write = property(DataFrameWriter)
+        frame.writeStream = property(DataStreamWriter)
+        frame.writeTo = _writer_to
+
+    def _patch_actions(self) -> None:
+        frame = self._frame
+        for name in _SAME:
+            setattr(frame, name, lambda self_, *_, **__: self_)
+        for name in _QUIET:
+            setattr(frame, name, lambda *_, **__: None)
+        frame.count = self._count
+        frame.isEmpty = lambda _: self._stage.is_empty("isEmpty()")
+        for name in _ROWS:
+            setattr(frame, name, self._action(name))
+        for name in _JOINING:
+            setattr(frame, name, self._joining(name, getattr(frame, name)))
+        for name in _VIEWS:
+            setattr(frame, name, self._viewing(getattr(frame, name)))
+        install_statistics(frame, self._stage, self.without_columns)
+        pivot = GroupedData.pivot
+
+        def known_pivot(grouped: Any, column: str, values: Any = None) -> Any:
+            if values:
+                return pivot(grouped, column, values)
+            message = f"the columns of pivot({column!r}) are values in the data: one column represents all of them"
+            self._stage.problem("PATTERN", message)
+            return pivot(
+                grouped, F.col(column).cast("string") if isinstance(column, str) else column, [f"{{{column}}}"]
+            )
+
+        GroupedData.pivot = known_pivot
+        rows = frame.rdd
+
+        def rdd(self_: Any) -> Any:
+            message = "rows pass through an RDD here: what is made from them has no known source"
+            self._stage.problem("STAND_IN", message)
+            try:
+                return rows.__get__(self_)
+            except (Py4JError, *spark_errors()):
+                # A table that is only declared has no plan for its rows.
+                return rows.__get__(self_.sparkSession.createDataFrame([], self_.schema))
+
+        frame.rdd = property(rdd)
+
+    @property
+    def _count(self) -> Callable[..., Any]:
+        return lambda *_: count_of(self._stage.gives("count()"))
+
+    def _action(self, name: str) -> Callable[..., Any]:
+        def action(frame: Any, *arguments: Any, **named: Any) -> Any:
+            message = f"{name}() returns one row of stand-ins in a dry run: what is made from its values is unknown"
+            self._stage.problem("STAND_IN", message)
+            row = UnknownRow() if Unknown.of(frame) is not None else row_of(frame.schema, Row)
+            if name == "first" or (name == "head" and not arguments and not named):
+                return row
+            if name == "toLocalIterator":
+                return iter([row])
+            if name in ("toPandas", "toArrow"):
+                made = importlib.import_module("pandas").DataFrame([row.asDict()])
+                return made if name == "toPandas" else sys.modules["pyarrow"].Table.from_pandas(made)
+            return [row]
+
+        return action
+
+    def _viewing(self, method: Callable[[Any, str], None]) -> Callable[[Any, str], None]:
+        def view(frame: Any, name: str) -> None:
+            method(frame, name)
+            self.world_of(frame.sparkSession).drop_view(name)
+
+        return view
+
+    def _joining(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        def joined(frame: Any, *arguments: Any, **named: Any) -> Any:
+            others = [each for each in (*arguments, *named.values()) if Unknown.of(each) is not None]
+            if not others:
+                return method(frame, *arguments, **named)
+            known = Unknown((self._plan(frame),))
+            for each in others:
+                known = known.joined(Unknown.of(each) or Unknown())
+            return self._unknown(frame.sparkSession, known)
+
+        joined.__name__ = name
+        return joined
+
+    def _late(self, name: str) -> Callable[..., Any]:
+        def method(frame: Any, *arguments: Any, **named: Any) -> Any:
+            return getattr(self._frame, name)(frame, *arguments, **named)
+
+        return method
+
+    def _methods_of_unknown(self) -> dict[str, Any]:
+        def view(frame: Any, name: str) -> None:
+            known = Unknown.of(frame)
+            if known is not None:
+                self.world_of(frame.sparkSession).put_view(name, known)
+
+        return {
+            **dict.fromkeys(_VIEWS, view),
+            **{name: self._action(name) for name in _ROWS},
+            # These methods are replaced later.
+            **{name: self._late(name) for name in ("approxQuantile", "corr", "cov", "inputFiles")},
+            **dict.fromkeys(_QUIET, lambda *_, **__: None),
+            "count": self._count,
+            "isEmpty": lambda _: self._stage.is_empty("isEmpty()"),
+            "columns": property(lambda _: []),
+            "dtypes": property(lambda _: []),
+            "schema": property(lambda _: StructType([])),
+            "isStreaming": property(lambda _: False),
+            "sparkSession": property(lambda self_: vars(self_)["_session"]),
+            "transform": lambda self_, call, *rest, **named: call(self_, *rest, **named),
+            "write": property(DataFrameWriter),
+            "writeStream": property(DataStreamWriter),
+            "writeTo": _writer_to,
+            "na": property(UnknownParts),
+            "stat": property(lambda self_: self_),
+            "rdd": property(UnknownRows),
+        }
+
+
+class _OwnSession(SparkSession):  # type: ignore[misc]
+    """A session of the script without patches, which the analysis of statements uses."""
+
+    sql = SparkSession.sql
+    conf = SparkSession.conf
+
+
+def own_session(spark: Any) -> Any:
+    """Return a session that is not patched, with the same views, settings and catalogs."""
+    if isinstance(spark, _OwnSession):
+        return spark
+    found: Any = object.__new__(_OwnSession)
+    vars(found).update(vars(spark))
+    return found
+
+
+class ScriptConf:
+    """
+    The properties of a session, for a script.
+
+    Args:
+        conf: Spark's properties.
+        given: the properties that the script has set; Spark gets those that concern its SQL.
+        stage: records properties that only the real application has.
+    """
+
+    def __init__(self, conf: Any, given: dict[str, str], stage: Stage) -> None:
+        self._conf = conf
+        self._given = given
+        self._stage = stage
+
+    def set(self, key: str, value: Any) -> None:
+        """Set a property."""
+        self._given[str(key)] = str(value)
+        if str(key).startswith("spark.sql.") and not is_kept_setting(str(key)):
+            # A property that is unknown here, or that a running session can't change, is only remembered.
+            with contextlib.suppress(*spark_errors()):
+                self._conf.set(key, value)
+
+    def get(self, key: str, default: Any = _NO_VALUE) -> Any:
+        """Return a property, or a stand-in for one that only the real application has."""
+        if key in self._given:
+            return self._given[key]
+        try:
+            return self._conf.get(key) if default is _NO_VALUE else self._conf.get(key, default)
+        except spark_errors():
+            message = f"the property {key} is not set: its value is assumed to be {{{key}}}"
+            self._stage.problem("STAND_IN", message)
+            return f"{{{key}}}"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._conf, name)
+
+
+class _DoorToJava:
+    """
+    An attribute that leads into the JVM: PySpark gets its real value, and the script a stand-in.
+
+    Args:
+        name: its name.
+        shared: the real value.
+        stage: records each use by the script.
+    """
+
+    def __init__(self, name: str, shared: Any, stage: Stage) -> None:
+        self._name = name
+        self._shared = shared
+        self._stage = stage
+
+    def __get__(self, owner: Any, _: type) -> Any:
+        if self._stage.is_users(sys._getframe(1).f_code.co_filename):
+            message = f"{self._name} leads into the JVM, which a dry run does not use: its result is unknown"
+            self._stage.problem("STAND_IN", message)
+            return StandIn(self._name)
+        return self._shared if owner is None else vars(owner).get(self._name, self._shared)
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        vars(owner)[self._name] = value
+
+
+def _writer_to(frame: Any, name: str) -> Any:
+    return DataFrameWriterV2(frame, name)
+
+
+def text_of_column(column: Any) -> str:
+    """Return the SQL of a column, as it may appear in a statement."""
+    if not isinstance(column, Column):
+        return str(column)
+    java = column._jc
+    if pyspark.__version__.startswith("3."):
+        return str(java.expr().sql())
+    return with_quoted_operators(str(java.node().sql()))

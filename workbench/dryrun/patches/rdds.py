@@ -1,0 +1,102 @@
+"""RDDs of a script: they have no rows here, but their sources stay known."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.workbench.dryrun.patches.standins import count_of
+from openlineage_pyspark.workbench.dryrun.script.places import qualified
+from pyspark import SparkContext, SparkFiles
+from pyspark.rdd import RDD, PipelinedRDD
+from pyspark.sql.types import StringType, StructField, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openlineage_pyspark.workbench.dryrun.script.stage import Stage
+
+_OF_PATHS = ("binaryFiles", "binaryRecords", "pickleFile", "sequenceFile", "textFile", "wholeTextFiles")
+_NOT_DONE = ("addArchive", "addJar", "cancelAllJobs", "setCheckpointDir", "setLogLevel")
+_LISTS = ("collect", "take", "takeOrdered", "takeSample", "top")
+_MAPS = ("collectAsMap", "countByKey", "countByValue")
+_SINGLE = ("aggregate", "first", "fold", "max", "mean", "min", "reduce", "sum", "treeAggregate", "treeReduce")
+_SAVES = ("saveAsPickleFile", "saveAsSequenceFile", "saveAsTextFile")
+_NOTHING = ("foreach", "foreachPartition")
+_SHIPPED = "/{SparkFiles}"
+
+
+def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
+    """
+    Make actions on RDDs return no rows, and relative paths begin at the script's folder.
+
+    Args:
+        stage: records each action.
+        write: records that an RDD would be written to a path.
+    """
+
+    def without_rows(name: str, value: Callable[[], Any]) -> Callable[..., Any]:
+        def action(*_: Any, **__: Any) -> Any:
+            message = f"{name}() of an RDD returns no rows in a dry run: what is made from them is unknown"
+            stage.problem("STAND_IN", message)
+            return value()
+
+        return action
+
+    for name in _NOT_DONE:
+        setattr(SparkContext, name, lambda *_, **__: None)
+    SparkContext.runJob = without_rows("runJob", list)
+    for name in _OF_PATHS:
+        setattr(SparkContext, name, _of_path(getattr(SparkContext, name), stage))
+    _install_files(stage)
+    for names, value in ((_LISTS, list), (_MAPS, dict), ((*_SINGLE, *_NOTHING), _nothing)):
+        for name in names:
+            setattr(RDD, name, without_rows(name, value))
+    for name in _SAVES:
+        setattr(RDD, name, lambda rdd, path, *_, **__: write(rdd, str(path)))
+    RDD.count = lambda _: count_of(stage.gives("the count() of an RDD"))
+    RDD.isEmpty = lambda _: stage.is_empty("isEmpty() of an RDD")
+    # The number of partitions of a file is unknown until it is opened.
+    RDD.getNumPartitions = PipelinedRDD.getNumPartitions = lambda _: 1
+
+
+def _install_files(stage: Stage) -> None:
+    """Return for the files that a script ships the files that it names or those beside it, if they exist."""
+    shipped: dict[str, str] = {}
+
+    def add(_: SparkContext, path: str, *__: Any, **___: Any) -> None:
+        shipped[path.rstrip("/").rpartition("/")[2]] = qualified(path, stage.request.folder)
+
+    def get(name: str) -> str:
+        beside = qualified(name, stage.request.folder)
+        for each in (shipped.get(name, beside), beside):
+            if os.path.exists(each):  # noqa: PTH110 (a text)
+                return each
+        message = f"the file {name} is not shipped here: its path is assumed to be {_SHIPPED}/{name}"
+        stage.problem("STAND_IN", message)
+        return f"{_SHIPPED}/{name}"
+
+    SparkContext.addFile = add
+    SparkFiles.get = staticmethod(get)
+    SparkFiles.getRootDirectory = staticmethod(lambda: _SHIPPED)
+
+
+def _nothing() -> None:
+    return None
+
+
+def _of_path(read: Callable[..., Any], stage: Stage) -> Callable[..., Any]:
+    """Return a reader of files for which relative paths are below the script's folder, as for DataFrames."""
+
+    def reading(context: Any, path: Any, *rest: Any, **named: Any) -> Any:
+        whole = ",".join(qualified(each, stage.request.folder) for each in str(path).split(","))
+        return read(context, whole, *rest, **named)
+
+    return reading
+
+
+def schema_of_names(names: Any) -> Any:
+    """Return the schema of an RDD if only the names of its columns are known; None if they are unknown too."""
+    if not isinstance(names, (list, tuple)) or not names or not all(isinstance(each, str) for each in names):
+        return None
+    return StructType([StructField(each, StringType()) for each in names])

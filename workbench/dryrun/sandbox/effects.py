@@ -1,0 +1,101 @@
+"""
+The effects of a script outside of Spark: files that it writes, folders that it removes, programs that it starts.
+
+Each is only recorded, so that the script continues. A file that it writes goes to the scratch folder, where the script
+can read it again.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import pathlib
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openlineage_pyspark.workbench.dryrun.script.stage import Stage
+
+_FILES = (
+    "chmod", "chown", "link", "makedirs", "mkdir", "remove", "removedirs", "rename", "renames", "replace", "rmdir",
+    "symlink", "truncate", "unlink", "utime",
+)  # fmt: skip
+_TREES = ("copy", "copy2", "copyfile", "copymode", "copystat", "copytree", "move", "rmtree", "make_archive",
+          "unpack_archive")  # fmt: skip
+
+
+class Effects:
+    """
+    Stand-ins for Python functions that change something outside of the process.
+
+    Args:
+        stage: records each call.
+        sparks_folder: the folder through which PySpark passes values to the JVM.
+    """
+
+    def __init__(self, stage: Stage, sparks_folder: str) -> None:
+        self._stage = stage
+        self._scratch = tuple(os.path.realpath(each) + os.sep for each in (stage.request.scratch, sparks_folder))
+        self._files = Path(stage.request.scratch) / "files"
+        self._open = io.open
+
+    def install(self) -> None:
+        """Replace them for the rest of the process."""
+        self._files.mkdir(parents=True, exist_ok=True)
+        for module, names in ((os, _FILES), (shutil, _TREES)):
+            for name in names:
+                if hasattr(module, name):
+                    setattr(module, name, self._recording(f"{module.__name__}.{name}", getattr(module, name)))
+        builtins.open = io.open = self._opened
+        # Up to Python 3.10, `pathlib` keeps its own references to these functions from when it was loaded.
+        accessor = getattr(pathlib, "_normal_accessor", None)
+        if accessor is not None:
+            accessor.open = self._opened
+            for name in _FILES:
+                if hasattr(accessor, name) and hasattr(os, name):
+                    setattr(accessor, name, getattr(os, name))
+        done = subprocess.CompletedProcess
+        text = "starts a program"
+        subprocess.run = self._program("subprocess.run", lambda args: done(args, 0, "", ""), text)
+        subprocess.call = subprocess.check_call = self._program("subprocess.call", lambda _: 0, text)
+        subprocess.check_output = self._program("subprocess.check_output", lambda _: "", text)
+        os.system = self._program("os.system", lambda _: 0, text)
+
+    def _program(self, name: str, answer: Callable[[Any], Any], what: str) -> Callable[..., Any]:
+        def started(arguments: Any = None, *_: Any, **__: Any) -> Any:
+            shown = arguments if isinstance(arguments, str) else " ".join(map(str, arguments or ()))
+            self._stage.problem("NOT_DONE", f"{name}({shown[:100]!r}) {what}, which a dry run does not do")
+            return answer(arguments)
+
+        return started
+
+    def _recording(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def changed(*arguments: Any, **named: Any) -> Any:
+            paths = [each for each in arguments if isinstance(each, (str, bytes, os.PathLike))]
+            inside = [os.path.realpath(os.fsdecode(each)) for each in paths]
+            if all(f"{each}{os.sep}".startswith(self._scratch) for each in inside):
+                return real(*arguments, **named)
+            shown = ", ".join(os.fsdecode(each) for each in paths)
+            self._stage.problem("NOT_DONE", f"{name}({shown[:200]}) changes files, which a dry run does not do")
+            return None
+
+        return changed
+
+    def _opened(self, file: Any, mode: str = "r", *arguments: Any, **named: Any) -> Any:
+        """Open a file, or its copy in the scratch folder."""
+        # With an opener, the name may be that of a folder: Python's temporary files are opened in this way.
+        if isinstance(file, int) or named.get("opener") is not None:
+            return self._open(file, mode, *arguments, **named)
+        path = os.path.realpath(os.fsdecode(file))
+        if path.startswith(self._scratch) or path == os.devnull:
+            return self._open(file, mode, *arguments, **named)
+        instead = self._files / path.lstrip(os.sep).replace(os.sep, "__")
+        if any(each in mode for each in "wax+"):
+            self._stage.problem("NOT_DONE", f"it writes the file {os.fsdecode(file)}, which a dry run does not do")
+            return self._open(instead, mode, *arguments, **named)
+        return self._open(instead if instead.exists() else file, mode, *arguments, **named)

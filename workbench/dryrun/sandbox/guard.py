@@ -1,0 +1,149 @@
+"""
+Keep a script from doing harm: an audit hook refuses everything that acts outside of the process, and reports the line.
+
+Python is not a sandbox: malicious code can bypass a hook. The hook protects against scripts that do what they do in
+production, such as to delete a folder, to call a service or to read a key, and reports each attempt.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openlineage_pyspark.workbench.dryrun.script.stage import Stage
+
+_PROCESSES = (
+    "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.startfile", "os.system", "pty.spawn",
+    "subprocess.Popen", "os.kill", "os.killpg", "signal.pthread_kill",
+)  # fmt: skip
+_CHANGES = (
+    "os.chflags", "os.chmod", "os.chown", "os.link", "os.lockf", "os.mkdir", "os.remove", "os.removexattr", "os.rename",
+    "os.rmdir", "os.setxattr", "os.symlink", "os.truncate", "os.utime", "shutil.chown", "shutil.copyfile",
+    "shutil.copymode", "shutil.copystat", "shutil.copytree", "shutil.make_archive", "shutil.move", "shutil.rmtree",
+    "shutil.unpack_archive", "tempfile.mkdtemp", "tempfile.mkstemp", "sqlite3.connect",
+)  # fmt: skip
+_READS = ("os.listdir", "os.scandir", "os.listxattr", "os.getxattr", "glob.glob")
+_NETWORK = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.bind", "socket.getaddrinfo",
+            "socket.gethostbyname", "socket.gethostbyaddr", "urllib.Request", "ftplib.connect", "smtplib.connect",
+            "http.client.connect", "imaplib.open", "poplib.connect", "telnetlib.Telnet.open")  # fmt: skip
+_LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_SECRETS = re.compile(
+    r"/proc/[^/]+/(?:environ|mem|maps|cmdline|fd)\b|/\.(?:ssh|aws|azure|kube|docker|gnupg|databricks|databrickscfg|netrc|"
+    r"pgpass|pypirc|npmrc|git-credentials|snowflake|boto|s3cfg|config/gcloud|env)(?:/|$|\.)|"
+    r"/id_(?:rsa|dsa|ecdsa|ed25519)|/etc/(?:shadow|sudoers|krb5)|\.(?:pem|p12|jks|keytab)$"
+)
+_READABLE = ("/usr/", "/etc/", "/lib", "/opt/", "/sys/", "/proc/", "/dev/", "/bin/", "/var/lib/", "/tmp/")  # noqa: S108
+# Without links: the package of a clone is one.
+_OURS = os.path.realpath(Path(__file__).parents[3]) + os.sep
+
+
+class RefusedError(PermissionError):
+    """Raised for an action that a script may not take in a dry run."""
+
+
+class AuditHook:
+    """
+    The audit hook. Like any audit hook in Python, it can't be removed again.
+
+    Args:
+        stage: records the refusals.
+        port: the port of the JVM on this machine.
+        sparks_folder: the folder through which PySpark passes values to the JVM.
+    """
+
+    def __init__(self, stage: Stage, port: int, sparks_folder: str) -> None:
+        request = stage.request
+        self._stage = stage
+        self._port = port
+        self._writable = tuple(os.path.realpath(each) + os.sep for each in (request.scratch, sparks_folder))
+        own = (request.begins, str(Path(request.path).parent), *request.python_path, sys.prefix, sys.base_prefix)
+        own_folders = (os.path.realpath(each) + os.sep for each in own)
+        self._readable = (*own_folders, *self._writable, _OURS, *_READABLE)
+        self._checks: dict[str, Callable[[tuple[Any, ...]], str | None]] = {
+            "open": self._opened,
+            **dict.fromkeys(_CHANGES, self._changed),
+            **dict.fromkeys(_READS, self._read),
+            **dict.fromkeys(_NETWORK, self._connected),
+        }
+        # Per thread: a check in one does not affect another.
+        self._within = threading.local()
+
+    def install(self) -> None:
+        """Install the hook, for the rest of the process."""
+        sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        check = self._checks.get(event)
+        if check is None and event not in _PROCESSES:
+            return
+        if getattr(self._within, "check", False):
+            return
+        self._within.check = True
+        try:
+            wanted = f"start or end a process ({event})" if check is None else check(arguments)
+            if wanted is not None:
+                self._stage.problem("REFUSED", f"it tried to {wanted}, which a dry run does not allow")
+        finally:
+            self._within.check = False
+        if wanted is not None:
+            raise RefusedError(f"openlineage-pyspark lineage does not let a script {wanted}")
+
+    def _opened(self, arguments: tuple[Any, ...]) -> str | None:
+        path, mode, flags = (*arguments, None, None, None)[:3]
+        if isinstance(path, int):
+            return None
+        is_write = bool(flags & _WRITES) if isinstance(flags, int) else any(c in str(mode or "") for c in "wax+")
+        if is_write:
+            return self._changed((path,))
+        found = _path(path)
+        refused = self._refused(found)
+        if refused is None and found is not None:
+            self._stage.opens(found)
+        return refused
+
+    def _changed(self, arguments: tuple[Any, ...]) -> str | None:
+        path = _path(arguments[0] if arguments else None)
+        if path is None or f"{path}{os.sep}".startswith(self._writable) or path == os.devnull:
+            return None
+        return f"write or remove {path}"
+
+    def _read(self, arguments: tuple[Any, ...]) -> str | None:
+        return self._refused(_path(arguments[0] if arguments else None))
+
+    def _refused(self, path: str | None) -> str | None:
+        """Return a description of reading a path if that is refused; None if it is allowed."""
+        if path is None or path.startswith(self._writable):
+            return None
+        if _SECRETS.search(path):
+            return f"read {path}"
+        return None if path.startswith(self._readable) or f"{path}{os.sep}" in self._readable else f"read {path}"
+
+    def _connected(self, arguments: tuple[Any, ...]) -> str | None:
+        address = next((each for each in arguments if isinstance(each, (tuple, str, bytes))), None)
+        if isinstance(address, tuple) and len(address) >= 2:
+            host, port = str(address[0]), address[1]
+            # Libraries bind any port of this machine to find out what the system supports.
+            if host in _LOCAL and port in (self._port, 0):
+                return None
+            return f"connect to {host}:{port}"
+        if isinstance(address, str) and address in _LOCAL:
+            return None
+        shown = address.decode(errors="replace") if isinstance(address, bytes) else address
+        return f"connect to {str(shown)[:200]}"
+
+
+def _path(value: Any) -> str | None:
+    """Return a path without links; None for a value that is not a path, such as a descriptor."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, bytes):
+        value = os.fsdecode(value)
+    return os.path.realpath(value) if isinstance(value, str) and value else None

@@ -1,0 +1,292 @@
+"""
+Stand-ins for modules that contact other systems, and for modules that are not installed here.
+
+Each attribute and each call of a stand-in returns another stand-in: nothing is sent, and each module is recorded once.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import importlib.abc
+import importlib.machinery
+import inspect
+import json
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Sequence
+
+    from openlineage_pyspark.workbench.dryrun.script.stage import Stage
+
+CLIENTS = frozenset(
+    """
+    aiobotocore aiohttp airflow azure boto boto3 botocore cassandra clickhouse_connect clickhouse_driver confluent_kafka
+    cx_Oracle databricks dbutils elasticsearch fabric ftplib gcsfs google great_expectations hdfs hvac httpx influxdb
+    kafka mlflow MySQLdb mysql oracledb paramiko pika prometheus_client psycopg psycopg2 pyathena pyhive pymongo pymssql
+    pymysql pyodbc pysftp redis redshift_connector requests s3fs sentry_sdk slack slack_sdk smtplib snowflake sqlalchemy
+    statsd telegram trino twilio watchtower
+    """.split()
+)
+"""The top-level names of modules that contact other systems."""
+
+
+class StandIn:
+    """
+    An object that accepts every use and returns further stand-ins.
+
+    Args:
+        name: the name of the object that it represents.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self.__dict__["_name"] = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return StandIn(f"{self._name}.{name}")
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """Return a stand-in for the result; if it may decorate a function, one that still calls the function."""
+        if len(given) == 1 and not named and isinstance(given[0], types.FunctionType | Decorated):
+            return Decorated(self._name, given[0])
+        return StandIn(f"{self._name}()")
+
+    def __getitem__(self, key: object) -> Any:
+        return StandIn(f"{self._name}[{key!r}]")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        return
+
+    def __setitem__(self, key: object, value: Any) -> None:
+        return
+
+    def __iter__(self) -> Iterator[Any]:
+        # `key, name = client.login()` gets as many values as there are names; a loop gets none.
+        return iter([StandIn(f"{self._name}[{at}]") for at in range(_taken_apart(sys._getframe(1)))])
+
+    def __len__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, _: object) -> bool:
+        return False
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def __str__(self) -> str:
+        return f"{{{self._name}}}"
+
+    def __repr__(self) -> str:
+        return f"{{{self._name}}}"
+
+    def __format__(self, _: str) -> str:
+        return str(self)
+
+    def __mro_entries__(self, _: tuple[Any, ...]) -> tuple[type, ...]:
+        return (object,)
+
+    def __fspath__(self) -> str:
+        return str(self)
+
+    def __int__(self) -> int:
+        return 1
+
+    __index__ = __int__
+
+    def __float__(self) -> float:
+        return 1.0
+
+    def __lt__(self, _: object) -> bool:
+        return False
+
+    __gt__ = __le__ = __ge__ = __lt__
+
+    def __sub__(self, _: object) -> Any:
+        return self
+
+    __mul__ = __truediv__ = __floordiv__ = __mod__ = __sub__
+    __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __sub__
+
+    def __add__(self, other: object) -> Any:
+        return f"{self}{other}" if isinstance(other, str) else self
+
+    def __radd__(self, other: object) -> Any:
+        return f"{other}{self}" if isinstance(other, str) else self
+
+
+def _taken_apart(frame: types.FrameType) -> int:
+    """Return into how many names the current instruction unpacks a value; 0 if it does not unpack."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    if dis.opname[code[at]] == "EXTENDED_ARG":
+        # Python 3.10 reports the prefix of an instruction as the current one.
+        at += 2
+    name, argument = dis.opname[code[at]], code[at + 1]
+    if name == "UNPACK_EX" and at >= 2 and dis.opname[code[at - 2]] == "EXTENDED_ARG":
+        # The names after the one with the asterisk.
+        argument += code[at - 1]
+    return argument if name in ("UNPACK_SEQUENCE", "UNPACK_EX") else 0
+
+
+class Decorated(StandIn):
+    """
+    A function of a script that was passed to a stand-in: a call still runs it.
+
+    Args:
+        name: the name of the object that the stand-in represents.
+        function: the function.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        super().__init__(name)
+        inner = function.__dict__["__wrapped__"] if isinstance(function, Decorated) else function
+        self.__dict__.update(__wrapped__=inner, __name__=inner.__name__, __doc__=inner.__doc__)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """Call the function; a further argument that the decorator would supply is the parameter's name in braces."""
+        function = self.__dict__["__wrapped__"]
+        missing = _missing(function, len(given), named)
+        return function(*given, **{**{name: f"{{{name}}}" for name in missing}, **named})
+
+    def __get__(self, owner: Any, _: type | None = None) -> Any:
+        return self if owner is None else types.MethodType(self, owner)
+
+
+def _missing(function: Callable[..., Any], given: int, named: Container[str]) -> list[str]:
+    """Return the parameters that a call of a function lacks."""
+    every = inspect.signature(function).parameters.values()
+    by_place = [each.name for each in every if each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    return [
+        each.name
+        for each in every
+        if each.default is inspect.Parameter.empty
+        and each.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        and each.name not in by_place[:given]
+        and each.name not in named
+    ]
+
+
+class _StandInModule(types.ModuleType):
+    """A module of stand-ins."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        if name[:1].isupper() and name.endswith(("Error", "Exception", "Warning")):
+            # The script itself catches this.
+            return type(name, (Exception,), {})
+        return StandIn(f"{self.__name__}.{name}")
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """
+    Finds stand-ins: those of clients before all other modules, those of absent modules after them.
+
+    Args:
+        stage: records each.
+        allowed: the modules of which the real ones are loaded.
+        guarded: the modules whose absence the script itself handles.
+    """
+
+    def __init__(self, stage: Stage, allowed: Sequence[str], guarded: frozenset[str]) -> None:
+        self._stage = stage
+        self._allowed = frozenset(allowed)
+        self._guarded = guarded
+        self._is_last = False
+
+    def install(self) -> None:
+        """Install one finder before and one after the other finders."""
+        for name in list(sys.modules):
+            # Modules that other packages have loaded stay loaded for these.
+            if (first := name.partition(".")[0]) in CLIENTS and first not in self._allowed:
+                del sys.modules[name]
+        sys.meta_path.insert(0, self)
+        _install_json()
+        last = Finder(self._stage, tuple(self._allowed), self._guarded)
+        last._is_last = True
+        sys.meta_path.append(last)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, _target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return the spec of a module's stand-in; None if the real module is to be loaded."""
+        first = fullname.partition(".")[0]
+        if first in self._allowed or not self._is_users_import():
+            return None
+        is_below = isinstance(sys.modules.get(first), _StandInModule)
+        if not is_below:
+            if self._is_last == (first in CLIENTS) or (self._is_last and first in self._guarded):
+                return None
+            if self._is_last and (path is not None or first in sys.stdlib_module_names):
+                return None
+            why = "is not installed" if self._is_last else f"contacts other systems (--allow {first} loads it)"
+            self._stage.problem("STAND_IN", f"the module {first} {why}: what it returns is unknown")
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def _is_users_import(self) -> bool:
+        """Return whether the user's code imports the module, and not a library."""
+        frame = sys._getframe(2)
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if not file.startswith("<frozen importlib") and file != __file__ and "importlib" not in file:
+                return self._stage.is_users(file)
+            if frame.f_back is None:
+                break
+            frame = frame.f_back
+        return False
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        """Return a module of stand-ins."""
+        return _StandInModule(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Do nothing: the module is complete."""
+
+
+def _install_json() -> None:
+    """Make `json` accept stand-ins, because services usually answer in JSON."""
+    loads, load, encode = json.loads, json.load, json.JSONEncoder.default
+
+    def of(read: Callable[..., Any]) -> Callable[..., Any]:
+        def reading(value: Any, **named: Any) -> Any:
+            return StandIn(f"json({value})") if isinstance(value, StandIn) else read(value, **named)
+
+        return reading
+
+    def default(encoder: json.JSONEncoder, value: Any) -> Any:
+        return str(value) if isinstance(value, StandIn) else encode(encoder, value)
+
+    json.loads, json.load = of(loads), of(load)
+    setattr(json.JSONEncoder, "default", default)  # noqa: B010 (its type is that of a method)
+
+
+def module_of(name: str, **members: Any) -> types.ModuleType:
+    """Return a module with the given members."""
+    module = types.ModuleType(name)
+    vars(module).update(members)
+    return module
+
+
+def guarded_imports(source: str) -> frozenset[str]:
+    """Return the modules that a script imports within a `try`: it handles their absence itself."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return frozenset()
+    found: set[str] = set()
+    for block in (node for node in ast.walk(tree) if isinstance(node, ast.Try)):
+        for node in (inner for statement in block.body for inner in ast.walk(statement)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.partition(".")[0])
+    return frozenset(found)

@@ -1,0 +1,104 @@
+"""The request to the process of a script: plain values, which the command writes as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PORT, SECRET = "OPENLINEAGE_PYSPARK_GATEWAY_PORT", "OPENLINEAGE_PYSPARK_GATEWAY_SECRET"
+"""The environment variables by which the process of a script finds the JVM."""
+
+Columns = tuple[tuple[str, str], ...]
+"""The columns of a dataset in order, each with its type in DDL."""
+
+
+@attrs.frozen
+class ScriptRequest:
+    """
+    One script to run.
+
+    Args:
+        name: its name, for people.
+        path: its path.
+        source: its text.
+        arguments: the arguments after its name in `sys.argv`.
+        folder: the folder to which its paths are relative.
+        scratch: the folder in which it may write.
+        begins: the folder of its files, if they are those of another revision: it is removed from names of data.
+        ddl: the SQL files that run before it: each name with its text.
+        tables: the known tables.
+        columns: the columns of datasets that are not tables, by `key_of_dataset`.
+        conf: properties of Spark.
+        variables: the environment variables that it sees.
+        python_path: where it finds modules, besides its own folder.
+        allowed: the modules that are not replaced by stand-ins.
+        seconds: how long it may run.
+        megabytes: how much memory it may use.
+        cells: the line on which each cell of a Jupyter notebook begins; empty for any other script.
+        is_notebook: whether it has the objects that notebooks have without an import.
+        parameters: the values of the parameters of a notebook or a job, by their names.
+        flipped: the decisions for which it takes the other branch, as `decision_of` names them.
+    """
+
+    name: str
+    path: str
+    source: str
+    arguments: tuple[str, ...]
+    folder: str
+    scratch: str
+    begins: str
+    ddl: tuple[tuple[str, str], ...] = ()
+    tables: tuple[DeclaredTable, ...] = ()
+    columns: Mapping[str, Columns] = attrs.field(factory=dict)
+    conf: Mapping[str, str] = attrs.field(factory=dict)
+    variables: Mapping[str, str] = attrs.field(factory=dict)
+    python_path: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    seconds: int = 120
+    megabytes: int = 2048
+    cells: tuple[int, ...] = ()
+    is_notebook: bool = False
+    parameters: Mapping[str, str] = attrs.field(factory=dict)
+    flipped: tuple[str, ...] = ()
+
+    def to_text(self) -> str:
+        """Return it as JSON."""
+        return json.dumps({**attrs.asdict(self), "tables": [document_of_table(each) for each in self.tables]})
+
+    @classmethod
+    def of_text(cls, text: str) -> ScriptRequest:
+        """Return the request that `to_text` has written."""
+        values = json.loads(text)
+        for name in ("arguments", "python_path", "allowed", "cells", "flipped"):
+            values[name] = tuple(values[name])
+        values["ddl"] = tuple((name, sql) for name, sql in values["ddl"])
+        values["tables"] = tuple(map(table_of_document, values["tables"]))
+        values["columns"] = {key: columns_of_document(each) for key, each in values["columns"].items()}
+        return cls(**values)
+
+
+def document_of_table(table: DeclaredTable) -> dict[str, Any]:
+    """Return a table as plain values."""
+    at = table.identifier
+    place = None if at is None else (at.namespace, at.name)
+    return {"parts": table.parts, "columns": table.columns, "partitions": table.partitions, "place": place}
+
+
+def table_of_document(document: Mapping[str, Any]) -> DeclaredTable:
+    """Return the table that `document_of_table` has made plain."""
+    parts, partitions = tuple(map(str, document["parts"])), tuple(map(str, document["partitions"]))
+    place = document.get("place")
+    identifier = None if place is None else Identifier(*map(str, place))
+    return DeclaredTable(parts, columns_of_document(document["columns"]), partitions, identifier)
+
+
+def columns_of_document(columns: Any) -> Columns:
+    """Return columns with their types from plain values."""
+    return tuple((str(name), str(type_)) for name, type_ in columns)

@@ -1,0 +1,211 @@
+"""The stage on which a script runs: its records, the columns of paths, and the current line of the script."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import linecache
+import os
+import sys
+import sysconfig
+import threading
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING
+from openlineage_pyspark.workbench.dryrun.script.notebooks import cell_and_line
+from openlineage_pyspark.workbench.dryrun.script.places import datasets_of, key_of_dataset
+from openlineage_pyspark.workbench.dryrun.script.records import ProblemRecord, Spot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import FrameType
+
+    from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
+    from openlineage_pyspark.workbench.dryrun.script.records import ProblemCode
+    from openlineage_pyspark.workbench.dryrun.script.request import Columns, ScriptRequest
+
+_LIBRARIES = tuple(f"{sysconfig.get_paths()[name]}{os.sep}" for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_OURS = os.path.realpath(os.path.join(os.path.dirname(__file__), *([os.pardir] * 3))) + os.sep  # noqa: PTH118, PTH120
+_INFERRED_TYPES = {"INT": "BIGINT", "SMALLINT": "BIGINT", "TINYINT": "BIGINT", "FLOAT": "DOUBLE", "DATE": "STRING"}
+_LOCAL = "file/"
+_LONGEST_TEXT = 2000
+_MOST_RECORDS = 20_000
+
+
+class Stage:
+    """
+    The records of one script while it runs.
+
+    Args:
+        request: the script.
+        out: the descriptor of the file that gets the lines.
+    """
+
+    def __init__(self, request: ScriptRequest, out: int) -> None:
+        self.request = request
+        self._out = out
+        self._lock = threading.RLock()
+        self._columns = dict(request.columns)
+        self._own: dict[str, str] = {}
+        self._recorded: set[tuple[object, ...]] = set()
+        self._begins = os.path.realpath(request.begins) + os.sep
+        self._count = 0
+        self._instead: Spot | None = None
+
+    def record(self, kind: str, **values: Any) -> None:
+        """Write a record at once, as a line of its own."""
+        with self._lock:
+            self._count += 1
+            if self._count > _MOST_RECORDS:
+                return
+            if self._count == _MOST_RECORDS:
+                message = f"the script has more than {_MOST_RECORDS:,} writes and diagnostics: the others are left out"
+                kind, values = "problem", attrs.asdict(ProblemRecord(self.spot(), "CUT", message))
+            line = json.dumps({"k": kind, **values}, default=str).encode() + b"\n"
+            while line:
+                line = line[os.write(self._out, line) :]
+
+    def problem(self, code: ProblemCode, message: str, spot: Spot | None = None) -> None:
+        """Report, once, what could not be done, or was done differently than in a real run."""
+        at = self.spot() if spot is None else spot
+        self._record_once(
+            (at.file, at.line, code, message), "problem", **attrs.asdict(ProblemRecord(at, code, message))
+        )
+
+    def opens(self, path: str) -> None:
+        """
+        Report, once, that the script reads a file, if the file is in the folder in which the script runs.
+
+        Args:
+            path: the file, without links.
+        """
+        name = path.removeprefix(self._begins)
+        if name != path and not name.endswith(".pyc"):
+            self._record_once(("file", name), "file", spot=attrs.asdict(self.spot()), path=name)
+
+    def gives(self, what: str) -> Callable[[], bool]:
+        """Report, once, a line that gets a number of rows; return a function to call if the script decides on it."""
+        at = self.spot()
+        self._record_once(("rows", at), "rows", spot=attrs.asdict(at))
+        return lambda: self.decides(what)
+
+    def _record_once(self, key: tuple[object, ...], kind: str, **values: Any) -> None:
+        if key not in self._recorded:
+            self._recorded.add(key)
+            self.record(kind, **values)
+
+    def decides(self, what: str, taken: str = "1") -> bool:
+        """Report a decision that depends on data; return whether to decide the other way this time."""
+        message = f"a decision depends on {what}, which is assumed to be {taken}: a real run may decide otherwise"
+        self.problem("DECISION", message)
+        at = self.spot()
+        return decision_of(at.file, at.line) in self.request.flipped
+
+    def is_empty(self, what: str) -> bool:
+        """Return whether there are no rows, and record that the script decides on this."""
+        return self.decides(what, taken="false")
+
+    def spot(self) -> Spot:
+        """Return the current line of the user's code: the innermost line that is not in a library."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if self.is_users(frame.f_code.co_filename):
+                return self.spot_of(frame.f_code.co_filename, frame.f_lineno)
+            frame = frame.f_back
+        return self._instead or Spot(self.request.name, 1)
+
+    def spot_of_error(self, problem: BaseException) -> Spot:
+        """Return the innermost line of the user's code in the traceback of an error."""
+        found = Spot(self.request.name, 1)
+        trace = problem.__traceback__
+        while trace is not None:
+            if self.is_users(trace.tb_frame.f_code.co_filename):
+                found = self.spot_of(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+            trace = trace.tb_next
+        return found
+
+    def local_paths(self) -> list[str]:
+        """Return the files and folders of this machine with known columns."""
+        return [f"/{key.removeprefix(_LOCAL)}" for key in self._columns if key.startswith(_LOCAL)]
+
+    @contextlib.contextmanager
+    def at(self, spot: Spot) -> Iterator[None]:
+        """Use a line as the current one while none of the user's code runs."""
+        before, self._instead = self._instead, spot
+        try:
+            yield
+        finally:
+            self._instead = before
+
+    def is_users(self, file: str) -> bool:
+        """Return whether a file is the user's, and not in a library."""
+        if file == self.request.path:
+            return True
+        if file.startswith("<") or not os.path.isabs(file):  # noqa: PTH117 (a text)
+            return False
+        return not file.startswith((*_LIBRARIES, _OURS)) and "-packages" not in file
+
+    def spot_of(self, file: str, line: int) -> Spot:
+        """Return a line of a file for people."""
+        request = self.request
+        if file == request.path:
+            lines = request.source.splitlines()
+            text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+            if not request.cells:
+                return Spot(request.name, line, text)
+            cell, inside = cell_and_line(request.cells, line)
+            return Spot(f"{request.name}[{cell}]", inside, text)
+        below = os.path.relpath(file, request.begins)
+        return Spot(file if below.startswith("..") else below, line, linecache.getline(file, line).strip())
+
+    def columns_of(self, place: DataPlace, *, header: bool, inferred: bool) -> Columns | None:
+        """
+        Return the columns at a place; None if they are unknown.
+
+        Args:
+            place: the place.
+            header: whether a CSV file begins with the names of its columns.
+            inferred: whether its types are inferred.
+        """
+        for dataset in datasets_of(place):
+            for each in (dataset, DEFAULT_TRIMMING.dataset(dataset)):
+                key = key_of_dataset(each.identifier)
+                if key in self._columns:
+                    own = self._own.get(key)
+                    found = self._columns[key]
+                    return found if own is None else _read_again(found, place.short, header=header, inferred=inferred)
+        return None
+
+    def learn(self, place: DataPlace, columns: Columns, partitions: Iterable[str]) -> None:
+        """Remember the columns that the script would write to a place."""
+        last = {each.lower() for each in partitions}
+        ordered = (*(c for c in columns if c[0].lower() not in last), *(c for c in columns if c[0].lower() in last))
+        for dataset in datasets_of(place):
+            key = key_of_dataset(dataset.identifier)
+            self._columns[key] = ordered
+            self._own[key] = place.short
+            self.record("columns", key=key, columns=ordered)
+
+
+def decision_of(file: str, line: int) -> str:
+    """Return the name of the decisions of a line."""
+    return f"{file}:{line}"
+
+
+def _read_again(columns: Columns, format_: str, *, header: bool, inferred: bool) -> Columns:
+    """Return the columns that Spark finds in files that the script itself has written."""
+    if format_ == "text":
+        return (("value", "STRING"), *columns[1:])
+    if format_ == "csv":
+        names = [name if header else f"_c{at}" for at, (name, _) in enumerate(columns)]
+        return tuple((name, type_ if inferred else "STRING") for name, (_, type_) in zip(names, columns, strict=True))
+    if format_ == "json":
+        return tuple(sorted((name, _INFERRED_TYPES.get(type_.upper(), type_)) for name, type_ in columns))
+    return columns
+
+
+def shortened(text: str) -> str:
+    """Return a text on one line, of readable length."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_TEXT else f"{line[:_LONGEST_TEXT]}..."

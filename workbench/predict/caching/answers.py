@@ -1,0 +1,256 @@
+"""
+Get Spark's results for the statements of scripts: those of earlier runs from a cache, and the rest from Spark.
+
+A statement with a cached answer is not analyzed. Its changes are repeated if a later statement that is analyzed can see
+them: tables are cached with the answer; a change that only Spark holds, such as a view, is made by analyzing the
+statement again.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.workbench.cycles import without_cycle_collection
+from openlineage_pyspark.workbench.predict.caching.cache import KeptAnswer, KeptAnswers, base_of
+from openlineage_pyspark.workbench.predict.caching.dependencies import Dependence, Dependencies, text_digest
+from openlineage_pyspark.workbench.predict.scripts import (
+    AnalysisOptions,
+    Given,
+    Script,
+    StatementAnswer,
+    guard_of_statements,
+    guarded_analysis,
+    lineage_of_analyzed,
+    session_of,
+    statements_in,
+)
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from openlineage_pyspark.listener.probe.client import Refusal
+    from openlineage_pyspark.workbench.predict.session import Analyzed, ScriptSession
+    from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
+
+    _Progress = Callable[[int, int], None]
+    _Sessions = Callable[[Given], AbstractContextManager[ScriptSession]]
+
+_MARKED = re.compile("\x02[0-9a-f]+\x03")
+_SKIP, _RESTORE, _REPEAT, _ANALYZE = range(4)
+
+
+def answers_of(
+    scripts: Sequence[Script],
+    given: Given,
+    progress: _Progress = lambda _done, _all: None,
+    folder: Path | None = None,
+    session: _Sessions = session_of,
+) -> tuple[StatementAnswer, ...]:
+    """
+    Return Spark's results for the statements of scripts.
+
+    Args:
+        scripts: the scripts in the order in which they run.
+        given: the knowledge before the first statement.
+        progress: is called before Spark analyzes a statement, with the number analyzed so far and the total.
+        folder: the folder of the cache; None to cache nothing.
+        session: returns a session with the given knowledge.
+
+    Raises:
+        LineageError: Spark does not start.
+        OSError: the folder can't be written.
+    """
+    of_ddl = statements_in(scripts)
+    statements = [statement for statement, _ in of_ddl]
+    asked = _Asked(given, progress, session)
+    if folder is None:
+        found = _Asking(statements, _dependences(statements, given), asked).answers({})
+        kept, places = found.kept, _places(statements, found.dependences)
+    else:
+        with KeptAnswers(folder) as store:
+            kept, places = _answered(statements, asked, store)
+    return tuple(
+        StatementAnswer(statement, _with_places(each.analyzed, places), is_ddl, each.lineage)
+        for (statement, is_ddl), each in zip(of_ddl, kept, strict=True)
+    )
+
+
+@attrs.frozen
+class _Asked:
+    """The parameters of an analysis: the given knowledge, the progress to report to, and the source of sessions."""
+
+    given: Given
+    progress: _Progress
+    session: _Sessions
+
+
+def _answered(
+    statements: Sequence[ScriptStatement], asked: _Asked, store: KeptAnswers
+) -> tuple[Sequence[KeptAnswer], dict[str, str]]:
+    """Return the answers to statements in their cached form, and the meanings of the marks in them."""
+    dependences = _dependences(statements, asked.given, store.opaque())
+    known = store.read({each.key for each in dependences})
+    found = _Asking(statements, dependences, asked).answers(known)
+    if found.opaque and known:
+        # The cached answers may have been found under incomplete keys.
+        found = _Asking(statements, dependences, asked).answers({})
+    kept = found.kept
+    if found.opaque:
+        store.add_opaque(found.opaque)
+        dependences = _dependences(statements, asked.given, store.opaque())
+        marks = {_mark(old.key): _mark(new.key) for old, new in zip(found.dependences, dependences, strict=True)}
+        kept = [attrs.evolve(each, analyzed=_with_places(each.analyzed, marks)) for each in kept]
+    kept = _with_lineages(kept, DeclaredTables(asked.given.tables))
+    store.keep({each.key: answer for each, answer in zip(dependences, kept, strict=True)}, known)
+    return kept, _places(statements, dependences)
+
+
+def _with_lineages(kept: Iterable[KeptAnswer], known: DeclaredTables) -> list[KeptAnswer]:
+    """Return answers together with the lineages of their plans, so that these need not be computed again."""
+    guard = guard_of_statements()
+    found = []
+    with without_cycle_collection():
+        for each in kept:
+            query = each.analyzed.query
+            if each.lineage is None and query is not None:
+                # A fault of this program will be reported with the statement.
+                made = guard.run("the lineage of a statement", lineage_of_analyzed, query, known)
+                found.append(attrs.evolve(each, lineage=made))
+            else:
+                found.append(each)
+    return found
+
+
+def _dependences(
+    statements: Iterable[ScriptStatement], given: Given, opaque: Collection[str] = ()
+) -> tuple[Dependence, ...]:
+    found = Dependencies(base_of(given), given.tables, given.functions, given.conf, opaque)
+    return tuple(map(found.take, statements))
+
+
+@attrs.frozen
+class _Found:
+    """
+    The answers to statements.
+
+    Args:
+        dependences: the dependences of the statements.
+        kept: the answers.
+        opaque: the digests of statements that have seen or changed more than their text shows.
+    """
+
+    dependences: Sequence[Dependence]
+    kept: Sequence[KeptAnswer]
+    opaque: frozenset[str]
+
+
+class _Asking:
+    """Analyzes the statements without a cached answer."""
+
+    def __init__(
+        self,
+        statements: Sequence[ScriptStatement],
+        dependences: Sequence[Dependence],
+        asked: _Asked,
+    ) -> None:
+        self._statements = statements
+        self._dependences = dependences
+        self._given = asked.given
+        self._progress = asked.progress
+        self._session = asked.session
+        self._opaque: set[str] = set()
+
+    def answers(self, known: Mapping[str, KeptAnswer]) -> _Found:
+        """Return the answers; `known` has the cached ones, by the keys of their statements."""
+        kept: list[KeptAnswer]
+        if all(each.key in known for each in self._dependences):
+            kept = [known[each.key] for each in self._dependences]
+        else:
+            tasks = _tasks(self._dependences, known)
+            with self._session(self._given) as session:
+                kept = list(self._answers(session, known, tasks))
+        return _Found(self._dependences, kept, frozenset(self._opaque))
+
+    def _answers(
+        self, session: ScriptSession, known: Mapping[str, KeptAnswer], tasks: Sequence[int]
+    ) -> Iterator[KeptAnswer]:
+        whole, done = sum(task >= _REPEAT for task in tasks), 0
+        for statement, dependence, task in zip(self._statements, self._dependences, tasks, strict=True):
+            answer = known.get(dependence.key)
+            if task == _RESTORE and answer is not None:
+                session.restore(answer.effects)
+            elif task >= _REPEAT:
+                self._progress(done, whole)
+                done += 1
+                asked = self._asked(session, statement, dependence)
+                answer = answer or asked
+            if answer is not None:
+                yield answer
+
+    def _asked(self, session: ScriptSession, statement: ScriptStatement, dependence: Dependence) -> KeptAnswer:
+        options = AnalysisOptions(self._given.dialect, _mark(dependence.key), dependence.reads)
+        found = guarded_analysis(session, statement, options)
+        effects = session.effects()
+        if not dependence.is_covered(session.read, effects, is_refused=found.refusal is not None):
+            self._opaque.add(text_digest(statement))
+        return KeptAnswer(found, effects)
+
+
+def _tasks(dependences: Sequence[Dependence], known: Mapping[str, KeptAnswer]) -> list[int]:
+    """Return how to treat each statement, so that analyzed ones see the changes of all earlier ones."""
+    tasks = []
+    needed: set[str] | None = set()
+    is_asked = False
+    for each in reversed(dependences):
+        answer = known.get(each.key)
+        task = _ANALYZE if answer is None else _task(answer, needed, is_asked=is_asked)
+        tasks.append(task)
+        is_asked = is_asked or task == _ANALYZE
+        if task >= _REPEAT and needed is not None:
+            needed = None if each.reads is None else needed | each.reads
+    return tasks[::-1]
+
+
+def _task(answer: KeptAnswer, needed: Collection[str] | None, *, is_asked: bool) -> int:
+    """Return how to treat a statement with a cached answer; `needed` are the names that later ones see."""
+    of_all = {"setting", "catalog"}
+    is_seen = is_asked and any(each.kind in of_all or needed is None or each.name in needed for each in answer.effects)
+    if not is_seen:
+        return _SKIP
+    return _REPEAT if any(each.is_in_spark for each in answer.effects) else _RESTORE
+
+
+def _mark(key: str) -> str:
+    """Return the mark that replaces the place of the statement with a key, because the place may differ in each run."""
+    return f"\x02{key}\x03"
+
+
+def _places(statements: Iterable[ScriptStatement], dependences: Iterable[Dependence]) -> dict[str, str]:
+    """Return the places of statements, by their marks."""
+    return {
+        _mark(each.key): f"{statement.file}:{statement.line}"
+        for statement, each in zip(statements, dependences, strict=True)
+    }
+
+
+def _with_places(analyzed: Analyzed, places: Mapping[str, str]) -> Analyzed:
+    """Return Spark's result with places instead of marks."""
+    messages = "".join(each.message for each in (analyzed.refusal, analyzed.missed) if each is not None)
+    if not analyzed.from_text and "\x02" not in messages:
+        return analyzed
+    from_text = {parts: _unmarked(place, places) for parts, place in analyzed.from_text.items()}
+    refusal, missed = (_with_place(each, places) for each in (analyzed.refusal, analyzed.missed))
+    return attrs.evolve(analyzed, from_text=from_text, refusal=refusal, missed=missed)
+
+
+def _with_place(refusal: Refusal | None, places: Mapping[str, str]) -> Refusal | None:
+    return None if refusal is None else attrs.evolve(refusal, message=_unmarked(refusal.message, places))
+
+
+def _unmarked(text: str, places: Mapping[str, str]) -> str:
+    return _MARKED.sub(lambda found: places.get(found[0], found[0]), text)

@@ -1,0 +1,300 @@
+"""
+Cache Spark's results for statements, each under a key that represents everything on which the result depends.
+
+The results are in one SQLite file, so that each can be read without the others. The file holds only values and no code;
+what can't be read counts as absent.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import sqlite3
+import time
+import zlib
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.listener.analyze import EncodedQuery
+from openlineage_pyspark.listener.probe.client import Refusal
+from openlineage_pyspark.workbench.predict.caching.kept_lineage import document_of_lineage, lineage_of_document
+from openlineage_pyspark.workbench.predict.query import walked_query
+from openlineage_pyspark.workbench.predict.scripts import StatementAnswer
+from openlineage_pyspark.workbench.predict.session import Analyzed
+from openlineage_pyspark.workbench.predict.sql.statements import Loop, ScriptStatement
+from openlineage_pyspark.workbench.predict.tables.consequence import Consequence
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
+from openlineage_pyspark.workbench.report import WalkedPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from openlineage_pyspark.workbench.predict.scripts import Given
+    from openlineage_pyspark.workbench.report import Lineage
+
+_FORMAT = 7
+_FILE = "answers.sqlite"
+_PACKAGES = ("openlineage-pyspark", "pyspark", "sqlglot")
+# The sources that make the answers: during development, they change while the version stays the same.
+_SOURCES = tuple("facets listener workbench/predict".split())
+_ENDINGS = frozenset({".java", ".py"})
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, used REAL NOT NULL, document BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS opaque (digest TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+_MOST_BYTES = 256 << 20
+_SECONDS_OF_OTHERS = 30.0
+_AT_ONCE = 500
+
+
+@attrs.frozen
+class KeptAnswer:
+    """
+    Spark's result for a statement, and the statement's changes for later ones.
+
+    Args:
+        analyzed: Spark's result.
+        effects: the changes.
+        lineage: the lineage of its analyzed plan; None if it has none.
+    """
+
+    analyzed: Analyzed
+    effects: tuple[Consequence, ...] = ()
+    lineage: Lineage | None = None
+
+
+def base_of(given: Given) -> str:
+    """Return a hash of everything on which all answers depend: properties, dialect, packages, and this program."""
+    versions = [_version(name) for name in _PACKAGES]
+    parts = [_FORMAT, versions, _program(), dict(given.conf), given.dialect, time.tzname, given.shapes]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+@functools.cache
+def _program() -> str:
+    """Return a hash of the sources that make the answers."""
+    package = Path(__file__).parents[3]
+    found = hashlib.sha256()
+    for path in sorted(each for name in _SOURCES for each in (package / name).rglob("*") if each.suffix in _ENDINGS):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:32]
+
+
+class KeptAnswers:
+    """
+    The cached answers in a folder. Use it in a `with` statement.
+
+    Args:
+        folder: the folder, which is created if it does not exist.
+
+    Raises:
+        OSError: the folder can't be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / _FILE
+        self._connection = self._opened()
+
+    def __enter__(self) -> KeptAnswers:
+        """Return these answers."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def read(self, keys: Collection[str]) -> dict[str, KeptAnswer]:
+        """Return the answers that are cached under some keys."""
+        found, ordered = {}, sorted(keys)
+        for at in range(0, len(ordered), _AT_ONCE):
+            some = ordered[at : at + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            query = f"SELECT key, document FROM answers WHERE key IN ({marks})"  # noqa: S608 (question marks alone)
+            for key, document in self._connection.execute(query, some):
+                answer = _answer_in(document)
+                if answer is not None:
+                    found[str(key)] = answer
+        return found
+
+    def keep(self, answers: Mapping[str, KeptAnswer], known: Collection[str]) -> None:
+        """
+        Cache answers, and drop the least recently used ones if there are too many.
+
+        Args:
+            answers: all answers of a run, by their keys.
+            known: the keys of those that are already cached.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        now = time.time()
+        with _as_os_error(self._path), self._connection as connection:
+            used = ((now, key) for key in answers if key in known)
+            connection.executemany("UPDATE answers SET used = ? WHERE key = ?", used)
+            new = ((key, now, _document(each)) for key, each in answers.items() if key not in known)
+            connection.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", new)
+            _forget(connection, now)
+
+    def opaque(self) -> frozenset[str]:
+        """Return the digests of statements that have seen or changed more than their texts show."""
+        return frozenset(str(digest) for (digest,) in self._connection.execute("SELECT digest FROM opaque"))
+
+    def add_opaque(self, digests: Iterable[str]) -> None:
+        """
+        Keep the digests of such statements.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        with _as_os_error(self._path), self._connection as connection:
+            connection.executemany("INSERT OR IGNORE INTO opaque VALUES (?)", ((each,) for each in digests))
+
+    def _opened(self) -> sqlite3.Connection:
+        """Return the connection to the file; a file of another kind is replaced."""
+        with _as_os_error(self._path):
+            try:
+                return _connection(self._path)
+            except sqlite3.DatabaseError as problem:
+                if isinstance(problem, sqlite3.OperationalError):
+                    raise
+                self._path.unlink()
+                return _connection(self._path)
+
+
+def _connection(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_SECONDS_OF_OTHERS)
+    try:
+        connection.executescript(_SCHEMA)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _as_os_error(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as problem:
+        raise OSError(f"{path} can't be written: {problem}") from problem
+
+
+def _forget(connection: sqlite3.Connection, now: float) -> None:
+    """Drop the least recently used answers, if all together are too large."""
+    whole = 0
+    for used, size in connection.execute(
+        "SELECT used, sum(length(document)) FROM answers GROUP BY used ORDER BY used DESC"
+    ).fetchall():
+        whole += size
+        if whole > _MOST_BYTES and used < now:
+            connection.execute("DELETE FROM answers WHERE used <= ?", (used,))
+            return
+
+
+def _document(answer: KeptAnswer) -> bytes:
+    effects = [
+        {**attrs.asdict(each, recurse=False), "table": None if each.table is None else attrs.asdict(each.table)}
+        for each in answer.effects
+    ]
+    lineage = None if answer.lineage is None else document_of_lineage(answer.lineage)
+    values = {"analyzed": document_of_analyzed(answer.analyzed), "effects": effects, "lineage": lineage}
+    return zlib.compress(json.dumps(values).encode(), 1)
+
+
+def _answer_in(document: bytes) -> KeptAnswer | None:
+    """Return a cached answer; None if it can't be read."""
+    try:
+        values = json.loads(zlib.decompress(document))
+        analyzed = analyzed_of_document(values["analyzed"])
+        lineage = None if values["lineage"] is None else lineage_of_document(values["lineage"], _walked(analyzed))
+        return KeptAnswer(analyzed, tuple(map(_effect, values["effects"])), lineage)
+    except (ValueError, KeyError, TypeError, IndexError, zlib.error):
+        return None
+
+
+def _walked(analyzed: Analyzed) -> WalkedPlan | None:
+    """Return the plan of a cached answer with its lineage, which few callers need."""
+    query = analyzed.query
+    return None if query is None else WalkedPlan(lambda: walked_query(query))
+
+
+def _effect(values: Mapping[str, Any]) -> Consequence:
+    table = values["table"]
+    made = None
+    if table is not None:
+        identifier = None if table["identifier"] is None else Identifier(**table["identifier"])
+        columns = tuple((name, type_) for name, type_ in table["columns"])
+        made = DeclaredTable(tuple(table["parts"]), columns, tuple(table["partitions"]), identifier)
+    return Consequence(values["kind"], values["name"], tuple(values["parts"]), made, values["from_text"])
+
+
+def document_of_answer(answer: StatementAnswer) -> dict[str, Any]:
+    """Return an answer as plain values."""
+    return {
+        "statement": attrs.asdict(answer.statement),
+        "isDdl": answer.is_ddl,
+        "analyzed": document_of_analyzed(answer.analyzed),
+    }
+
+
+def document_of_analyzed(analyzed: Analyzed) -> dict[str, Any]:
+    """Return Spark's result for a statement as plain values."""
+    return {
+        "kind": analyzed.kind,
+        "plan": None if analyzed.query is None else analyzed.query.plan,
+        "refusal": _document_of(analyzed.refusal),
+        "missed": _document_of(analyzed.missed),
+        "catalog": analyzed.catalog,
+        "database": analyzed.database,
+        "tables": {name: query.plan for name, query in analyzed.tables.items()},
+        "text": analyzed.text,
+        "fromText": [[list(parts), place] for parts, place in analyzed.from_text.items()],
+        "shape": analyzed.shape,
+        "targets": list(analyzed.targets),
+    }
+
+
+def _document_of(refusal: Refusal | None) -> dict[str, Any] | None:
+    return None if refusal is None else {**attrs.asdict(refusal), "parameters": dict(refusal.parameters)}
+
+
+def _refusal(document: Mapping[str, Any] | None) -> Refusal | None:
+    return None if document is None else Refusal(**document)
+
+
+def answer_of_document(document: Mapping[str, Any]) -> StatementAnswer:
+    """Return the answer that `document_of_answer` has written."""
+    loops = tuple(Loop(**each) for each in document["statement"]["loops"])
+    statement = ScriptStatement(**{**document["statement"], "loops": loops})
+    return StatementAnswer(statement, analyzed_of_document(document["analyzed"]), document["isDdl"])
+
+
+def analyzed_of_document(document: Mapping[str, Any]) -> Analyzed:
+    """Return the result that `document_of_analyzed` has written."""
+    plan = document["plan"]
+    return Analyzed(
+        document["kind"],
+        None if plan is None else EncodedQuery(plan),
+        _refusal(document["refusal"]),
+        _refusal(document["missed"]),
+        document["catalog"],
+        document["database"],
+        {name: EncodedQuery(kept) for name, kept in document["tables"].items()},
+        {tuple(parts): place for parts, place in document["fromText"]},
+        document["text"],
+        document["shape"],
+        tuple(document["targets"]),
+    )

@@ -1,0 +1,529 @@
+"""
+Read the text of one statement: its target, and the sources of the target's columns.
+
+sqlglot parses the text; the names in it are resolved without Spark. The columns of known tables decide to which table a
+column name without a table belongs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from openlineage_pyspark.facets.foreign_sql.rows import SAME, all_of
+from openlineage_pyspark.facets.foreign_sql.tables import named_tables
+from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
+from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.facets.foreign_sql.reader import Query
+    from openlineage_pyspark.facets.foreign_sql.rows import SourceKinds
+
+SPARK = "spark"
+"""The dialect of the files, unless another is named."""
+DIALECTS = ("databricks", "duckdb", "snowflake", "bigquery", "postgres", "redshift", "trino", "clickhouse", "tsql",
+            "oracle", "mysql", "teradata")  # fmt: skip
+"""The dialects that are tried, in this order, for a statement that Spark's grammar does not have."""
+# The results are cached, because each refused statement is read several times.
+_MOST_TREES = 1024
+_NO_QUOTES = re.compile(r"\w+")
+# Before the word TABLE: words before a query, and words before the table that is filled.
+_BEFORE_QUERY = frozenset({"", "(", ")", "AS", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS"})
+_BEFORE_TARGET = frozenset({"INTO", "OVERWRITE", ",", "("})
+# The first words of a statement that writes -> the words before the name of its target.
+_WRITING = {
+    "CREATE": frozenset({"TABLE", "VIEW"}),
+    "REPLACE": frozenset({"TABLE"}),
+    "INSERT": frozenset({"INTO", "OVERWRITE"}),
+    "MERGE": frozenset({"INTO"}),
+}
+_BEFORE_NAME = frozenset("EXISTS EXTERNAL GLOBAL IF NOT OR REPLACE TABLE TEMP TEMPORARY".split())
+_NO_TARGET = frozenset({"DIRECTORY", "LOCAL"})
+_ALTERED_VIEW = re.compile(r"^(\s*)ALTER(\s+VIEW\s+(?:`[^`]*`|[\w.])+\s+AS\b)", re.IGNORECASE)
+_EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION\s", re.IGNORECASE)
+_OF_PIPELINES = re.compile(
+    r"\s*CREATE\s+(?:OR\s+REFRESH\s+)?(?:FLOW|MATERIALIZED\s+VIEW|STREAMING\s+TABLE)\b", re.IGNORECASE
+)
+
+
+_MADE = frozenset((Kind.TRANSFORMATION,))
+
+
+@attrs.frozen
+class TextLineage:
+    """
+    The content of a text.
+
+    Args:
+        target: the name of the written table, as the text writes it; empty for a query.
+        tables: the names of the tables that are read, as the text writes them, each once.
+        columns: each column of the result with its source columns; None if the text does not show them.
+        whole: whether these are all of the columns, in their order.
+        by_position: whether they fill the target's columns by position, whatever their names are.
+        given: the columns of the target that get constants from a PARTITION clause, in lower case.
+        rows: the source columns that decide about all rows, and how.
+        rows_known: whether these are all of them.
+        proven: the columns that unknown tables must have for the statement to be valid.
+    """
+
+    target: str
+    tables: tuple[str, ...]
+    columns: tuple[tuple[str, SourceKinds | None], ...] = ()
+    whole: bool = False
+    by_position: bool = False
+    given: frozenset[str] = frozenset()
+    rows: SourceKinds = attrs.field(factory=dict)
+    rows_known: bool = True
+    proven: frozenset[tuple[str, str]] = frozenset()
+
+
+@attrs.frozen
+class Known:
+    """
+    The known columns of the tables in a text, by the names that the text uses.
+
+    Args:
+        columns: tables and views -> all their columns.
+        used: other tables -> some of their columns, which other statements use.
+    """
+
+    columns: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
+    used: Mapping[str, Collection[str]] = attrs.field(factory=dict)
+
+
+def read_statement(statement: str, known: Known | None = None, dialect: str = "") -> tuple[TextLineage, ...] | None:
+    """
+    Return the reads and writes of a statement, from its text: one value for each table that it writes.
+
+    Args:
+        statement: the text.
+        known: the known columns of its tables.
+        dialect: its SQL dialect, by sqlglot's name; empty for Spark's, or else any dialect that can parse it.
+
+    Returns:
+        The reads and writes; only the tables, if the statement is neither a query nor a command that writes one, or if
+        its text is too long to be parsed. None if sqlglot can't parse it.
+
+    Raises:
+        ImportError: sqlglot is not installed.
+    """
+    from openlineage_pyspark.facets.foreign_sql.reader import MOST_CHARACTERS
+
+    if len(statement) > MOST_CHARACTERS:
+        return (TextLineage("", named_tables(statement, dialect or SPARK)),)
+    found = [_read_one(each, known or Known(), dialect) for each in single_inserts(_for_sqlglot(statement))]
+    lineages = tuple(each for each in found if each is not None)
+    return lineages if len(lineages) == len(found) else None
+
+
+def _read_one(text: str, known: Known, dialect: str) -> TextLineage | None:
+    from sqlglot.errors import SqlglotError
+
+    tree, dialect = _tree(text, dialect)
+    if tree is None:
+        return None
+    try:
+        return _read(tree, known, dialect) or TextLineage(target_in(text), named_tables(text, dialect))
+    except (SqlglotError, RecursionError):
+        return None
+
+
+@lru_cache(maxsize=_MOST_TREES)
+def _tree(text: str, dialect: str) -> tuple[Any, str]:
+    """Return the tree of one statement, with the dialect that can parse it; None if no dialect can."""
+    from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
+    from sqlglot import exp
+
+    for each in (dialect,) if dialect else (SPARK, *DIALECTS):
+        try:
+            trees = parsed(text, each)
+        except UnparsableError:
+            continue
+        # sqlglot parses a statement that it does not support as a command, with the first word only.
+        if len(trees) == 1 and (each == (dialect or SPARK) or not isinstance(trees[0], exp.Command)):
+            return trees[0], each
+    return None, dialect or SPARK
+
+
+def tables_in(statement: str, dialect: str = "") -> TextLineage:
+    """Return the tables that a statement reads and writes, without parsing it."""
+    return TextLineage(target_in(statement), named_tables(_for_sqlglot(statement), dialect or SPARK))
+
+
+def _for_sqlglot(statement: str) -> str:
+    """
+    Return a statement in a form that sqlglot can parse.
+
+    A query `TABLE t` becomes `SELECT * FROM t`, ALTER VIEW with a query becomes CREATE VIEW, and a flow of a pipeline
+    becomes an INSERT; the word STREAM before a table of a pipeline is left out.
+    """
+    statement = as_spark(statement) if statement[:1].isalpha() else statement
+    statement = _EVOLUTION.sub(r"\1 ", statement)
+    parts: list[str] = []
+    first = before = ""
+    streams = _OF_PIPELINES.match(statement) is not None
+    for token in tokens(_ALTERED_VIEW.sub(r"\1CREATE\2", statement)):
+        word = token.text.upper()
+        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
+            parts.append(token.text)
+            continue
+        if streams and word == "STREAM" and before in ("FROM", "JOIN", ","):
+            continue
+        if streams and word == "INSERT" and before == "AS":
+            parts, first = [], ""
+        begins = before in _BEFORE_QUERY and not (before == "(" and first == "CREATE")
+        is_query = word == "TABLE" and (begins or (first == "INSERT" and before not in _BEFORE_TARGET))
+        parts.append("SELECT * FROM" if is_query else token.text)
+        first, before = first or word, word
+    return "".join(parts)
+
+
+def target_in(statement: str) -> str:
+    """Return the name of the table or view that a statement writes, as the text writes it; empty if it names none."""
+    at, first, is_named_next = 0, "", False
+    for token in tokens(statement):
+        begin, at = at, at + len(token.text)
+        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
+            continue
+        word = token.text.upper() if token.kind is TokenKind.WORD else ""
+        if not first:
+            first = word
+            if first not in _WRITING:
+                return ""
+        elif word in _WRITING[first]:
+            is_named_next = True
+        elif word not in _BEFORE_NAME:
+            is_name = is_named_next and word not in _NO_TARGET
+            return ".".join(map(_quoted, dotted(statement, begin))) if is_name else ""
+    return ""
+
+
+def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
+    """Return the reads and writes of a parsed statement; None for a kind that is not supported."""
+    from openlineage_pyspark.facets.foreign_sql.reader import UnreadableError
+    from sqlglot import exp
+
+    if isinstance(tree, (exp.Merge, exp.Update, exp.Delete)):
+        return _changed(tree, known, dialect)
+    target, names, given = None, (), frozenset[str]()
+    query = tree
+    if isinstance(tree, (exp.Insert, exp.Create)):
+        target, query = tree.this, tree.args.get("expression")
+        if isinstance(target, exp.Schema):
+            names = tuple(each.name for each in target.expressions)
+            target = target.this
+        if not isinstance(target, exp.Table) or query is None:
+            return None
+        given = frozenset(_given(tree.args.get("partition") or target.args.get("partition")))
+        _take_ctes(query, tree)
+    written = _name(target) if target is not None else ""
+    try:
+        found, spelled = _resolved(query, known, dialect)
+    except UnreadableError:
+        return TextLineage(written, tuple(dict.fromkeys(_tables(query)))) if target is not None else None
+    # An expression without a name gets the name that older versions of Spark gave it.
+    items = [(at, item) for at, item in enumerate(found.items) if item.name is not None]
+    plain = [(item.name or f"_c{at}", _spelled(item.kinds, spelled)) for at, item in items]
+    whole = found.whole and len(plain) == len(found.items)
+    by_position = isinstance(tree, exp.Insert) and not names and not tree.args.get("by_name")
+    if names and whole and len(names) == len(plain):
+        plain = [(name, sources) for name, (_, sources) in zip(names, plain, strict=True)]
+    tables = tuple(spelled.get(name, name) for name in found.tables)
+    rows = _spelled(found.rows, spelled) or {}
+    proven = frozenset((spelled.get(table, table), column) for table, column in found.proven)
+    return TextLineage(written, tables, tuple(plain), whole, by_position, given, rows, found.rows_known, proven)
+
+
+def _resolved(query: Any, known: Known, dialect: str) -> tuple[Query, dict[str, str]]:
+    """Return the sources of a query, and the names of its tables as they are read -> as the text writes them."""
+    from openlineage_pyspark.facets.foreign_sql.reader import read_parsed
+
+    spelled = _spellings(query)
+    columns = {name: known.columns[each] for name, each in spelled.items() if each in known.columns}
+    used = {name: known.used[each] for name, each in spelled.items() if each in known.used}
+    return read_parsed(query, dialect, columns, used), spelled
+
+
+@attrs.frozen
+class _Assigned:
+    """
+    The assignments of a MERGE or an UPDATE.
+
+    Args:
+        paths: the names of columns, each with the names of fields in it; None if they are the names of the query's
+            columns.
+        query: a query of their values; None for values that the text does not show.
+        decides: a query of the condition under which they are set; None if there is no condition.
+    """
+
+    paths: list[list[str]] | None
+    query: Any
+    decides: Any = None
+
+
+def _changed(tree: Any, known: Known, dialect: str) -> TextLineage | None:
+    """Return the reads and writes of a MERGE, an UPDATE or a DELETE; None if it names no table to change."""
+    from sqlglot import exp
+
+    if not isinstance(tree.this, exp.Table):
+        return None
+    changes = _Changes(_name(tree.this), known, dialect)
+    for each in _assignments(tree):
+        changes.take(each)
+    for query, kind in _row_conditions(tree):
+        changes.decide(query, kind)
+    if _leaves_rows(tree):
+        changes.keep()
+    tables = tuple(dict.fromkeys(_tables(tree)))
+    columns = tuple(changes.columns.values())
+    return TextLineage(changes.target, tables, columns, changes.whole, rows=changes.rows, rows_known=changes.rows_known)
+
+
+class _Changes:
+    """Collects the assignments of a statement to the columns of its target."""
+
+    def __init__(self, target: str, known: Known, dialect: str) -> None:
+        self.target = target
+        self.columns: dict[str, tuple[str, SourceKinds | None]] = {}
+        self.whole = True
+        self.rows: dict[tuple[str, str], frozenset[Kind]] = {}
+        self.rows_known = True
+        self.proven: set[tuple[str, str]] = set()
+        self._known = known
+        self._dialect = dialect
+
+    def take(self, assigned: _Assigned) -> None:
+        """Add the columns that some assignments set."""
+        read = self._read(assigned.query)
+        if read is None:
+            self.whole = False
+            return
+        found, spelled = read
+        self.rows_known = self.rows_known and found.rows_known
+        places = assigned.paths
+        if places is None:
+            # None means all columns of a table.
+            places = [[] if item.name is None else [item.name] for item in found.items]
+        if len(places) != len(found.items):
+            # A star among the values represents several of them.
+            self.whole = False
+            return
+        self.whole = self.whole and found.whole and all(places)
+        decides = self._used(assigned.decides, Kind.CONDITIONAL)
+        for path, item in zip(places, found.items, strict=True):
+            if not path:
+                continue
+            name, *fields = path
+            made = _spelled(item.kinds, spelled)
+            if made is not None and fields:
+                # The other fields keep their values.
+                made = all_of(_composed(made, Kind.TRANSFORMATION), {(self.target, name): _MADE})
+            if made == {(self.target, name): SAME}:
+                # The column keeps its value.
+                continue
+            _, before = self.columns.get(name.lower(), (name, {}))
+            self.columns[name.lower()] = (name, all_of(before, made, decides))
+
+    def decide(self, query: Any, kind: Kind) -> None:
+        """Add a condition on all rows, and what decides about the rows that the condition reads."""
+        found, read = self._used(query, kind), self._read(query)
+        if found is None or read is None or not read[0].rows_known:
+            self.rows_known = False
+        rows = {} if read is None else _spelled(read[0].rows, read[1]) or {}
+        self.rows.update(all_of(self.rows, found or {}, rows) or {})
+
+    def keep(self) -> None:
+        """Add each column that is set to its own sources, because it keeps its value in some rows."""
+        for key, (name, sources) in self.columns.items():
+            own = {(self.target, name): SAME}
+            self.columns[key] = (name, all_of(own, sources))
+
+    def _used(self, query: Any, kind: Kind) -> SourceKinds | None:
+        """Return the sources of a condition, with the kind by which they decide; None if they are unknown."""
+        if query is None:
+            return {}
+        read = self._read(query)
+        if read is None or not read[0].items:
+            return None
+        (item, *_), spelled = read[0].items, read[1]
+        return None if item.kinds is None else _composed(_spelled(item.kinds, spelled) or {}, kind)
+
+    def _read(self, query: Any) -> tuple[Query, dict[str, str]] | None:
+        from openlineage_pyspark.facets.foreign_sql.reader import UnreadableError
+
+        if query is None:
+            return None
+        try:
+            found, spelled = _resolved(query, self._known, self._dialect)
+        except UnreadableError:
+            return None
+        self.proven |= {(spelled.get(table, table), column) for table, column in found.proven}
+        return found, spelled
+
+
+def _composed(sources: SourceKinds, kind: Kind) -> SourceKinds:
+    """Return sources with the kinds that they have after a further step of a kind."""
+    return {source: frozenset(compose(kind, each) for each in kinds) for source, kinds in sources.items()}
+
+
+def _leaves_rows(tree: Any) -> bool:
+    """Return whether some rows may keep their values: an UPDATE of some rows, or a MERGE that does not only insert."""
+    from sqlglot import exp
+
+    if isinstance(tree, exp.Update):
+        return tree.args.get("where") is not None
+    if not isinstance(tree, exp.Merge):
+        return False
+    return any(when.args.get("matched") or when.args.get("source") for when in _whens(tree))
+
+
+def _row_conditions(tree: Any) -> Iterator[tuple[Any, Kind]]:
+    """Yield the conditions on all rows of a MERGE, an UPDATE or a DELETE, each as a query with its kind."""
+    from sqlglot import exp
+
+    target = tree.this
+    if isinstance(tree, exp.Merge):
+        both = (target, tree.args.get("using"))
+        yield _selected([tree.args["on"]], both, tree), Kind.JOIN
+        for when in _whens(tree):
+            condition = when.args.get("condition")
+            if condition is not None and not isinstance(when.args["then"], (exp.Update, exp.Insert)):
+                deletes = str(when.args["then"].name).upper() == "DELETE"
+                if deletes:
+                    yield _selected([condition], both, tree), Kind.FILTER
+    elif tree.args.get("where") is not None:
+        yield _selected([tree.args["where"].this], (target, *_further(tree)), tree), Kind.FILTER
+
+
+def _further(tree: Any) -> list[Any]:
+    """Return what an UPDATE or a DELETE of other databases reads beside its target: FROM, USING."""
+    start = tree.args.get("from") or tree.args.get("from_")
+    using = tree.args.get("using") or []
+    found = [start.this] if start is not None else list(using) if isinstance(using, list) else [using]
+    return [*found, *(join.this for each in found for join in each.args.get("joins") or ())]
+
+
+def _whens(merge: Any) -> list[Any]:
+    """Return the actions of a MERGE; older versions of sqlglot keep them elsewhere."""
+    whens = merge.args.get("whens")
+    found: list[Any] = merge.expressions if whens is None else whens.expressions
+    return found
+
+
+def _assignments(tree: Any) -> Iterator[_Assigned]:
+    """Yield the assignments of a MERGE or an UPDATE."""
+    from sqlglot import exp
+
+    target, source = tree.this, tree.args.get("using")
+    if isinstance(tree, exp.Update):
+        yield from _set_to(tree.expressions, (target, *_further(tree)), tree, None)
+    for when in _whens(tree) if isinstance(tree, exp.Merge) else ():
+        then, condition = when.args["then"], when.args.get("condition")
+        decides = None if condition is None else _selected([condition], (target, source), tree)
+        if isinstance(then, exp.Update):
+            # A row of the target without a match has no row of the source.
+            rows = (target,) if when.args.get("source") else (target, source)
+            yield from _set_to(then.expressions, rows, tree, decides)
+        elif isinstance(then, exp.Insert) and not isinstance(then.this, exp.Star):
+            columns, values = (getattr(part, "expressions", []) for part in (then.this, then.expression))
+            if columns and len(columns) == len(values):
+                paths = [_path(column, target) for column in columns]
+                yield _Assigned(paths, _selected(values, (source,), tree), decides)
+            else:
+                yield _Assigned(None, None)
+        elif isinstance(then, exp.Insert) or then.name.endswith("*"):
+            # Older versions of sqlglot do not parse UPDATE SET * and INSERT * into a tree.
+            yield _Assigned(None, _selected([exp.Star()], (source,), tree), decides)
+
+
+def _set_to(assigned: list[Any], rows: tuple[Any, ...], tree: Any, decides: Any) -> Iterator[_Assigned]:
+    """Yield assignments, with queries of their values from the rows of some tables."""
+    from sqlglot import exp
+
+    assignments = [each for each in assigned if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column)]
+    if assignments:
+        values = [each.expression for each in assignments]
+        yield _Assigned([_path(each.this, tree.this) for each in assignments], _selected(values, rows, tree), decides)
+    if len(assignments) < len(assigned):
+        stars = all(isinstance(each, exp.Star) for each in assigned)
+        yield _Assigned(None, _selected(assigned, rows[-1:], tree) if stars else None, decides)
+
+
+def _selected(values: list[Any], rows: tuple[Any, ...], tree: Any) -> Any:
+    """Return a query of values, from the rows of tables, with the CTEs of the statement."""
+    from sqlglot import exp
+
+    # Names that no user would choose, because a value may read the other columns under their own names.
+    named = [
+        value.copy() if isinstance(value, exp.Star) else exp.alias_(value.copy(), f"value number {at}", quoted=True)
+        for at, value in enumerate(values)
+    ]
+    query: Any = exp.select(*named).from_(rows[0].copy())
+    for more in rows[1:]:
+        query = query.join(more.copy(), join_type="cross")
+    _take_ctes(query, tree)
+    return query
+
+
+def _take_ctes(query: Any, statement: Any) -> None:
+    """Give a query that was cut out of a statement the CTEs of the statement."""
+    clause = statement.args.get("with") or statement.args.get("with_")
+    if clause is not None:
+        query.set(clause.arg_key or "with", clause.copy())
+
+
+def _path(column: Any, target: Any) -> list[str]:
+    """Return the name of a column, with the names of the fields in it, but without that of its table."""
+    parts = [part.name for part in column.parts]
+    table = [target.alias] if target.alias else [part.name for part in target.parts]
+    for begin in range(len(table)):
+        own = [part.lower() for part in table[begin:]]
+        if len(parts) > len(own) and [part.lower() for part in parts[: len(own)]] == own:
+            return parts[len(own) :]
+    return parts
+
+
+def _spellings(query: Any) -> dict[str, str]:
+    """Return the names of the tables in a query, as they are read -> as the text writes them."""
+    from sqlglot import exp
+
+    return {".".join(part.name for part in table.parts): _name(table) for table in query.find_all(exp.Table)}
+
+
+def _spelled(sources: SourceKinds | None, names: Mapping[str, str]) -> SourceKinds | None:
+    """Return sources with the names of tables as the text writes them."""
+    return sources and {(names.get(table, table), column): kinds for (table, column), kinds in sources.items()}
+
+
+def _given(partition: Any) -> Iterator[str]:
+    """Yield the columns that a PARTITION clause sets to constants."""
+    from sqlglot import exp
+
+    for each in getattr(partition, "expressions", ()):
+        if isinstance(each, exp.EQ):
+            yield each.this.name.lower()
+
+
+def _tables(tree: Any) -> Iterator[str]:
+    """Yield the names of all tables in a tree, except those of its CTEs."""
+    from sqlglot import exp
+
+    own = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        if table.name and _name(table).lower() not in own:
+            yield _name(table)
+
+
+def _name(table: Any) -> str:
+    """Return the name of a table as the text writes it: a part that needs backquotes has them."""
+    parts = [part.name for part in table.parts] if hasattr(table, "parts") else [str(table.name)]
+    return ".".join(map(_quoted, parts))
+
+
+def _quoted(part: str) -> str:
+    return part if _NO_QUOTES.fullmatch(part) else f"`{part.replace('`', '``')}`"

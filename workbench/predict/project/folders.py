@@ -1,0 +1,83 @@
+"""Find the files to read in a folder: SQL files, except those that git ignores and those in hidden folders."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath, PurePosixPath
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.workbench.predict.sql.notebooks import NOTEBOOK_ENDINGS, is_notebook
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+SQL_ENDINGS = (".sql", ".hql", ".ddl")
+"""The endings of the names of SQL files, in any case."""
+_FIRST_LINE = 80
+
+
+def files_in(folder: Path, globs: Sequence[str] = ()) -> list[Path]:
+    """
+    Return the SQL files below a folder, in the order of their names, folder by folder.
+
+    Args:
+        folder: the folder. It may itself be hidden or ignored.
+        globs: patterns such as `*.q` or `models/*.sql`: a file's name, or its path within the folder, must match one of
+            them. Without patterns, the usual names of SQL files, and Databricks notebooks.
+    """
+    found = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        found += [Path(place, name) for name in names]
+    chosen = [each for each in found if is_chosen(each.relative_to(folder), globs) and each.is_file()]
+    kept = [each for each in chosen if globs or each.suffix.lower() in SQL_ENDINGS or _is_notebook(each)]
+    ignored = _ignored(folder, kept)
+    return sorted(each for each in kept if each not in ignored)
+
+
+def is_chosen(path: PurePath, globs: Sequence[str]) -> bool:
+    """
+    Return whether a file is one of those to read, by its path within a folder.
+
+    Args:
+        path: the path. If the file may be a notebook, by its ending, its content decides later.
+        globs: as for `files_in`.
+    """
+    if any(part.startswith(".") for part in path.parts):
+        return False
+    if globs:
+        whole = PurePosixPath(path).as_posix()
+        return any(fnmatchcase(whole if "/" in glob else path.name, glob) for glob in globs)
+    return path.suffix.lower() in (*SQL_ENDINGS, *NOTEBOOK_ENDINGS)
+
+
+def _is_notebook(file: Path) -> bool:
+    try:
+        with file.open(encoding="utf-8-sig", errors="replace") as opened:
+            return is_notebook(opened.readline(_FIRST_LINE))
+    except OSError:
+        return False
+
+
+def _ignored(folder: Path, files: Iterable[Path]) -> frozenset[Path]:
+    """Return the files that git ignores; none if git is missing, or ignores the folder itself."""
+    asked = {str(each.relative_to(folder)): each for each in files}
+    if not asked or _ignored_by_git(folder, [str(folder.resolve())]):
+        return frozenset()
+    return frozenset(asked[name] for name in _ignored_by_git(folder, asked) if name in asked)
+
+
+def _ignored_by_git(folder: Path, names: Iterable[str]) -> list[str]:
+    given = "".join(f"{name}\0" for name in names)
+    try:
+        done = subprocess.run(  # noqa: S603 (no shell, and names are no options)
+            ["git", "-C", str(folder), "check-ignore", "-z", "--stdin"],  # noqa: S607 (the git that the user has)
+            input=given.encode("utf-8", "surrogateescape"),
+            capture_output=True,
+            check=False,
+        )
+    except OSError:
+        return []
+    return done.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]

@@ -1,0 +1,198 @@
+"""The scripts in their current state, and in a git revision."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.errors import TextError
+from openlineage_pyspark.workbench.predict.project.folders import SQL_ENDINGS, files_in, is_chosen
+from openlineage_pyspark.workbench.predict.scripts import Script
+from openlineage_pyspark.workbench.predict.sql.notebooks import NOTEBOOK, NOTEBOOK_ENDINGS, is_notebook
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")
+_PYTHON = ".py"
+
+
+def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[str] = ()) -> list[Script]:
+    """
+    Return the scripts at some paths, in their order.
+
+    Args:
+        paths: files; or folders, of which all SQL files and all Databricks notebooks are read, in the order of their
+            names.
+        is_ddl: whether they only declare tables.
+        globs: which files in folders are read instead, as for `files_in`.
+
+    Raises:
+        TextError: one can't be read, or is not SQL; or a folder has no such file.
+    """
+    found = []
+    for path in paths:
+        files = [path]
+        if path.is_dir():
+            files = files_in(path, globs)
+            if not files:
+                raise TextError(f"{path} contains no files that {_wanted(globs)}", path=str(path))
+        found += [Script(str(file), _text(file, is_ddl=is_ddl), is_ddl) for file in files]
+    return found
+
+
+def _wanted(globs: Sequence[str]) -> str:
+    if globs:
+        return f"match {' or '.join(globs)}"
+    *most, last = SQL_ENDINGS
+    return f"end with {', '.join(most)} or {last}, and no notebooks; --glob selects others"
+
+
+def _text(file: Path, *, is_ddl: bool) -> str:
+    """
+    Return the text of a file.
+
+    A file that is not UTF-8 is read as Latin-1, so that unusual characters in its strings and comments do no harm.
+    """
+    try:
+        read = file.read_bytes()
+    except OSError as problem:
+        raise TextError(f"{file} can't be read: {problem.strerror}", path=str(file)) from problem
+    text = _decoded(read)
+    is_script = file.suffix.lower() == _PYTHON and not is_ddl
+    if file.suffix.lower() in NOTEBOOK_ENDINGS and not is_script and not is_notebook(text):
+        why = "files in this language must be notebooks exported from Databricks"
+        raise TextError(f"{file} is not SQL: {why}", path=str(file))
+    return text
+
+
+def _decoded(read: bytes) -> str:
+    encoding = "utf-16" if read.startswith(_BYTE_ORDERS) else "utf-8-sig"
+    try:
+        return read.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        return read.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def scripts_at(
+    revision: str, paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[str] = ()
+) -> list[Script]:
+    """
+    Return the scripts of a revision; those that it does not have are left out.
+
+    Args:
+        revision: the revision, in any form that git accepts, such as `origin/main`.
+        paths: as in `scripts_now`.
+        is_ddl: as in `scripts_now`.
+        globs: as in `scripts_now`.
+
+    Raises:
+        TextError: git is not installed, a path is in no repository, or the revision is unknown.
+    """
+    found = []
+    for path in paths:
+        folder = _folder_of(path)
+        commit = _commit(folder, revision)
+        name = os.path.relpath(path, folder).replace(os.sep, "/")
+        names = list(_names_at(folder, commit, name, globs))
+        for each, text in zip(names, _texts_at(folder, commit, names), strict=True):
+            found.append(Script(str(path if each == name else folder / each), text, is_ddl))
+    return found
+
+
+def archive_at(revision: str) -> bytes:
+    """
+    Return an archive (tar) of all files of a revision that are below the current folder.
+
+    Args:
+        revision: the revision, in any form that git accepts.
+
+    Raises:
+        TextError: git is not installed, the folder is in no repository, or the revision is unknown.
+    """
+    here = Path.cwd()
+    return _git_bytes(here, "archive", "--format=tar", f"{_commit(here, revision)}^{{tree}}")
+
+
+def is_changed_since(revision: str) -> bool:
+    """
+    Return whether any file below the current folder differs from a revision; files that git ignores do not count.
+
+    Args:
+        revision: the revision, in any form that git accepts.
+
+    Raises:
+        TextError: git is not installed, the folder is in no repository, or the revision is unknown.
+    """
+    here = Path.cwd()
+    changed = _git(here, "diff", "--name-only", "--relative", _commit(here, revision), "--", ".")
+    return bool(changed or _git(here, "ls-files", "--others", "--exclude-standard", "--", "."))
+
+
+def _commit(folder: Path, revision: str) -> str:
+    return _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
+
+
+def _texts_at(folder: Path, commit: str, names: Sequence[str]) -> Iterator[str]:
+    """Yield the texts of files in a commit, which a single git process reads."""
+    asked = "".join(f"{commit}:./{name}\n" for name in names)
+    output = _git_bytes(folder, "cat-file", "--batch", given=asked.encode()) if names else b""
+    at = 0
+    for _ in names:
+        line = output[at : output.index(b"\n", at)]
+        size = int(line.rsplit(b" ", 1)[1])
+        begin = at + len(line) + 1
+        yield _decoded(output[begin : begin + size])
+        at = begin + size + 1
+
+
+def _names_at(folder: Path, commit: str, name: str, globs: Sequence[str]) -> Iterator[str]:
+    """Yield the files that a path matched in a commit."""
+    listed = _git(folder, "ls-tree", "-r", "-z", "--name-only", commit, "--", name).split("\0")
+    notebooks = frozenset[str]() if globs else _notebooks_at(folder, commit, name)
+    # In the order of `scripts_now`: folder by folder.
+    for each in sorted(filter(None, listed), key=PurePosixPath):
+        inside = PurePosixPath(each).relative_to(name) if each != name else None
+        if inside is None or (
+            is_chosen(inside, globs) and (globs or each.lower().endswith(SQL_ENDINGS) or each in notebooks)
+        ):
+            yield each
+
+
+def _notebooks_at(folder: Path, commit: str, name: str) -> frozenset[str]:
+    """Return the notebooks in a folder of a commit, except SQL files."""
+    lines = _git(folder, "grep", "-h", "-z", "--name-only", "-e", NOTEBOOK, commit, "--", name, may_find_nothing=True)
+    names = (each.removeprefix(f"{commit}:") for each in lines.split("\0"))
+    those = [each for each in names if each.lower().endswith(NOTEBOOK_ENDINGS) and each != name]
+    return frozenset(each for each in those if is_notebook(_git(folder, "show", f"{commit}:./{each}")))
+
+
+def _folder_of(path: Path) -> Path:
+    """Return the nearest existing folder above a path: the path itself may no longer exist."""
+    folder = path.parent
+    while not folder.is_dir():
+        folder = folder.parent
+    return folder
+
+
+def _git(folder: Path, *arguments: str, may_find_nothing: bool = False) -> str:
+    return _git_bytes(folder, *arguments, may_find_nothing=may_find_nothing).decode("utf-8", "replace")
+
+
+def _git_bytes(folder: Path, *arguments: str, may_find_nothing: bool = False, given: bytes = b"") -> bytes:
+    try:
+        done = subprocess.run(  # noqa: S603 (no shell, and the revision is no option)
+            ["git", "-C", str(folder), *arguments],  # noqa: S607 (the git that the user has)
+            input=given,
+            capture_output=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise TextError("--diff needs git, which is not installed") from None
+    if done.returncode and not (may_find_nothing and done.returncode == 1):
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        asked = arguments[-1].removesuffix("^{commit}")
+        raise TextError(f"git: {lines[0] if lines else f'there is no revision {asked}'}")
+    return done.stdout

@@ -1,0 +1,215 @@
+"""A Spark whose catalogs contain the declared tables: only names and schemas (`DeclaredTables.java`)."""
+
+from __future__ import annotations
+
+import re
+import weakref
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.listener.analyze import attempted_plan
+from openlineage_pyspark.listener.probe.client import StatementRefusedError, analysis_errors, refusal_in
+from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, Parts, in_backticks
+from openlineage_pyspark.workbench.predict.tables.parsed import written_name
+from openlineage_pyspark.workbench.predict.tables.words import names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from openlineage_pyspark.workbench.predict.tables.consequence import Consequences
+
+_JAVA = "DeclaredTables.java"
+_SHAPE_JAVA = "PlanShape.java"
+_SHAPE_CLASS = "openlineage.pyspark.PlanShape"
+_CLASS = "openlineage.pyspark.DeclaredTables"
+_JAVA_VERSION = 8
+_ESCAPED = re.compile(r"\\[b0]")
+_CHARACTERS = {r"\b": "\\", r"\0": "\0"}
+
+
+class DeclaringSpark:
+    """
+    A Spark to which tables, catalogs and functions are declared, and which analyzes statements on them.
+
+    Args:
+        spark: a separate session, which `throw_away_session` creates.
+        consequences: collects the catalogs that are declared.
+        is_first: whether no other session of the same Spark shares the tables.
+    """
+
+    def __init__(self, spark: Any, consequences: Consequences, *, is_first: bool) -> None:
+        self.session = spark
+        self.is_old = str(spark.version).startswith("3.")
+        self._consequences = consequences
+        self._jvm = spark._jvm
+        self._gateway = spark.sparkContext._gateway
+        self._loader = _loader(self._gateway)
+        self.use_from_this_thread()
+        self._methods = {each.getName(): each for each in self._loader.loadClass(_CLASS).getMethods()}
+        if is_first:
+            # The class outlives the previous session of this process, such as the other side of a comparison.
+            self.call("clear")
+        self._catalogs = {SPARK_CATALOG}
+        self.put_in_front()
+        self._databases = {"default"}
+
+    @property
+    def parser(self) -> Any:
+        """Spark's parser."""
+        return self.session._jsparkSession.sessionState().sqlParser()
+
+    def use_from_this_thread(self) -> None:
+        """Make Spark find the catalogs: it loads them by their names, with the class loader of the calling thread."""
+        self._jvm.java.lang.Thread.currentThread().setContextClassLoader(self._loader)
+
+    def current(self) -> tuple[str, str]:
+        """Return the current catalog and the current database."""
+        catalog, database = parts_in(self.call("current", self.session._jsparkSession))
+        return catalog, database
+
+    def whole(self, names: Parts) -> Parts:
+        """Return a name with its catalog and its database, as Spark completes it."""
+        catalog, database = self.current()
+        if len(names) == 1:
+            return (catalog, *names_in(database), *names)
+        if len(names) == 2 and names[0].lower() not in self._catalogs:
+            return (catalog, *names)
+        return names
+
+    def name_of(self, parsed: Any) -> Parts:
+        """Return the full name in a parsed plan: an unresolved identifier, table or view."""
+        return self.whole(written_name(parsed))
+
+    def ensure(self, parts: Parts) -> None:
+        """Create the catalog and the database of a table if they are missing: scripts seldom create them."""
+        if parts[0].lower() != SPARK_CATALOG:
+            self.register_catalog(parts[:1])
+        else:
+            self.make_database(parts[1:2])
+
+    def register_catalog(self, catalog: Parts) -> bool:
+        """Create a catalog if it is missing, and return whether it was."""
+        if not catalog or not catalog[0] or catalog[0].lower() in self._catalogs:
+            return False
+        self._catalogs.add(catalog[0].lower())
+        self._consequences.add("catalog", catalog[0])
+        self.session.conf.set(f"spark.sql.catalog.{catalog[0]}", f"{_CLASS}$Named")
+        return True
+
+    def make_database(self, name: Parts) -> bool:
+        """Create a database in Spark's own catalog if it is missing, and return whether it was."""
+        if not name or not name[0] or name[0].lower() in self._databases:
+            return False
+        self._databases.add(name[0].lower())
+        try:
+            self.session.sql(f"CREATE DATABASE IF NOT EXISTS {SPARK_CATALOG}.{in_backticks(name[0])}")
+        except analysis_errors():
+            # Spark does not accept the name, such as that of a parameter; its tables are found nevertheless.
+            return False
+        return True
+
+    def put_in_front(self) -> None:
+        """Make Spark use the catalogs with the declared tables, whatever a script has reset."""
+        for name in self._catalogs:
+            of_catalog = "InFront" if name == SPARK_CATALOG else "Named"
+            self.session.conf.set(f"spark.sql.catalog.{name}", f"{_CLASS}${of_catalog}")
+
+    def put_table(self, parts: Parts, table: DeclaredTable) -> None:
+        """Declare a table to Spark."""
+        schema = self.parser.parseTableSchema(table.ddl)
+        self.call("put", parts[0], self.array(parts[1:-1]), parts[-1], schema, self.array(table.partitions))
+
+    def register_function(self, name: str, type_: str = "VOID") -> None:
+        """Declare a function of which only the name is known; VOID becomes most other types."""
+        of_type = self.parser.parseDataType(type_)
+        given = self.objects([name, of_type])
+        function = self._methods["function"].invoke(None, given)
+        registry = self.session._jsparkSession.sessionState().functionRegistry()
+        registry.createOrReplaceTempFunction(name, function, "java_udf")
+
+    def plan(self, text: str) -> Any:
+        """Return the analyzed plan of a statement."""
+
+        def attempt(*asked: Any) -> Any:
+            return self.call("attempt", *asked)
+
+        return self._accepted(attempted_plan(self.session, text, attempt))
+
+    def parsed(self, text: str) -> Any:
+        """Return the parsed plan of a statement."""
+        return self._accepted(self.call("parsed", self.parser, text))
+
+    def _accepted(self, found: Any) -> Any:
+        """Return the plan in an answer of the JVM; raise Spark's refusal if there is none."""
+        if isinstance(found, str):
+            raise StatementRefusedError(refusal_in(parts_in(found)[1:]))
+        return found
+
+    def columns(self, schema: Any) -> tuple[tuple[str, str], ...]:
+        """Return the columns of a schema, each with its type."""
+        parts = parts_in(self.call("columns", schema))
+        return tuple(zip(parts[::2], parts[1::2], strict=True))
+
+    def shape_of(self, plan: Any) -> str:
+        """Return the shape of a plan: all parts that decide what it computes."""
+        source = resources.files(__package__).joinpath(_SHAPE_JAVA).read_text(encoding="utf-8")
+        class_ = compiled_classes(self._gateway, _SHAPE_CLASS, source)
+        method = next(each for each in class_.getMethods() if each.getName() == "of")
+        return str(method.invoke(None, self.objects([plan])))
+
+    def call(self, method: str, *arguments: Any) -> Any:
+        """Call a static method of the Java class `DeclaredTables`."""
+        return self._methods[method].invoke(None, self.objects(arguments))
+
+    def array(self, texts: Iterable[str]) -> Any:
+        """Return a Java array of strings."""
+        return self._filled(self._jvm.java.lang.String, list(texts))
+
+    def objects(self, values: Iterable[Any]) -> Any:
+        """Return a Java array of objects."""
+        return self._filled(self._jvm.java.lang.Object, list(values))
+
+    def _filled(self, type_: Any, values: list[Any]) -> Any:
+        found = self._gateway.new_array(type_, len(values))
+        for at, value in enumerate(values):
+            found[at] = value
+        return found
+
+    def drop_table(self, parts: Parts) -> None:
+        """Remove a table from Spark."""
+        self.call("drop", parts[0], self.array(parts[1:-1]), parts[-1])
+
+
+_LOADERS: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
+
+
+def _loader(gateway: Any) -> Any:
+    """Return the class that loads the catalogs."""
+    text = resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8")
+    return compiled_classes(gateway, _CLASS, text).getClassLoader()
+
+
+def compiled_classes(gateway: Any, name: str, text: str) -> Any:
+    """
+    Return a Java class, compiled once per JVM by the Janino in Spark.
+
+    Args:
+        gateway: py4j's gateway.
+        name: the full name of the class.
+        text: its source.
+    """
+    known = _LOADERS.setdefault(gateway, {})
+    if name not in known:
+        jvm = gateway.jvm
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setSourceVersion(_JAVA_VERSION)
+        compiler.setTargetVersion(_JAVA_VERSION)
+        compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
+        compiler.cook(text)
+        known[name] = compiler.getClassLoader().loadClass(name)
+    return known[name]
+
+
+def parts_in(text: str) -> list[str]:
+    """Return the parts of a text from the JVM."""
+    return [_ESCAPED.sub(lambda found: _CHARACTERS[found[0]], each) for each in text.split("\0")[:-1]]
