@@ -24,10 +24,10 @@ from openlineage_pyspark.facets.model.lineage import (
     Certainty,
     ColumnLineage,
     InputField,
-    Kind,
+    OperatorStep,
     OutputColumn,
-    Step,
     Transformation,
+    UseKind,
     Way,
     Wording,
     compose,
@@ -47,7 +47,7 @@ from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.model.variables import VariableName, VariableWrite, variable_of, variable_writes
 from openlineage_pyspark.facets.sql_names import field_name, quoted_name
 from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer, uncast
-from openlineage_pyspark.facets.trace.expressions import OpaqueCode, Path, called_codes, called_models, known_type
+from openlineage_pyspark.facets.trace.expressions import FieldPath, OpaqueCode, called_codes, called_models, known_type
 from openlineage_pyspark.facets.trace.operators import RULES
 from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Paths, Sources, Trace
 from openlineage_pyspark.facets.trace.texts import readable_names, whole_text
@@ -55,10 +55,10 @@ from openlineage_pyspark.facets.trace.texts import readable_names, whole_text
 SourceField = tuple[Identifier, str]
 """A dataset and one of its columns."""
 
-SourceKinds = dict[SourceField, dict[Kind, list[Way]]]
+SourceKinds = dict[SourceField, dict[UseKind, list[Way]]]
 """Source column -> kind of its influence -> its paths, no two of them equal, at most `MOST_PATHS`."""
 
-RememberedKinds = Mapping[SourceField, Mapping[Kind, Sequence[Way]]]
+RememberedKinds = Mapping[SourceField, Mapping[UseKind, Sequence[Way]]]
 """The same of an earlier plan."""
 
 _MOST_NAMES = 5
@@ -240,14 +240,14 @@ class _Leaves:
             self.unread.add(at)
             self.add_gap(operator, found.opaque)
         self.relations[at] = found
-        rows: dict[SourceField, dict[Kind, list[Way]]] = {}
+        rows: dict[SourceField, dict[UseKind, list[Way]]] = {}
         for column in found.rows:
             rows.setdefault((column.dataset, column.name), {})[column.kind] = [Way(certainty=found.certainty)]
         if rows:
             self.remembered_rows[at] = rows
         return found
 
-    def field(self, column: Column, origin: Origin) -> tuple[str, Kind]:
+    def field(self, column: Column, origin: Origin) -> tuple[str, UseKind]:
         """
         Return the name of a source, and how it is taken from what a leaf reads there.
 
@@ -260,16 +260,16 @@ class _Leaves:
         if not origin.path:
             return column.name, column.kind
         name = field_name(column.name, origin.path)
-        if column.kind is Kind.IDENTITY and name.casefold() not in self._column_names(origin.operator):
+        if column.kind is UseKind.IDENTITY and name.casefold() not in self._column_names(origin.operator):
             return name, column.kind
-        return column.name, compose(Kind.TRANSFORMATION, column.kind)
+        return column.name, compose(UseKind.TRANSFORMATION, column.kind)
 
-    def remembered_field(self, field: SourceField, origin: Origin) -> tuple[SourceField, Kind]:
+    def remembered_field(self, field: SourceField, origin: Origin) -> tuple[SourceField, UseKind]:
         """Return the source that an earlier plan had for an attribute, or for a field of it, and how it is taken."""
         if not origin.path:
-            return field, Kind.IDENTITY
+            return field, UseKind.IDENTITY
         if origin.id not in self._as_columns:
-            return field, Kind.TRANSFORMATION
+            return field, UseKind.TRANSFORMATION
         name, kind = self.field(Column(*field), origin)
         return (field[0], name), kind
 
@@ -306,7 +306,7 @@ class _Leaves:
         if made:
             return made
         columns = relation.columns.get(origin.id, ())
-        if len(columns) != 1 or columns[0].kind is not Kind.IDENTITY:
+        if len(columns) != 1 or columns[0].kind is not UseKind.IDENTITY:
             known = self._plan.attributes.get(origin.id)
             return quoted_name(known.name) if known is not None else "?"
         dataset, name = columns[0].dataset, quoted_name(columns[0].name)
@@ -468,7 +468,7 @@ class _Analysis:
                 for kind, ways in kinds.items():
                     self._add(found, field, kind, ways)
         elif write.value is not None:
-            self._join(found, self.trace.expression((self.plan.root,), write.value, Kind.IDENTITY, self.plan.root))
+            self._join(found, self.trace.expression((self.plan.root,), write.value, UseKind.IDENTITY, self.plan.root))
         return VariableValue(tuple(self.leaves.datasets.values()), found, self._wording)
 
     def _code(self, reached: list[int]) -> dict[str, int]:
@@ -527,7 +527,7 @@ class _Analysis:
             if write.keeps_rows and column.name.casefold() in changed:
                 origin = next(iter(before), None)
                 kept = Way(self.trace.scopes.path(origin, None) if self.paths and origin is not None else ())
-                self._add(found, (write.dataset.identifier, column.name), Kind.IDENTITY, (kept,))
+                self._add(found, (write.dataset.identifier, column.name), UseKind.IDENTITY, (kept,))
             columns.append(OutputColumn(column.name, _edges(found)))
             sources.append(found)
         rows = self._rows(write.reads)
@@ -576,7 +576,7 @@ class _Analysis:
         return list(self._fields(field_of_type(name, type_), functools.partial(self._found_in, values[0], command), ()))
 
     def _fields(
-        self, column: Field, found_in: Callable[[Path], SourceKinds], path: Path, at: Field | None = None
+        self, column: Field, found_in: Callable[[FieldPath], SourceKinds], path: FieldPath, at: Field | None = None
     ) -> Iterator[OutputColumn]:
         """
         Yield an output column for each field of a struct.
@@ -597,7 +597,7 @@ class _Analysis:
             yield OutputColumn(field_name(column.name, (*path, each.name)), _edges(part))
             yield from self._fields(column, found_in, (*path, each.name), each)
 
-    def _found_in(self, part: Scoped, command: int, path: Path) -> SourceKinds:
+    def _found_in(self, part: Scoped, command: int, path: FieldPath) -> SourceKinds:
         """Return the sources of a field of the value that a command assigns to a column."""
         if isinstance(part.value, AttributeRef):
             return self._found(Origin(part.scope[0], part.value.id), path)
@@ -605,7 +605,7 @@ class _Analysis:
         self._join(found, self.trace.expression(part.scope, part.value, part.kind, command, path))
         return found
 
-    def _found(self, column: Origin, path: Path = ()) -> SourceKinds:
+    def _found(self, column: Origin, path: FieldPath = ()) -> SourceKinds:
         found: SourceKinds = {}
         self._join(found, self.trace.column(column.operator, column.id, path))
         return found
@@ -626,11 +626,11 @@ class _Analysis:
             found[ROWS] = self._rows((query,))
         return found
 
-    def _text(self, kind: Kind, last: Step | None, origin: Origin) -> str | None:
+    def _text(self, kind: UseKind, last: OperatorStep | None, origin: Origin) -> str | None:
         """Return the composed text of a way; empty for a plain copy, and None if texts are not composed."""
         if not self._is_composed:
             return None
-        return "" if kind is Kind.IDENTITY else self._composer.step(last, origin)
+        return "" if kind is UseKind.IDENTITY else self._composer.step(last, origin)
 
     @functools.cached_property
     def _wording(self) -> Wording:
@@ -692,11 +692,11 @@ class _Analysis:
                     for inner, before in earlier.items():
                         both = (first.then(way) for first in before for way in ways)
                         self._add(found, source, compose(compose(kind, taken), inner), both)
-                if len(paths) > MOST_PATHS and (self.paths or kind is not Kind.IDENTITY):
+                if len(paths) > MOST_PATHS and (self.paths or kind is not UseKind.IDENTITY):
                     self._left_out |= dict.fromkeys((column.dataset, column.name) for column in columns)
                     self._left_out |= dict.fromkeys(remembered)
 
-    def _ways(self, kind: Kind, paths: Paths, origin: Origin, relation: Relation) -> list[Way]:
+    def _ways(self, kind: UseKind, paths: Paths, origin: Origin, relation: Relation) -> list[Way]:
         """Return the paths from a column of a relation, as far as they are kept."""
         found = []
         least = min(relation.certainty, Certainty.OPAQUE) if relation.opaque else relation.certainty
@@ -710,7 +710,7 @@ class _Analysis:
             found.append(Way(operators, last, certainty, text))
         return found
 
-    def _add(self, found: SourceKinds, field: SourceField, kind: Kind, ways: Iterable[Way]) -> None:
+    def _add(self, found: SourceKinds, field: SourceField, kind: UseKind, ways: Iterable[Way]) -> None:
         """Add the paths of a source in one kind: each that differs in what is shown of it, as many as are kept."""
         there = found.setdefault(field, {}).setdefault(kind, [])
         for way in ways:
@@ -759,17 +759,17 @@ def _rdd_id(operator: Operator) -> Value:
 
 def _is_stored(whole: SourceKinds, fields: Sequence[SourceKinds]) -> bool:
     """Return whether a source stores a struct as it is: each field has the whole as its source, never as IDENTITY."""
-    return all(each.keys() == whole.keys() and not any(Kind.IDENTITY in k for k in each.values()) for each in fields)
+    return all(each.keys() == whole.keys() and not any(UseKind.IDENTITY in k for k in each.values()) for each in fields)
 
 
 def _without_copies(sources: Sources, own: set[int]) -> Sources:
     """Return sources without the values that are copies of the attributes with some exprIds."""
     copied = {origin for origin, kinds in sources.items() if origin.id in own and not origin.path}
-    copied = {origin for origin in copied if Kind.IDENTITY in sources[origin]}
+    copied = {origin for origin in copied if UseKind.IDENTITY in sources[origin]}
     if not copied:
         return sources
     return {
-        origin: {kind: paths for kind, paths in kinds.items() if kind is not Kind.IDENTITY or origin not in copied}
+        origin: {kind: paths for kind, paths in kinds.items() if kind is not UseKind.IDENTITY or origin not in copied}
         for origin, kinds in sources.items()
     }
 
@@ -777,19 +777,19 @@ def _without_copies(sources: Sources, own: set[int]) -> Sources:
 def _leave_out_generated(rows: SourceKinds, columns: list[SourceKinds]) -> None:
     """Leave out a generator's influences on the number of rows, if each column is made by that generator."""
     for field, kinds in list(rows.items()):
-        if Kind.GENERATE not in kinds or not columns:
+        if UseKind.GENERATE not in kinds or not columns:
             continue
         made = [column.get(field, {}) for column in columns]
-        left = [w for w in kinds[Kind.GENERATE] if not all(_is_made_by(w.last, column) for column in made)]
+        left = [w for w in kinds[UseKind.GENERATE] if not all(_is_made_by(w.last, column) for column in made)]
         if left:
-            kinds[Kind.GENERATE] = left
+            kinds[UseKind.GENERATE] = left
         else:
-            del kinds[Kind.GENERATE]
+            del kinds[UseKind.GENERATE]
             if not kinds:
                 del rows[field]
 
 
-def _is_made_by(generator: Step | None, kinds: Mapping[Kind, Sequence[Way]]) -> bool:
+def _is_made_by(generator: OperatorStep | None, kinds: Mapping[UseKind, Sequence[Way]]) -> bool:
     return generator is not None and any(
         kind.direct and any(step.operator == generator.operator for way in ways for step in way.steps)
         for kind, ways in kinds.items()
@@ -815,6 +815,6 @@ def _order(dataset: Identifier, name: str) -> tuple[str, str, str]:
     return dataset.namespace, dataset.name, name
 
 
-def _transformations(kinds: Mapping[Kind, Sequence[Way]]) -> tuple[Transformation, ...]:
+def _transformations(kinds: Mapping[UseKind, Sequence[Way]]) -> tuple[Transformation, ...]:
     """Return the transformations of one source, each once."""
     return different([transformation(kind, way) for kind, ways in kinds.items() for way in ways])

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier
-    from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, Transformation
-    from openlineage_pyspark.facets.model.lineage import Step as TracedStep
+    from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OperatorStep, Transformation
     from openlineage_pyspark.facets.model.plan import Operator, Plan
     from openlineage_pyspark.facets.model.run import Gap
     from openlineage_pyspark.workbench.model.graph import Graph
@@ -235,7 +234,7 @@ def traced_path(each: Transformation) -> Path:
     return Path(Kind(each.type, each.subtype, each.masking), each.description, certainty, steps)
 
 
-def _steps(operators: Iterable[str], steps: Iterable[TracedStep]) -> tuple[Step, ...]:
+def _steps(operators: Iterable[str], steps: Iterable[OperatorStep]) -> tuple[Step, ...]:
     """Return all operators of a path, with what those do that do more than pass the value on."""
     made = [
         Step(each.operator, each.expression, certainty=certainty_of(each.certainty.word), call_site=each.call_site)

@@ -11,7 +11,7 @@ import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
-from openlineage_pyspark.facets.model.lineage import MOST_PATHS, Kind, compose
+from openlineage_pyspark.facets.model.lineage import MOST_PATHS, UseKind, compose
 from openlineage_pyspark.facets.sql_names import field_name, quoted_name
 from openlineage_pyspark.facets.trace.composed import Composer
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from openlineage_pyspark.facets.model.dataset import Identifier
-    from openlineage_pyspark.facets.model.lineage import Step
+    from openlineage_pyspark.facets.model.lineage import OperatorStep
     from openlineage_pyspark.facets.model.plan import Plan
     from openlineage_pyspark.facets.plan_lineage import PlanLineage
     from openlineage_pyspark.facets.trace.solve import Paths, Sources
@@ -34,10 +34,10 @@ class _State(NamedTuple):
     """A column on the way to a target, with the kind of the way from it to there."""
 
     origin: Origin
-    kind: Kind
+    kind: UseKind
 
 
-_Following = dict[tuple["_State | None", Kind], "Paths"]
+_Following = dict[tuple["_State | None", UseKind], "Paths"]
 """The column that is computed from one, or None for the target; how; and the last steps of the paths there."""
 
 
@@ -60,7 +60,7 @@ class PassingEdge(NamedTuple):
     masking: bool
 
 
-Place = tuple[str, str]
+PartColumn = tuple[str, str]
 """An operator, and a column of its rows."""
 
 
@@ -74,9 +74,9 @@ class PassedLeg(NamedTuple):
         kind: how a value comes from there to here.
     """
 
-    source: Place | None
-    target: Place | None
-    kind: Kind
+    source: PartColumn | None
+    target: PartColumn | None
+    kind: UseKind
 
 
 class LegWay(NamedTuple):
@@ -90,7 +90,7 @@ class LegWay(NamedTuple):
         passing: the CTEs, views and subqueries that it passes by none of their columns, in order.
     """
 
-    last: Step | None
+    last: OperatorStep | None
     composed: str
     passing: tuple[str, ...]
 
@@ -107,7 +107,7 @@ class PassedColumns:
     """
 
     dataset: Identifier | None
-    columns: frozenset[Place]
+    columns: frozenset[PartColumn]
     legs: Mapping[PassedLeg, tuple[LegWay, ...]]
 
 
@@ -208,7 +208,7 @@ class PartColumns:
                 leaves.setdefault(self._edge(state), []).append(state)
         return {edge: self._through(states, after) for edge, states in leaves.items()}
 
-    def _before(self, at: _State) -> Iterator[tuple[_State, Kind, Paths]]:
+    def _before(self, at: _State) -> Iterator[tuple[_State, UseKind, Paths]]:
         """Yield the sources of a column of a CTE, a view or a subquery, each with its kinds; nothing for a leaf."""
         if at.origin.operator in self._parts:
             for before, kind, paths in _states(self._behind(at.origin)):
@@ -222,7 +222,7 @@ class PartColumns:
 
     def _through(self, leaves: list[_State], after: Mapping[_State, _Following]) -> PassedColumns:
         """Return the columns, and the parts of the way, between a leaf and the target."""
-        columns: set[Place] = set()
+        columns: set[PartColumn] = set()
         legs: dict[PassedLeg, tuple[LegWay, ...]] = {}
         seen: set[_State] = set()
         waiting = [*leaves]
@@ -240,17 +240,17 @@ class PartColumns:
                 waiting += [] if following is None else [following]
         return PassedColumns(self._found.scanned.get(leaves[0].origin.id), frozenset(columns), legs)
 
-    def _leg_way(self, origin: Origin, kind: Kind, last: Step | None, target: Place | None) -> LegWay:
-        text = "" if kind is Kind.IDENTITY else self._composer.step(last, origin)
+    def _leg_way(self, origin: Origin, kind: UseKind, last: OperatorStep | None, target: PartColumn | None) -> LegWay:
+        text = "" if kind is UseKind.IDENTITY else self._composer.step(last, origin)
         return LegWay(last, text, self._passing(origin, last, target))
 
-    def _place(self, origin: Origin) -> Place | None:
+    def _place(self, origin: Origin) -> PartColumn | None:
         """Return a column of a CTE, a view or a subquery; None for one of a leaf."""
         if origin.operator not in self._parts:
             return None
         return self._trace.scopes.label(origin.operator), self._name(origin.column)
 
-    def _passing(self, origin: Origin, last: Step | None, target: Place | None) -> tuple[str, ...]:
+    def _passing(self, origin: Origin, last: OperatorStep | None, target: PartColumn | None) -> tuple[str, ...]:
         """Return the CTEs, views and subqueries between a column and the next one, or the top of the plan."""
         key = (origin.operator, last.jumps if last is not None else ())
         known = self._above.get(key)
@@ -273,7 +273,7 @@ class PartColumns:
         return field_name(known.name, origin.path) if known is not None else ""
 
 
-def _states(sources: Sources) -> Iterator[tuple[_State, Kind, Paths]]:
+def _states(sources: Sources) -> Iterator[tuple[_State, UseKind, Paths]]:
     for origin, kinds in sources.items():
         for kind, paths in kinds.items():
             yield _State(origin, kind), kind, paths

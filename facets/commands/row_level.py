@@ -18,7 +18,7 @@ from openlineage_pyspark.facets.commands.target import (
     write_to_relation,
 )
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.lineage import UseKind
 from openlineage_pyspark.facets.model.plan import (
     PROJECT,
     UNION,
@@ -35,7 +35,7 @@ class Setting(NamedTuple):
 
     name: str
     value: Value
-    kind: Kind = Kind.IDENTITY
+    kind: UseKind = UseKind.IDENTITY
 
 
 def changed(plan: Plan, found: Write, target: int, assigned: Iterable[Setting], operator: Operator) -> Write:
@@ -107,7 +107,7 @@ def merged(found: Write, both: tuple[int, int], condition: Value, actions: Itera
         actions: the actions, in order, those on the same rows together.
     """
     columns: dict[str, tuple[Scoped, ...]] = {}
-    rows = [Scoped(condition, both, Kind.JOIN)]
+    rows = [Scoped(condition, both, UseKind.JOIN)]
     keeps = False
     for _, group in groupby(actions, key=lambda action: action.rows):
         # The first action whose condition holds is carried out, so the conditions of those before it decide too.
@@ -116,10 +116,10 @@ def merged(found: Write, both: tuple[int, int], condition: Value, actions: Itera
             keeps = keeps or not action.inserts
             asked = (*before, *([action.condition] if action.condition is not None else []))
             if action.deletes:
-                rows += (Scoped(each, both, Kind.FILTER) for each in asked)
+                rows += (Scoped(each, both, UseKind.FILTER) for each in asked)
                 # The rows that it leaves have no other value because of it.
                 continue
-            decides = tuple(Scoped(each, both, Kind.CONDITIONAL) for each in asked)
+            decides = tuple(Scoped(each, both, UseKind.CONDITIONAL) for each in asked)
             for name, value, kind in action.assigned:
                 columns[name] = (*columns.get(name, ()), Scoped(value, both, kind), *decides)
             before = asked
@@ -160,8 +160,8 @@ def _assigned(plan: Plan, assignments: tuple[Value, ...]) -> Iterator[Setting]:
             yield Setting(name, value)
         else:
             # The other fields stay.
-            yield Setting(name, column, Kind.TRANSFORMATION)
-            yield Setting(name, value, Kind.TRANSFORMATION)
+            yield Setting(name, column, UseKind.TRANSFORMATION)
+            yield Setting(name, value, UseKind.TRANSFORMATION)
 
 
 def _holder(plan: Plan, key: Value) -> AttributeRef | None:
@@ -212,7 +212,7 @@ def _leaves_rows(plan: Plan, operator: Operator) -> bool:
 
 def _chosen(operator: Operator, target: int) -> tuple[Scoped, ...]:
     condition = operator.arguments.get("condition")
-    return (Scoped(condition, (target,), Kind.FILTER),) if condition is not None else ()
+    return (Scoped(condition, (target,), UseKind.FILTER),) if condition is not None else ()
 
 
 @reads(

@@ -12,7 +12,7 @@ from openlineage_pyspark.facets.datasets.placed import for_writing
 from openlineage_pyspark.facets.datasets.source import Session, relation_of
 from openlineage_pyspark.facets.datasets.tables import at_location, catalog_table, table_name
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
-from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.lineage import UseKind
 from openlineage_pyspark.facets.model.plan import (
     SUBQUERY_ALIAS,
     UNION,
@@ -40,7 +40,7 @@ class Scoped:
 
     value: Value
     scope: tuple[int, ...]
-    kind: Kind = Kind.IDENTITY
+    kind: UseKind = UseKind.IDENTITY
 
 
 @attrs.frozen

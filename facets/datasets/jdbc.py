@@ -18,7 +18,7 @@ from openlineage_pyspark.facets.datasets.source import Column, Relation, Session
 from openlineage_pyspark.facets.datasets.tables import catalog_table, in_session_catalog
 from openlineage_pyspark.facets.foreign_sql.tables import is_name, named_tables
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
-from openlineage_pyspark.facets.model.lineage import Certainty, Kind
+from openlineage_pyspark.facets.model.lineage import Certainty, UseKind
 from openlineage_pyspark.facets.model.plan import CutText, Described, Operator, Plan
 
 if TYPE_CHECKING:
@@ -223,6 +223,6 @@ def _with_fields(
     for output in operator.output:
         for column in columns[output.id]:
             if column.dataset == dataset.identifier and column.name not in known:
-                same = types.get(output.name) if column.kind is Kind.IDENTITY else None
+                same = types.get(output.name) if column.kind is UseKind.IDENTITY else None
                 known[column.name] = attrs.evolve(same, name=column.name) if same else Field(column.name, "unknown")
     return attrs.evolve(dataset, fields=tuple(known.values()))

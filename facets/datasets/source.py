@@ -24,7 +24,7 @@ from openlineage_pyspark.facets.model.dataset import (
     TableVersions,
     Trimming,
 )
-from openlineage_pyspark.facets.model.lineage import Certainty, Kind
+from openlineage_pyspark.facets.model.lineage import Certainty, UseKind
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 
 
@@ -64,7 +64,7 @@ class Column(NamedTuple):
 
     dataset: Identifier
     name: str
-    kind: Kind = Kind.IDENTITY
+    kind: UseKind = UseKind.IDENTITY
 
 
 @attrs.frozen

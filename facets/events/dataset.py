@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from openlineage.client.facet_v2 import InputDatasetFacet, OutputDatasetFacet
     from openlineage_pyspark.facets.events.options import EventOptions
     from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink, TableVersions
-    from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, Step, Transformation
+    from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OperatorStep, Transformation
     from openlineage_pyspark.facets.model.run import RunOutput
 
 
@@ -165,7 +165,7 @@ def replaced_facet(part: str) -> DatasetFacet:
 
 
 # openlineage-python has no class of it before its version 1.53.
-Lineage = attrs.make_class("Lineage", {"inputs": attrs.field(kw_only=True)}, bases=(DatasetFacet,))
+_LineageFacet = attrs.make_class("Lineage", {"inputs": attrs.field(kw_only=True)}, bases=(DatasetFacet,))
 
 
 def lineage_facet(sources: Iterable[Identifier]) -> DatasetFacet:
@@ -173,7 +173,7 @@ def lineage_facet(sources: Iterable[Identifier]) -> DatasetFacet:
     inputs = [
         {"type": "DATASET", "namespace": accepted_namespace(each.namespace), "name": each.name} for each in sources
     ]
-    facet: DatasetFacet = Lineage(inputs=inputs, producer=PRODUCER)
+    facet: DatasetFacet = _LineageFacet(inputs=inputs, producer=PRODUCER)
     facet._schemaURL = "https://openlineage.io/spec/facets/1-0-0/LineageFacet.json#/$defs/LineageDatasetFacet"
     return facet
 
@@ -436,7 +436,7 @@ def _path(
     return found
 
 
-def _step(step: Step, operators: _Shared, expressions: _Shared) -> dict[str, object]:
+def _step(step: OperatorStep, operators: _Shared, expressions: _Shared) -> dict[str, object]:
     document: dict[str, object] = {"operator": operators.place(step.operator)}
     if step.expression:
         document["expression"] = expressions.place(step.expression)

@@ -12,7 +12,7 @@ from typing import Any
 from openlineage_pyspark.facets.foreign_sql.expressions import is_field, used_arguments
 from openlineage_pyspark.facets.foreign_sql.rows import ABSENT, SourceColumn, SourceKinds
 from openlineage_pyspark.facets.foreign_sql.trees import NODE, QUERIES
-from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.model.lineage import UseKind, compose
 from sqlglot import exp
 
 MOST_STEPS = 300_000
@@ -56,11 +56,11 @@ class Effort:
                 if not isinstance(node, QUERIES) and not isinstance(node, exp.Column):
                     waiting.append(iter(node.args.values()))
 
-    def parts(self, value: Any) -> Iterator[tuple[Any, Kind]]:
+    def parts(self, value: Any) -> Iterator[tuple[Any, UseKind]]:
         """Yield the nodes of an expression, each with how its value gets into the expression's; no query is entered."""
-        waiting: list[Iterator[tuple[Any, Kind]]] = [iter([(value, Kind.IDENTITY)])]
+        waiting: list[Iterator[tuple[Any, UseKind]]] = [iter([(value, UseKind.IDENTITY)])]
         while waiting:
-            node, kind = next(waiting[-1], (ABSENT, Kind.IDENTITY))
+            node, kind = next(waiting[-1], (ABSENT, UseKind.IDENTITY))
             if node is ABSENT:
                 waiting.pop()
             elif isinstance(node, list):
@@ -72,22 +72,22 @@ class Effort:
                 if not isinstance(node, (*QUERIES, exp.Column)) and not is_field(node):
                     waiting.append(iter([(part, compose(kind, use)) for part, use in used_arguments(node)]))
 
-    def joined(self, parts: Iterable[Any], kind: Kind) -> SourceKinds | None:
+    def joined(self, parts: Iterable[Any], kind: UseKind) -> SourceKinds | None:
         """Return the union of sources, which are used in this way; None if one is unknown."""
-        found: dict[SourceColumn, frozenset[Kind]] = {}
+        found: dict[SourceColumn, frozenset[UseKind]] = {}
         for part in parts:
             if part is None or part is ABSENT:
                 return None
             self.count(len(part))
             for column, kinds in part.items():
-                used = kinds if kind is Kind.IDENTITY else frozenset([compose(kind, each) for each in kinds])
+                used = kinds if kind is UseKind.IDENTITY else frozenset([compose(kind, each) for each in kinds])
                 found[column] = found.get(column, used) | used
         return found
 
     def all(self, parts: Iterable[SourceKinds | None]) -> SourceKinds | None:
         """Return the union of sources as they arrive; None if one of them is unknown."""
-        return self.joined(parts, Kind.IDENTITY)
+        return self.joined(parts, UseKind.IDENTITY)
 
-    def composed(self, sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
+    def composed(self, sources: SourceKinds | None, kind: UseKind) -> SourceKinds | None:
         """Return sources as they arrive through what uses them in this way."""
         return self.joined([sources], kind)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from openlineage_pyspark.facets.foreign_sql.trees import function_name
-from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.lineage import UseKind
 from sqlglot import exp
 
 # Functions that sqlglot does not know -> which of their arguments decides, and is no value.
@@ -67,19 +67,19 @@ def grouped_by(node: Any) -> Iterator[Any]:
         yield from grouped_by(each)
 
 
-def used_arguments(node: Any) -> Iterator[tuple[Any, Kind]]:
+def used_arguments(node: Any) -> Iterator[tuple[Any, UseKind]]:
     """Yield the arguments of an expression whose values get into its own, each with how it is used."""
     if function_name(node) in _OF_GROUPS:
         return
     if isinstance(node, exp.Anonymous) and function_name(node) in _DECIDING_PLACES:
         decides = _DECIDING_PLACES[function_name(node)]
         for at, part in enumerate(node.expressions):
-            yield part, Kind.CONDITIONAL if at == decides else Kind.TRANSFORMATION
+            yield part, UseKind.CONDITIONAL if at == decides else UseKind.TRANSFORMATION
         return
     if isinstance(node, exp.Order):
         # In an aggregate: the ordered value, and the sort keys.
-        yield node.this, Kind.IDENTITY
-        yield node.expressions, Kind.CONDITIONAL
+        yield node.this, UseKind.IDENTITY
+        yield node.expressions, UseKind.CONDITIONAL
         return
     if function_name(node) != "decodecase":
         yield from ((part, _use(node, key)) for key, part in node.args.items())
@@ -91,26 +91,26 @@ def used_arguments(node: Any) -> Iterator[tuple[Any, Kind]]:
             if isinstance(node, exp.Nullif)
             else ()
         )
-        yield from ((part, Kind.CONDITIONAL) for part in chosen)
+        yield from ((part, UseKind.CONDITIONAL) for part in chosen)
         return
     for at, part in enumerate(node.expressions):
         # The decoded value, then pairs of a compared value and a result, then the result if none matches.
         is_result = at > 0 and (at % 2 == 0 or at == len(node.expressions) - 1)
-        yield part, Kind.TRANSFORMATION if is_result else Kind.CONDITIONAL
+        yield part, UseKind.TRANSFORMATION if is_result else UseKind.CONDITIONAL
 
 
-def _use(node: Any, key: str) -> Kind:
+def _use(node: Any, key: str) -> UseKind:
     """Return how an expression uses one of its arguments."""
     around = (exp.Window, exp.Filter, exp.WithinGroup)
     if isinstance(node, (exp.Paren, exp.Alias)) or (isinstance(node, around) and key == "this"):
-        return Kind.IDENTITY
+        return UseKind.IDENTITY
     if isinstance(node, exp.Window):
-        return Kind.WINDOW
+        return UseKind.WINDOW
     if isinstance(node, exp.Filter) or (function_name(node), key) in _DECIDING:
-        return Kind.CONDITIONAL
+        return UseKind.CONDITIONAL
     name = function_name(node)
     if name in _COUNTING:
-        return Kind.MASKED_AGGREGATION
+        return UseKind.MASKED_AGGREGATION
     if isinstance(node, exp.AggFunc) and name not in _OF_ONE_ROW:
-        return Kind.AGGREGATION
-    return Kind.MASKED_TRANSFORMATION if name in _MASKING else Kind.TRANSFORMATION
+        return UseKind.AGGREGATION
+    return UseKind.MASKED_TRANSFORMATION if name in _MASKING else UseKind.TRANSFORMATION

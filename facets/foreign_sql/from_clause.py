@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 from openlineage_pyspark.facets.foreign_sql.rows import ABSENT, ResultColumn, SourceRows, all_of, by_rows, real_sources
 from openlineage_pyspark.facets.foreign_sql.trees import function_name, plain_name
-from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.model.lineage import UseKind, compose
 from sqlglot import exp
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ def pivoted(rows: SourceRows, pivot: Any, value: Value) -> SourceRows:
 def _pivoted(rows: SourceRows, pivot: Any, fields: Sequence[Any], value: Value) -> SourceRows:
     """Return a column of each aggregate for each value, behind the columns by which the rows are grouped."""
     kept = _without(rows, [*pivot.expressions, *(each.this for each in fields)])
-    decides = all_of(*(_composed(value(each.this), Kind.CONDITIONAL) for each in fields))
+    decides = all_of(*(_composed(value(each.this), UseKind.CONDITIONAL) for each in fields))
     made = [all_of(value(_unnamed(each)), decides) for each in pivot.expressions]
     names = [each.name for each in pivot.args.get("columns") or ()]
     count = len(list(product(*(each.expressions for each in fields)))) * len(made)
     is_listed = not any(isinstance(item, exp.PivotAny) for each in fields for item in each.expressions)
-    groups = None if rows.is_open else all_of(rows.rows, *(by_rows(each.kinds, Kind.GROUP_BY) for each in kept))
+    groups = None if rows.is_open else all_of(rows.rows, *(by_rows(each.kinds, UseKind.GROUP_BY) for each in kept))
     if not is_listed or len(names) != count or not all(names):
         return SourceRows(kept, None, groups)
     columns = [ResultColumn(name, made[at % len(made)]) for at, name in enumerate(names)]
@@ -72,7 +72,7 @@ def _unpivoted(rows: SourceRows, pivot: Any, field: Any, value: Value) -> Source
     made = [all_of(*(value(each[at]) for each in lists)) for at in range(len(targets))]
     columns = [ResultColumn(name, kinds) for name, kinds in zip(targets, made, strict=True)]
     keeps_nulls = pivot.args.get("include_nulls") is True
-    decides = () if keeps_nulls else (by_rows(each, Kind.FILTER) for each in made)
+    decides = () if keeps_nulls else (by_rows(each, UseKind.FILTER) for each in made)
     kept = _without(rows, [each for parts in lists for each in parts])
     return SourceRows([*kept, ResultColumn(field.this.name, {}), *columns], rows.every, all_of(rows.rows, *decides))
 
@@ -94,7 +94,7 @@ def _parts(node: Any) -> list[Any]:
     )
 
 
-def _composed(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
+def _composed(sources: SourceKinds | None, kind: UseKind) -> SourceKinds | None:
     """Return sources as they arrive through what uses them in this way."""
     if sources is None:
         return None
@@ -133,7 +133,7 @@ def generated(function: str, arguments: Sequence[Any], names: Sequence[str], val
     """
     if function == "stack" and arguments and arguments[0].name.isdigit():
         return _stacked(int(arguments[0].name), arguments[1:], names, value)
-    made = _composed(all_of(*map(value, arguments)), Kind.TRANSFORMATION)
+    made = _composed(all_of(*map(value, arguments)), UseKind.TRANSFORMATION)
     is_mixed = any(_is_builder(node) for each in arguments for node in each.walk())
     if len(names) > 1 and (is_mixed or (made is not None and len(real_sources(made)) > 1)):
         # The names alone do not show which of them becomes which column.
@@ -144,7 +144,7 @@ def generated(function: str, arguments: Sequence[Any], names: Sequence[str], val
 def _stacked(rows: int, arguments: Sequence[Any], names: Sequence[str], value: Value) -> list[ResultColumn]:
     """Return the columns of `stack(n, ...)`: of m columns, each has every m-th argument."""
     width = -(-len(arguments) // rows) if rows else 0
-    parts = [_composed(all_of(*map(value, arguments[at::width])), Kind.TRANSFORMATION) for at in range(width)]
+    parts = [_composed(all_of(*map(value, arguments[at::width])), UseKind.TRANSFORMATION) for at in range(width)]
     return [ResultColumn(name, parts[at] if at < width else None) for at, name in enumerate(names)]
 
 

@@ -18,7 +18,7 @@ from openlineage_pyspark.facets.foreign_sql.rows import (
     by_rows,
     real_sources,
 )
-from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.lineage import UseKind
 
 
 @attrs.define
@@ -57,9 +57,9 @@ class RowMarks:
             sources = self._sources[int(mark[1])]
             # The value of a function has its sources already; a condition behind the function gets them here.
             found = [
-                each for each in kinds[mark] if not each.direct and (each is not Kind.GENERATE or mark not in whole)
+                each for each in kinds[mark] if not each.direct and (each is not UseKind.GENERATE or mark not in whole)
             ]
-            decides += [by_rows(sources, Kind.JOIN if each is Kind.GENERATE else each) or {} for each in found]
+            decides += [by_rows(sources, UseKind.JOIN if each is UseKind.GENERATE else each) or {} for each in found]
         return real_sources(all_of(kinds, *decides) or {}) if marks else kinds
 
 

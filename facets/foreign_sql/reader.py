@@ -48,7 +48,7 @@ from openlineage_pyspark.facets.foreign_sql.trees import (
     name_in,
     plain_name,
 )
-from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.lineage import UseKind
 from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -66,14 +66,14 @@ _GENERATORS = frozenset(
 )
 # Where a SELECT decides about its rows, and how.
 _CLAUSES = {
-    "prewhere": Kind.FILTER,
-    "where": Kind.FILTER,
-    "group": Kind.GROUP_BY,
-    "having": Kind.FILTER,
-    "qualify": Kind.FILTER,
-    "order": Kind.SORT,
-    "sort": Kind.SORT,
-    "cluster": Kind.SORT,
+    "prewhere": UseKind.FILTER,
+    "where": UseKind.FILTER,
+    "group": UseKind.GROUP_BY,
+    "having": UseKind.FILTER,
+    "qualify": UseKind.FILTER,
+    "order": UseKind.SORT,
+    "sort": UseKind.SORT,
+    "cluster": UseKind.SORT,
 }
 # The classes of functions whose columns have other names than their arguments.
 _SEVERAL_COLUMNS = frozenset({"Columns", "QueryTransform"})
@@ -257,11 +257,11 @@ class _QueryReader:
         for key, kind in _CLAUSES.items():
             clause = select.args.get(key)
             parts = () if clause is None else _parts_of(key, clause, values)
-            scope.may_be_outer = kind is Kind.FILTER and not self._names.qualifies(parts, scope)
+            scope.may_be_outer = kind is UseKind.FILTER and not self._names.qualifies(parts, scope)
             scope.decides += [by_rows(self._clause(part, values, named, scope), kind) for part in parts]
             scope.may_be_outer = False
         if select.args.get("distinct") is not None:
-            scope.decides += [by_rows(item.kinds, Kind.GROUP_BY) for item in found.items if item.table is None]
+            scope.decides += [by_rows(item.kinds, UseKind.GROUP_BY) for item in found.items if item.table is None]
         found.rows = self._effort.all(scope.decides)
 
     def _clause(self, part: Any, values: list[Any], named: dict[str, Any], scope: SelectScope) -> SourceKinds | None:
@@ -383,7 +383,7 @@ class _QueryReader:
         on = join.args.get("on")
         if on is not None:
             scope.may_be_outer = not self._names.qualifies([on], scope)
-            scope.decides.append(by_rows(self._value(on, scope), Kind.JOIN))
+            scope.decides.append(by_rows(self._value(on, scope), UseKind.JOIN))
             scope.may_be_outer = False
         if not isinstance(node, exp.Select):
             # In brackets, which the search through the SELECT does not enter.
@@ -399,7 +399,7 @@ class _QueryReader:
             key, right = self._dialect.key(name.name), scope.rows[len(before) :]
             left = scope.using.get(key) or self._names.holders(before, key)
             sides = [self._names.named(rows, self._dialect.spelled(name)) for rows in (*left, *right)]
-            scope.decides.append(by_rows(self._effort.all(sides), Kind.JOIN))
+            scope.decides.append(by_rows(self._effort.all(sides), UseKind.JOIN))
             if kind in ("ANTI", "SEMI"):
                 continue
             scope.merged.setdefault(key, []).extend((*(left if key not in scope.using else ()), *right))
@@ -415,7 +415,7 @@ class _QueryReader:
             value = exp.Column(this=parts[0], table=parts[1], db=parts[2]) if is_name else parts[0]
         sources = self._value(value, scope)
         if name:
-            scope.arrays[self._dialect.key(name)] = self._effort.joined([sources], Kind.TRANSFORMATION)
+            scope.arrays[self._dialect.key(name)] = self._effort.joined([sources], UseKind.TRANSFORMATION)
 
     def _from(self, node: Any, scope: SelectScope) -> None:
         """Read one item of FROM, with the joins inside it."""
@@ -573,7 +573,7 @@ class _QueryReader:
         if not multiplies(plain_name(function), arguments_of(function)):
             return sources, {}
         mark = self._marks.mark(sources)
-        scope.decides.append(None if sources is None else {mark: frozenset((Kind.GENERATE,))})
+        scope.decides.append(None if sources is None else {mark: frozenset((UseKind.GENERATE,))})
         return sources, {mark: MADE}
 
     def _value(self, value: Any, scope: SelectScope) -> SourceKinds | None:
@@ -596,12 +596,12 @@ class _QueryReader:
             elif isinstance(node, exp.Window) and self._dialect.key(node.alias) in scope.windows:
                 # A name instead of, or before, the content of the brackets of OVER.
                 window = scope.windows[self._dialect.key(node.alias)]
-                parts.append(self._effort.composed(self._value(window, scope), Kind.WINDOW))
+                parts.append(self._effort.composed(self._value(window, scope), UseKind.WINDOW))
             elif self._dialect.is_clickhouse:
                 parts.append(self._effort.composed(self._dictionary(node), kind))
         return self._effort.all(parts)
 
-    def _queried(self, query: Any, kind: Kind, scope: SelectScope) -> Iterator[SourceKinds | None]:
+    def _queried(self, query: Any, kind: UseKind, scope: SelectScope) -> Iterator[SourceKinds | None]:
         """Yield the sources of a query in an expression, which uses its value in this way."""
         rows = self.query(query, scope, scope.ctes)
         yield from (self._effort.composed(item.kinds, kind) for item in rows.items)
@@ -615,7 +615,7 @@ class _QueryReader:
         for name, value in struct_fields(dot.this):
             if self._dialect.key(name) == self._dialect.key(dot.name):
                 return self._value(value, scope)
-        return self._effort.composed(part_of(self._value(dot.this, scope)), Kind.TRANSFORMATION)
+        return self._effort.composed(part_of(self._value(dot.this, scope)), UseKind.TRANSFORMATION)
 
     def _dictionary(self, node: Any) -> SourceKinds | None:
         """Return the columns that ClickHouse's dictGet and joinGet look up in another table; none for other nodes."""

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import attrs
-from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.lineage import UseKind
 
 SourceColumn: TypeAlias = tuple[str, str]
 """The names of a table and of a column in it."""
 SourceColumns: TypeAlias = Mapping[SourceColumn, bool]
 """Source column -> whether its value arrives unchanged."""
-SourceKinds: TypeAlias = Mapping[SourceColumn, frozenset[Kind]]
+SourceKinds: TypeAlias = Mapping[SourceColumn, frozenset[UseKind]]
 """Source column -> how it arrives."""
-SAME = frozenset((Kind.IDENTITY,))
+SAME = frozenset((UseKind.IDENTITY,))
 """How a copy arrives."""
-MADE = frozenset((Kind.TRANSFORMATION,))
+MADE = frozenset((UseKind.TRANSFORMATION,))
 """How a computed value arrives."""
-OF_ROWS = frozenset((Kind.FILTER, Kind.JOIN, Kind.GROUP_BY, Kind.SORT, Kind.GENERATE))
+OF_ROWS = frozenset((UseKind.FILTER, UseKind.JOIN, UseKind.GROUP_BY, UseKind.SORT, UseKind.GENERATE))
 """The kinds of what decides about rows alone."""
 
 
@@ -46,7 +46,7 @@ class ResultColumn:
         """The source columns, without those that only decide about the rows of a subquery; None if not known."""
         if self.kinds is None:
             return None
-        return {source: Kind.IDENTITY in kinds for source, kinds in self.kinds.items() if kinds - OF_ROWS}
+        return {source: UseKind.IDENTITY in kinds for source, kinds in self.kinds.items() if kinds - OF_ROWS}
 
 
 GENERATED = "\0generated"
@@ -92,14 +92,14 @@ class SourceRows:
         return bool(self.tables) or self.every is not ABSENT
 
 
-def by_rows(sources: SourceKinds | None, kind: Kind) -> SourceKinds | None:
+def by_rows(sources: SourceKinds | None, kind: UseKind) -> SourceKinds | None:
     """Return sources as what decides about rows in this way."""
     return None if sources is None else dict.fromkeys(sources, frozenset([kind]))
 
 
 def all_of(*parts: SourceKinds | None) -> SourceKinds | None:
     """Return the union of sources as they arrive; None if one of them is unknown."""
-    found: dict[SourceColumn, frozenset[Kind]] = {}
+    found: dict[SourceColumn, frozenset[UseKind]] = {}
     for part in parts:
         if part is None:
             return None

@@ -25,7 +25,7 @@ from openlineage_pyspark.facets.foreign_sql.rows import (
     part_of,
 )
 from openlineage_pyspark.facets.foreign_sql.trees import argument
-from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.lineage import UseKind
 from sqlglot import exp
 
 # A catalog, a schema and a table.
@@ -171,7 +171,7 @@ class ScopeNames:
         if len(sides) == 1:
             return sides[0]  # type: ignore[no-any-return]
         # The first of them that is not NULL.
-        return all_of(self.effort.joined(sides, Kind.TRANSFORMATION), self.effort.joined(sides, Kind.CONDITIONAL))
+        return all_of(self.effort.joined(sides, UseKind.TRANSFORMATION), self.effort.joined(sides, UseKind.CONDITIONAL))
 
     def holders(self, rows: list[SourceRows], key: str) -> list[SourceRows]:
         """Return which of some tables has a column that one of them must have; what is unknown if several may."""
@@ -214,8 +214,8 @@ class ScopeNames:
         fields = dict(items[0].fields) if len(items) == 1 else {}
         if fields:
             taken = next((kinds for name, kinds in fields.items() if self._key(name) == self._key(names[0])), None)
-            return taken if len(names) == 1 else self.effort.composed(part_of(taken), Kind.TRANSFORMATION)
-        return self.effort.composed(part_of(found), Kind.TRANSFORMATION)
+            return taken if len(names) == 1 else self.effort.composed(part_of(taken), UseKind.TRANSFORMATION)
+        return self.effort.composed(part_of(found), UseKind.TRANSFORMATION)
 
     def _field(self, parts: list[Any], names: list[str], scope: SelectScope) -> SourceKinds | None:
         """Return the sources of `column.field`."""

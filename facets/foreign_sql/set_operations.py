@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 from openlineage_pyspark.facets.foreign_sql.effort import Effort
 from openlineage_pyspark.facets.foreign_sql.rows import ABSENT, ResultColumn, SourceKinds, SourceRows, by_rows
-from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.lineage import UseKind
 from sqlglot import exp
 
 
@@ -47,7 +47,7 @@ def in_order(rows: SourceRows, order: Any, key: Callable[[str], str], effort: Ef
         key: as for `both_sides`.
         effort: as for `both_sides`.
     """
-    sorts = [by_rows(_place_of(part, rows, key), Kind.SORT) for part in order.expressions]
+    sorts = [by_rows(_place_of(part, rows, key), UseKind.SORT) for part in order.expressions]
     return attrs.evolve(rows, rows=effort.all([rows.rows, *sorts]))
 
 
@@ -62,8 +62,8 @@ def _place_of(part: Any, rows: SourceRows, key: Callable[[str], str]) -> SourceK
 
 def _rows_of_both(operation: Any, left: SourceRows, right: SourceRows, effort: Effort) -> SourceKinds | None:
     """Return what decides about the rows of UNION, INTERSECT or EXCEPT."""
-    kind = Kind.GROUP_BY if isinstance(operation, exp.Union) else Kind.JOIN
-    whole = kind is Kind.JOIN or operation.args.get("distinct") is True
+    kind = UseKind.GROUP_BY if isinstance(operation, exp.Union) else UseKind.JOIN
+    whole = kind is UseKind.JOIN or operation.args.get("distinct") is True
     items = [*left.items, *right.items] if whole else []
     parts = [by_rows(item.kinds, kind) for item in items if item.table is None]
     return effort.all([left.rows, right.rows, *parts])

@@ -23,7 +23,7 @@ MOST_PATHS = 16
 """The maximum number of paths of one kind that are kept from a source column to a target."""
 
 
-class Kind(enum.IntEnum):
+class UseKind(enum.IntEnum):
     """
     How a source influences a target: type, subtype and masking of the columnLineage facet in one value.
 
@@ -51,35 +51,35 @@ class Kind(enum.IntEnum):
 
         A generator joins each row with the rows that it makes of that row, so GENERATE is a JOIN.
         """
-        return "JOIN" if self is Kind.GENERATE else self.name.removeprefix("MASKED_")
+        return "JOIN" if self is UseKind.GENERATE else self.name.removeprefix("MASKED_")
 
     @property
     def direct(self) -> bool:
         """Return whether the target's value is computed from the source's value."""
-        return self < Kind.FILTER
+        return self < UseKind.FILTER
 
     @property
     def masking(self) -> bool:
         """Return whether the source's value can't be read back from the target's."""
-        return self in (Kind.MASKED_TRANSFORMATION, Kind.MASKED_AGGREGATION)
+        return self in (UseKind.MASKED_TRANSFORMATION, UseKind.MASKED_AGGREGATION)
 
 
-def _compose(outer: Kind, inner: Kind) -> Kind:
+def _compose(outer: UseKind, inner: UseKind) -> UseKind:
     if not outer.direct:
         return outer
     if not inner.direct:
         return inner
-    aggregated = max(outer, inner) >= Kind.AGGREGATION
+    aggregated = max(outer, inner) >= UseKind.AGGREGATION
     masked = outer.masking or inner.masking
     if aggregated:
-        return Kind.MASKED_AGGREGATION if masked else Kind.AGGREGATION
+        return UseKind.MASKED_AGGREGATION if masked else UseKind.AGGREGATION
     return max(outer, inner)
 
 
-_COMPOSED = tuple(tuple(_compose(outer, inner) for inner in Kind) for outer in Kind)
+_COMPOSED = tuple(tuple(_compose(outer, inner) for inner in UseKind) for outer in UseKind)
 
 
-def compose(outer: Kind, inner: Kind) -> Kind:
+def compose(outer: UseKind, inner: UseKind) -> UseKind:
     """
     Return the kind of two consecutive steps on one path.
 
@@ -135,7 +135,7 @@ class Computation(NamedTuple):
 
 
 @attrs.frozen(eq=False)
-class Step:
+class OperatorStep:
     """
     What one operator does to a value on its way, and the steps before it.
 
@@ -157,7 +157,7 @@ class Step:
     operator: str
     expression: str
     certainty: Certainty = Certainty.EXACT
-    before: Step | None = attrs.field(default=None, repr=False)
+    before: OperatorStep | None = attrs.field(default=None, repr=False)
     jumps: tuple[tuple[int, int], ...] = ()
     computation: Computation | None = attrs.field(default=None, repr=False)
     call_site: str = attrs.field(default="", kw_only=True)
@@ -174,7 +174,7 @@ class Step:
 
     def __eq__(self, other: object) -> bool:
         """Return whether all steps are equal. There may be thousands, so nothing recurses."""
-        if not isinstance(other, Step):
+        if not isinstance(other, OperatorStep):
             return NotImplemented
         return [step.own for step in self] == [step.own for step in other]
 
@@ -187,9 +187,9 @@ class Step:
         """This step without those before it."""
         return self.operator, self.expression, self.certainty, self.jumps
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[OperatorStep]:
         """Yield this step and those before it, the nearest to the sink first."""
-        at: Step | None = self
+        at: OperatorStep | None = self
         while at is not None:
             yield at
             at = at.before
@@ -208,12 +208,12 @@ class Way(NamedTuple):
     """
 
     operators: tuple[str, ...] = ()
-    last: Step | None = None
+    last: OperatorStep | None = None
     certainty: Certainty = Certainty.EXACT
     composed: str | None = None
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[OperatorStep, ...]:
         """The steps, from the source to the sink; operators that only pass the value on have none."""
         return tuple(self.last)[::-1] if self.last is not None else ()
 
@@ -253,7 +253,7 @@ class Transformation:
     way: Way = attrs.field(factory=Way, eq=False, order=False, repr=False)
 
 
-def transformation(kind: Kind, way: Way) -> Transformation:
+def transformation(kind: UseKind, way: Way) -> Transformation:
     """
     Return a kind as a transformation, described by the expression that is nearest to the sink: composed if it was.
 
@@ -263,7 +263,7 @@ def transformation(kind: Kind, way: Way) -> Transformation:
     """
     shown_way = way if way.operators else Way(certainty=way.certainty)
     text = way.shown if way.composed is None else way.composed
-    shown = "" if kind is Kind.IDENTITY else text
+    shown = "" if kind is UseKind.IDENTITY else text
     return Transformation("DIRECT" if kind.direct else "INDIRECT", kind.subtype, shown, kind.masking, shown_way)
 
 

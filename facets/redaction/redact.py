@@ -20,8 +20,8 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Field
 from openlineage_pyspark.facets.model.lineage import (
     ColumnLineage,
     InputField,
+    OperatorStep,
     OutputColumn,
-    Step,
     Transformation,
     Way,
     different,
@@ -326,7 +326,7 @@ class _Expressions:
         """Return a way with its expressions redacted, without the text that the description was made of."""
         if way.last is None and not way.composed:
             return way
-        last: Step | None = None
+        last: OperatorStep | None = None
         for step in way.steps:
             site = self.redaction.text(step.call_site) if step.call_site else ""
             shown = self.read(step.expression)

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar, cast
 
-from openlineage_pyspark.facets.model.lineage import Computation, Kind, Step
+from openlineage_pyspark.facets.model.lineage import Computation, OperatorStep, UseKind
 from openlineage_pyspark.facets.model.plan import (
     AttributeRef,
     Expression,
@@ -26,7 +26,7 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
 )
 from openlineage_pyspark.facets.sql_names import quoted_name
-from openlineage_pyspark.facets.trace.expressions import Path, is_same_type_cast, path_in_branch, uses
+from openlineage_pyspark.facets.trace.expressions import FieldPath, is_same_type_cast, path_in_branch, uses
 from openlineage_pyspark.facets.trace.operators import Computed, Definition, Passed, sql_of
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 from openlineage_pyspark.facets.trace.texts import (
@@ -63,11 +63,13 @@ class _Hole(NamedTuple):
     operator: int
     scope: tuple[int, ...]
     name: str
-    path: Path = ()
+    path: FieldPath = ()
 
 
 # A plan has hundreds of these: made so, a named tuple takes half of the time.
-_hole = cast("Callable[[tuple[int, int, tuple[int, ...], str, Path]], _Hole]", functools.partial(tuple.__new__, _Hole))
+_hole = cast(
+    "Callable[[tuple[int, int, tuple[int, ...], str, FieldPath]], _Hole]", functools.partial(tuple.__new__, _Hole)
+)
 _Parts = tuple["str | _Hole", ...]
 _Key = TypeVar("_Key")
 _Made = TypeVar("_Made")
@@ -85,7 +87,7 @@ class _Text(NamedTuple):
     parts: _Parts
     fields: tuple[tuple[str, _Text], ...] = ()
 
-    def at(self, path: Path) -> tuple[_Text, Path]:
+    def at(self, path: FieldPath) -> tuple[_Text, FieldPath]:
         """Return the text of a field, as far as the fields on the way to it are known; and the rest of the way."""
         text = self
         for depth, name in enumerate(path):
@@ -160,7 +162,7 @@ class _Path(NamedTuple):
     """
 
     origin: Origin
-    last: Step | None
+    last: OperatorStep | None
 
 
 _BY_NOTHING, _BY_LEAF, _BY_COLUMN, _BY_PATH = range(4)
@@ -216,7 +218,7 @@ class Composer:
         self._chosen = _BY_NOTHING
         self._left = MOST_REPLACED
 
-    def step(self, step: Step | None, origin: Origin) -> str:
+    def step(self, step: OperatorStep | None, origin: Origin) -> str:
         """
         Return the composed text of the expression that is nearest to the sink of a way; empty if there is none.
 
@@ -321,7 +323,7 @@ class Composer:
 
     def _expansion(self, hole: _Hole, way: _Path | None) -> _Parts:
         """Return the text that an attribute is computed from; its name if that is unknown."""
-        seen: set[tuple[int, int, Path]] = set()
+        seen: set[tuple[int, int, FieldPath]] = set()
         first, path = hole, hole.path
         above = ""
         while True:
@@ -361,7 +363,7 @@ class Composer:
         """Return whether Spark has made the name of a column of VALUES; the user's name is the next one above it."""
         return self._plan.operators[operator].name == "LocalRelation" and _OF_VALUES.fullmatch(name) is not None
 
-    def _field(self, text: _Text, path: Path) -> _Parts:
+    def _field(self, text: _Text, path: FieldPath) -> _Parts:
         """Return the text of a field of an expression's result."""
         found, rest = text.at(path)
         return found.parts if _is_cut(found.parts) else _with_field(found.parts, rest)
@@ -442,9 +444,9 @@ class Composer:
             if node.name == "Generate":
                 generator = node.arguments.get("generator")
                 text = self._computed(Computation(operator, id_, self._trace.scopes.scope(operator), generator))
-            elif definition.kind is Kind.CONDITIONAL:
+            elif definition.kind is UseKind.CONDITIONAL:
                 continue
-            elif definition.kind is not Kind.IDENTITY:
+            elif definition.kind is not UseKind.IDENTITY:
                 return {}
             elif isinstance(definition, Passed):
                 own = self._plain_name(definition.id)
@@ -528,7 +530,7 @@ def _text_of(sql: Sql, operator: int, scope: tuple[int, ...]) -> _Text:
     )
 
 
-def _with_field(parts: _Parts, path: Path) -> _Parts:
+def _with_field(parts: _Parts, path: FieldPath) -> _Parts:
     """Return the parts of a text with the way to a field behind it."""
     field = field_text(path)
     return (*parts, field) if field else parts

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
-from openlineage_pyspark.facets.model.lineage import Certainty, Kind, compose
+from openlineage_pyspark.facets.model.lineage import Certainty, UseKind, compose
 from openlineage_pyspark.facets.model.plan import (
     AttributeRef,
     Described,
@@ -32,7 +32,7 @@ from openlineage_pyspark.facets.model.plan import (
 )
 from openlineage_pyspark.facets.model.variables import VARIABLE_READINGS, VARIABLE_USE
 
-Path = tuple[str, ...]
+FieldPath = tuple[str, ...]
 
 STRUCT_READINGS = {
     "org.apache.spark.sql.catalyst.expressions.ArraysZip": {"structType": "dataType"},
@@ -91,7 +91,7 @@ def held(expression: Expression) -> frozenset[Value]:
     return frozenset(references(expression.arguments.get(name) for name in names))
 
 
-def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Value, Kind, Path], ...]:
+def selected(plan: Plan, expression: Expression, path: FieldPath) -> tuple[tuple[Value, UseKind, FieldPath], ...]:
     """
     Return the values that may become a field of the struct that an expression builds, changes or casts.
 
@@ -105,27 +105,27 @@ def selected(plan: Plan, expression: Expression, path: Path) -> tuple[tuple[Valu
     """
     if expression.name == "CreateNamedStruct":
         chosen = _struct_field(expression, path[0])
-        return ((chosen, Kind.IDENTITY, path[1:]),) if chosen is not None else ()
+        return ((chosen, UseKind.IDENTITY, path[1:]),) if chosen is not None else ()
     if expression.name == "ArraysZip":
         chosen = _zipped_field(expression, path[0])
-        return ((chosen, Kind.TRANSFORMATION, path[1:]),) if chosen is not None else ()
+        return ((chosen, UseKind.TRANSFORMATION, path[1:]),) if chosen is not None else ()
     if expression.name == UPDATING:
-        return tuple((value, Kind.IDENTITY, rest) for value, rest in _updated_field(plan, expression, path))
+        return tuple((value, UseKind.IDENTITY, rest) for value, rest in _updated_field(plan, expression, path))
     if expression.name in ("Cast", "AnsiCast"):
         child = expression.arguments.get("child")
         before, same = _by_position(_fields(expression.arguments.get("dataType")), _type_of(plan, child), path)
-        return ((child, Kind.IDENTITY if same else Kind.TRANSFORMATION, before),) if before else ()
+        return ((child, UseKind.IDENTITY if same else UseKind.TRANSFORMATION, before),) if before else ()
     return ()
 
 
-def path_in_branch(plan: Plan, above: int, below: int, path: Path) -> Path:
+def path_in_branch(plan: Plan, above: int, below: int, path: FieldPath) -> FieldPath:
     """Return the path of a field in a branch of a union, which matches the fields of structs by position."""
     if not path or above not in plan.attributes or below not in plan.attributes:
         return path
     return _by_position(_fields(plan.attributes[above].type), _fields(plan.attributes[below].type), path)[0] or path
 
 
-def _by_position(above: _Fields, below: _Fields, path: Path) -> tuple[Path, bool]:
+def _by_position(above: _Fields, below: _Fields, path: FieldPath) -> tuple[FieldPath, bool]:
     """
     Return the path that has the places of a path in another type, which may have other names.
 
@@ -150,7 +150,7 @@ def _by_position(above: _Fields, below: _Fields, path: Path) -> tuple[Path, bool
     return tuple(found), same
 
 
-def stored_field(plan: Plan, id_: int, path: Path) -> Path:
+def stored_field(plan: Plan, id_: int, path: FieldPath) -> FieldPath:
     """
     Return the field of a stored column that a path leads to, as its type spells it.
 
@@ -164,7 +164,7 @@ def stored_field(plan: Plan, id_: int, path: Path) -> Path:
     """
     known = plan.attributes.get(id_) if path else None
     stored = _stored_fields(known.type) if known is not None and known.type.startswith("{") else {}
-    at: Path = ()
+    at: FieldPath = ()
     for name in path:
         # Where two fields have names that differ in their case alone, each keeps its spelling.
         found = next((each for each in ((*at, name), (*at, name.casefold())) if each in stored), None)
@@ -176,10 +176,10 @@ def stored_field(plan: Plan, id_: int, path: Path) -> Path:
 
 # A struct with a thousand fields would otherwise be walked through once per field.
 @functools.lru_cache(maxsize=64)
-def _stored_fields(type_: str) -> Mapping[Path, Path]:
+def _stored_fields(type_: str) -> Mapping[FieldPath, FieldPath]:
     """Return the paths of all fields of a type: in lower case, unless two share a name -> as they are spelled."""
-    found: dict[Path, Path] = {}
-    pending: list[tuple[Path, Path, Any]] = [((), (), json.loads(type_))]
+    found: dict[FieldPath, FieldPath] = {}
+    pending: list[tuple[FieldPath, FieldPath, Any]] = [((), (), json.loads(type_))]
     while pending:
         key, path, at = pending.pop()
         fields = _struct_in(at)
@@ -272,7 +272,7 @@ def _zipped_field(expression: Expression, field: str) -> Value:
     return children[at] if at < len(children) else None
 
 
-def _updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[tuple[Value, Path]]:
+def _updated_field(plan: Plan, expression: Expression, path: FieldPath) -> Iterator[tuple[Value, FieldPath]]:
     """
     Yield the value of a field after `withField` and `dropFields` (UpdateFields).
 
@@ -291,7 +291,7 @@ def _updated_field(plan: Plan, expression: Expression, path: Path) -> Iterator[t
     yield expression.arguments.get("structExpr"), path
 
 
-def kept_and_set(plan: Plan, expression: Expression) -> Iterator[tuple[Value, Path]]:
+def kept_and_set(plan: Plan, expression: Expression) -> Iterator[tuple[Value, FieldPath]]:
     """
     Yield the parts of the struct that `withField` and `dropFields` (UpdateFields) return.
 
@@ -379,9 +379,9 @@ class Elements:
     def __init__(self) -> None:
         self._arrays: dict[int | None, Value] = {}
         self._read: set[int | None] = set()
-        self._called: list[tuple[tuple[Binding, ...], Kind, Certainty]] = []
+        self._called: list[tuple[tuple[Binding, ...], UseKind, Certainty]] = []
 
-    def bind(self, plan: Plan, expression: Expression, kind: Kind, path: Path, certainty: Certainty) -> None:
+    def bind(self, plan: Plan, expression: Expression, kind: UseKind, path: FieldPath, certainty: Certainty) -> None:
         """
         Note the arrays of the variables of an expression's lambda function.
 
@@ -408,7 +408,7 @@ class Elements:
         self._read.add(variable.id)
         return self._arrays.get(variable.id)
 
-    def unread(self) -> list[tuple[Value, Kind, Path, Certainty]]:
+    def unread(self) -> list[tuple[Value, UseKind, FieldPath, Certainty]]:
         """Return the arrays of functions that have read no element: they decide how often these are called."""
         if not self._called:
             return []
@@ -444,7 +444,7 @@ class ExpressionUse(NamedTuple):
     """
 
     reach: UseTarget
-    kind: Kind
+    kind: UseKind
     id: int = 0
     operator: int = -1
     path: tuple[str, ...] = ()
@@ -453,10 +453,10 @@ class ExpressionUse(NamedTuple):
 
 # A plan has hundreds of these: made so, a named tuple takes half of the time.
 _use = cast(
-    "Callable[[tuple[UseTarget, Kind, int, int, tuple[str, ...], Certainty]], ExpressionUse]",
+    "Callable[[tuple[UseTarget, UseKind, int, int, tuple[str, ...], Certainty]], ExpressionUse]",
     functools.partial(tuple.__new__, ExpressionUse),
 )
-Influence = tuple[Value, Kind]
+Influence = tuple[Value, UseKind]
 ExpressionRule = Callable[[Plan, Expression], "list[Influence]"]
 
 READINGS = {
@@ -605,7 +605,7 @@ UNCHANGED = frozenset(
 """Expressions that return the value of their only argument."""
 
 
-def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) -> tuple[ExpressionUse, ...]:
+def uses(plan: Plan, value: Value, kind: UseKind = UseKind.IDENTITY, path: FieldPath = ()) -> tuple[ExpressionUse, ...]:
     """
     Return everything that an argument of an operator reads.
 
@@ -621,8 +621,8 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
     if isinstance(value, AttributeRef):
         return (_use((UseTarget.COLUMN, kind, value.id, -1, path, Certainty.EXACT)),)
     found: dict[ExpressionUse, None] = {}
-    seen: set[tuple[int, Kind, Path, Certainty]] = set()
-    stack: list[tuple[Value, Kind, Path, Certainty]] = [(value, kind, path, Certainty.EXACT)]
+    seen: set[tuple[int, UseKind, FieldPath, Certainty]] = set()
+    stack: list[tuple[Value, UseKind, FieldPath, Certainty]] = [(value, kind, path, Certainty.EXACT)]
     elements = Elements()
     while stack or (stack := elements.unread()):
         at, how, inside, sure = stack.pop()
@@ -638,7 +638,7 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
             plain = _kind_of_cast(plan, expression) if name in CASTS else _plain_kind(name)
             if (
                 plain is not None
-                and (not inside or plain is Kind.IDENTITY)
+                and (not inside or plain is UseKind.IDENTITY)
                 and _HANDLED.isdisjoint(expression.arguments)
             ):
                 used = compose(how, plain)
@@ -647,7 +647,7 @@ def uses(plan: Plan, value: Value, kind: Kind = Kind.IDENTITY, path: Path = ()) 
                 continue
             if called_code(expression) is not None:
                 sure = Certainty.OPAQUE
-            elements.bind(plan, expression, compose(how, Kind.TRANSFORMATION), inside, sure)
+            elements.bind(plan, expression, compose(how, UseKind.TRANSFORMATION), inside, sure)
             uses_here, parts = _read(plan, expression, how, inside, elements)
             found.update(dict.fromkeys(_as_sure(uses_here, sure)))
             stack += [(part, used, rest, sure) for part, used, rest in reversed(parts)]
@@ -668,25 +668,25 @@ _ONE_VALUE = ("ScalarSubquery", VARIABLE_USE)
 
 
 @functools.lru_cache(maxsize=1024)
-def _plain_kind(name: str) -> Kind | None:
+def _plain_kind(name: str) -> UseKind | None:
     """
     Return how an expression of a class reads all of its arguments, unless it has one of `_HANDLED`.
 
     Most return the value of their only argument, or are functions. None if that is not all.
     """
     if name in UNCHANGED and name != "OuterReference":
-        return Kind.IDENTITY
+        return UseKind.IDENTITY
     special = {*RULES, *UNCHANGED, *OPAQUE, *CASTS, *ACCESSING, *BINDING, LAMBDA, VARIABLE, *_WITH_A_WAY_OF_THEIR_OWN}
     return None if "." in name or name in special else _function_kind(name)
 
 
-def _kind_of_cast(plan: Plan, cast: Expression) -> Kind:
-    return Kind.IDENTITY if is_same_type_cast(plan, cast) else Kind.TRANSFORMATION
+def _kind_of_cast(plan: Plan, cast: Expression) -> UseKind:
+    return UseKind.IDENTITY if is_same_type_cast(plan, cast) else UseKind.TRANSFORMATION
 
 
 def _read(
-    plan: Plan, expression: Expression, how: Kind, inside: Path, elements: Elements
-) -> tuple[list[ExpressionUse], list[tuple[Value, Kind, Path]]]:
+    plan: Plan, expression: Expression, how: UseKind, inside: FieldPath, elements: Elements
+) -> tuple[list[ExpressionUse], list[tuple[Value, UseKind, FieldPath]]]:
     """Return the uses of an expression itself, and its arguments, each with its kind and the path that is read."""
     if expression.name == "CommonExpressionRef":
         return [], [(plan.common.get(common_id(expression)), how, inside)]
@@ -698,18 +698,20 @@ def _read(
     return step or ([], _parts(plan, expression, how, inside))
 
 
-def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> list[tuple[Value, Kind, Path]]:
+def _parts(
+    plan: Plan, expression: Expression, how: UseKind, inside: FieldPath
+) -> list[tuple[Value, UseKind, FieldPath]]:
     """Return the arguments of an expression, each with its kind and with the path that is read from it."""
     name, field = expression.name, accessed(expression)
     if field is not None:
-        kind = Kind.IDENTITY if name == "GetStructField" else Kind.TRANSFORMATION
+        kind = UseKind.IDENTITY if name == "GetStructField" else UseKind.TRANSFORMATION
         return [(expression.arguments.get("child"), compose(how, kind), (field, *inside))]
     if name == LAMBDA:
         return [(expression.arguments.get("function"), how, inside)]
     if name in UNCHANGED or _checks_length(expression):
         return [(_only(expression), how, inside)]
     if name == UPDATING and not inside:
-        return [(value, compose(how, Kind.TRANSFORMATION), rest) for value, rest in kept_and_set(plan, expression)]
+        return [(value, compose(how, UseKind.TRANSFORMATION), rest) for value, rest in kept_and_set(plan, expression)]
     if "replacement" in expression.arguments:
         return [(expression.arguments["replacement"], compose(how, _function_kind(name)), inside)]
     if inside and (chosen := selected(plan, expression, inside)):
@@ -717,20 +719,22 @@ def _parts(plan: Plan, expression: Expression, how: Kind, inside: Path) -> list[
     return _by_rule(plan, expression, how, inside)
 
 
-def _by_rule(plan: Plan, expression: Expression, how: Kind, inside: Path) -> list[tuple[Value, Kind, Path]]:
+def _by_rule(
+    plan: Plan, expression: Expression, how: UseKind, inside: FieldPath
+) -> list[tuple[Value, UseKind, FieldPath]]:
     name, found = expression.name, RULES.get(expression.name, _function)(plan, expression)
     if not inside:
         return [(part, compose(how, kind), ()) for part, kind in found]
     holding = held(expression)
     parts = [
         (part, how, inside)
-        if name in CHOOSING and kind is Kind.TRANSFORMATION
+        if name in CHOOSING and kind is UseKind.TRANSFORMATION
         else (part, compose(how, kind), inside if part in holding else ())
         for part, kind in found
     ]
     if name in COMPARING:
         # The greatest struct is chosen by all of its fields, not only by this one.
-        parts += [(part, compose(how, Kind.CONDITIONAL), ()) for part in holding]
+        parts += [(part, compose(how, UseKind.CONDITIONAL), ()) for part in holding]
     return parts
 
 
@@ -746,24 +750,24 @@ def _function(_: Plan, expression: Expression) -> list[Influence]:
     return [(reference, kind) for reference in expression.references]
 
 
-def _function_kind(name: str) -> Kind:
-    return Kind.MASKED_TRANSFORMATION if name in MASKING else Kind.TRANSFORMATION
+def _function_kind(name: str) -> UseKind:
+    return UseKind.MASKED_TRANSFORMATION if name in MASKING else UseKind.TRANSFORMATION
 
 
 def _if(_: Plan, expression: Expression) -> list[Influence]:
     """IF: the condition is a CONDITIONAL influence; the two values are transformed."""
     a = expression.arguments
     return [
-        (a.get("predicate"), Kind.CONDITIONAL),
-        (a.get("trueValue"), Kind.TRANSFORMATION),
-        (a.get("falseValue"), Kind.TRANSFORMATION),
+        (a.get("predicate"), UseKind.CONDITIONAL),
+        (a.get("trueValue"), UseKind.TRANSFORMATION),
+        (a.get("falseValue"), UseKind.TRANSFORMATION),
     ]
 
 
 def _null_if(_: Plan, expression: Expression) -> list[Influence]:
     """NULLIF in Spark 4.3: the comparison is a CONDITIONAL influence; the value is transformed."""
     a = expression.arguments
-    return [(a.get("predicate"), Kind.CONDITIONAL), (a.get("value"), Kind.TRANSFORMATION)]
+    return [(a.get("predicate"), UseKind.CONDITIONAL), (a.get("value"), UseKind.TRANSFORMATION)]
 
 
 def _case(_: Plan, expression: Expression) -> list[Influence]:
@@ -772,48 +776,48 @@ def _case(_: Plan, expression: Expression) -> list[Influence]:
     branches = expression.arguments.get("branches")
     for branch in branches if isinstance(branches, tuple) else ():
         if isinstance(branch, tuple):
-            parts += [(branch[0], Kind.CONDITIONAL), (branch[1], Kind.TRANSFORMATION)]
-    parts.append((expression.arguments.get("elseValue"), Kind.TRANSFORMATION))
+            parts += [(branch[0], UseKind.CONDITIONAL), (branch[1], UseKind.TRANSFORMATION)]
+    parts.append((expression.arguments.get("elseValue"), UseKind.TRANSFORMATION))
     return parts
 
 
 def _coalesce(_: Plan, expression: Expression) -> list[Influence]:
     """COALESCE, NVL: each argument may be the result, and is also a CONDITIONAL influence on it."""
-    return [(child, kind) for child in expression.references for kind in (Kind.TRANSFORMATION, Kind.CONDITIONAL)]
+    return [(child, kind) for child in expression.references for kind in (UseKind.TRANSFORMATION, UseKind.CONDITIONAL)]
 
 
 def _aggregate(_: Plan, expression: Expression) -> list[Influence]:
     """Aggregates: the arguments are aggregated; a FILTER clause is a CONDITIONAL influence."""
     a = expression.arguments
-    return [(a.get("aggregateFunction"), Kind.AGGREGATION), (a.get("filter"), Kind.CONDITIONAL)]
+    return [(a.get("aggregateFunction"), UseKind.AGGREGATION), (a.get("filter"), UseKind.CONDITIONAL)]
 
 
 def _chosen_elements(_: Plan, expression: Expression) -> list[Influence]:
     """FILTER, MAP_FILTER, ARRAY_SORT: the elements are transformed; all that the function reads is CONDITIONAL."""
     a = expression.arguments
-    return [(a.get("argument"), Kind.TRANSFORMATION), (a.get("function"), Kind.CONDITIONAL)]
+    return [(a.get("argument"), UseKind.TRANSFORMATION), (a.get("function"), UseKind.CONDITIONAL)]
 
 
 def _called(plan: Plan, expression: Expression) -> list[Influence]:
     """TRANSFORM, EXISTS, FORALL, AGGREGATE, ZIP_WITH: of the arrays, what the function reads of their elements."""
     arrays = {variable.argument for variable in bindings(plan, expression)}
     rest = references(value for name, value in expression.arguments.items() if name not in arrays)
-    return [(value, Kind.TRANSFORMATION) for value in rest]
+    return [(value, UseKind.TRANSFORMATION) for value in rest]
 
 
 def _python_aggregate(plan: Plan, expression: Expression) -> list[Influence]:
     """Grouped aggregate functions in Python: the arguments are aggregated."""
-    return [(value, compose(Kind.AGGREGATION, kind)) for value, kind in _function(plan, expression)]
+    return [(value, compose(UseKind.AGGREGATION, kind)) for value, kind in _function(plan, expression)]
 
 
 def _window(plan: Plan, expression: Expression) -> list[Influence]:
     """Window expressions: partition and order are WINDOW influences; the function keeps its own rule."""
     a = expression.arguments
     function = a.get("windowFunction")
-    parts: list[Influence] = [(a.get("windowSpec"), Kind.WINDOW)]
+    parts: list[Influence] = [(a.get("windowSpec"), UseKind.WINDOW)]
     if isinstance(function, ExpressionRef) and plan.expressions[function.index].name in RANKING:
         return parts
-    return [(function, Kind.IDENTITY), *parts]
+    return [(function, UseKind.IDENTITY), *parts]
 
 
 RANKING = frozenset(["Rank", "DenseRank", "RowNumber", "PercentRank", "CumeDist", "NTile"])
@@ -823,34 +827,34 @@ RANKING = frozenset(["Rank", "DenseRank", "RowNumber", "PercentRank", "CumeDist"
 def _window_offset(_: Plan, expression: Expression) -> list[Influence]:
     """LAG, LEAD: the input and the default are transformed."""
     a = expression.arguments
-    return [(a.get("input"), Kind.TRANSFORMATION), (a.get("default"), Kind.TRANSFORMATION)]
+    return [(a.get("input"), UseKind.TRANSFORMATION), (a.get("default"), UseKind.TRANSFORMATION)]
 
 
 def _pivot_first(_: Plan, expression: Expression) -> list[Influence]:
     """PIVOT: the values are transformed; the pivot column is a CONDITIONAL influence."""
     a = expression.arguments
-    return [(a.get("valueColumn"), Kind.TRANSFORMATION), (a.get("pivotColumn"), Kind.CONDITIONAL)]
+    return [(a.get("valueColumn"), UseKind.TRANSFORMATION), (a.get("pivotColumn"), UseKind.CONDITIONAL)]
 
 
 def _chosen_by(_: Plan, expression: Expression) -> list[Influence]:
     """MAX_BY, MIN_BY: the value is transformed; the ordering is a CONDITIONAL influence."""
     a = expression.arguments
-    return [(a.get("valueExpr"), Kind.TRANSFORMATION), (a.get("orderingExpr"), Kind.CONDITIONAL)]
+    return [(a.get("valueExpr"), UseKind.TRANSFORMATION), (a.get("orderingExpr"), UseKind.CONDITIONAL)]
 
 
 def _with(_: Plan, expression: Expression) -> list[Influence]:
     """Common expressions (`With`): each reference reads what its definition reads."""
-    return [(expression.arguments.get("child"), Kind.IDENTITY)]
+    return [(expression.arguments.get("child"), UseKind.IDENTITY)]
 
 
 def _sql_function(_: Plan, expression: Expression) -> list[Influence]:
     """SQL functions: all that the body reads, with the arguments instead of the parameters."""
-    return [(expression.arguments.get("child"), Kind.IDENTITY)]
+    return [(expression.arguments.get("child"), UseKind.IDENTITY)]
 
 
 def _transpiled(_: Plan, expression: Expression) -> list[Influence]:
     """Python functions that Spark may replace by expressions: all that the Python function reads."""
-    return [(expression.arguments.get("pythonUDFExpr"), Kind.IDENTITY)]
+    return [(expression.arguments.get("pythonUDFExpr"), UseKind.IDENTITY)]
 
 
 def _ordered(_: Plan, expression: Expression) -> list[Influence]:
@@ -858,7 +862,7 @@ def _ordered(_: Plan, expression: Expression) -> list[Influence]:
     a = expression.arguments
     order = a.get("orderExpressions")
     values = references(value for name, value in a.items() if name != "orderExpressions")
-    return [*((value, Kind.TRANSFORMATION) for value in values), (order, Kind.CONDITIONAL)]
+    return [*((value, UseKind.TRANSFORMATION) for value in values), (order, UseKind.CONDITIONAL)]
 
 
 COMPARING = frozenset(("Max", "Min", "ArrayMax", "ArrayMin", "SortArray", "ArrayDistinct", "CollectSet"))
@@ -910,8 +914,8 @@ def is_same_type_cast(plan: Plan, expression: Expression) -> bool:
 
 
 def _outer(
-    expression: Expression, how: Kind, inside: Path
-) -> tuple[list[ExpressionUse], list[tuple[Value, Kind, Path]]] | None:
+    expression: Expression, how: UseKind, inside: FieldPath
+) -> tuple[list[ExpressionUse], list[tuple[Value, UseKind, FieldPath]]] | None:
     """Return the use of an outer reference to an attribute; None otherwise, also around a whole outer expression."""
     attribute = expression.arguments.get("e") if expression.name == "OuterReference" else None
     if isinstance(attribute, AttributeRef):
@@ -920,13 +924,13 @@ def _outer(
 
 
 def _subquery(
-    plan: Plan, expression: Expression, how: Kind, inside: Path
-) -> tuple[list[ExpressionUse], list[tuple[Value, Kind, Path]]] | None:
+    plan: Plan, expression: Expression, how: UseKind, inside: FieldPath
+) -> tuple[list[ExpressionUse], list[tuple[Value, UseKind, FieldPath]]] | None:
     """Return the uses and further arguments of a subquery: its result, except for EXISTS, and its rows; else None."""
     top = expression.arguments.get("plan")
     if not isinstance(top, OperatorRef):
         return None
-    kind = how if expression.name in (*_ONE_VALUE, "ListQuery") else compose(how, Kind.TRANSFORMATION)
+    kind = how if expression.name in (*_ONE_VALUE, "ListQuery") else compose(how, UseKind.TRANSFORMATION)
     found = [ExpressionUse(UseTarget.ROWS, how, operator=top.index)]
     if expression.name != "Exists":
         output = plan.operators[top.index].output
@@ -936,4 +940,4 @@ def _subquery(
             inside = ()
         found = [ExpressionUse(UseTarget.RESULT, kind, column.id, top.index, inside) for column in output] + found
     conditions = expression.arguments.get("joinCond")
-    return found, [(conditions, compose(how, Kind.JOIN), ())] if conditions else []
+    return found, [(conditions, compose(how, UseKind.JOIN), ())] if conditions else []

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import attrs
 from openlineage_pyspark.facets.class_rules import Classes, ClassRules, full_names
-from openlineage_pyspark.facets.model.lineage import Certainty, Kind
+from openlineage_pyspark.facets.model.lineage import Certainty, UseKind
 from openlineage_pyspark.facets.model.plan import (
     AttributeRef,
     ExpressionRef,
@@ -25,7 +25,7 @@ from openlineage_pyspark.facets.model.plan import (
     Sql,
     Value,
 )
-from openlineage_pyspark.facets.trace.expressions import OpaqueCode, Path, field_names
+from openlineage_pyspark.facets.trace.expressions import FieldPath, OpaqueCode, field_names
 
 _OUTER = {
     "Explode": ("explode(", "explode_outer("),
@@ -89,8 +89,8 @@ class Computed:
     """
 
     value: Value
-    kind: Kind = Kind.IDENTITY
-    path: Path = ()
+    kind: UseKind = UseKind.IDENTITY
+    path: FieldPath = ()
 
 
 @attrs.frozen
@@ -99,7 +99,7 @@ class Passed:
 
     operator: int
     id: int
-    kind: Kind = Kind.IDENTITY
+    kind: UseKind = UseKind.IDENTITY
 
 
 Definition = Computed | Passed
@@ -125,7 +125,7 @@ class OperatorLineage(NamedTuple):
 
     computes: Mapping[int, tuple[Definition, ...]] = FrozenMap()
     passes_through: tuple[int, ...] = ()
-    influences: tuple[tuple[Value, Kind], ...] = ()
+    influences: tuple[tuple[Value, UseKind], ...] = ()
     inputs: tuple[int, ...] | None = None
     known: bool = True
     certainty: Certainty = Certainty.EXACT
@@ -205,7 +205,7 @@ def _named(plan: Plan, values: tuple[Value, ...]) -> dict[int, tuple[Definition,
 def _filter(_: Plan, operator: Operator) -> OperatorLineage:
     """WHERE, HAVING, QUALIFY: the condition is a FILTER influence."""
     return OperatorLineage(
-        passes_through=operator.children, influences=((operator.arguments.get("condition"), Kind.FILTER),)
+        passes_through=operator.children, influences=((operator.arguments.get("condition"), UseKind.FILTER),)
     )
 
 
@@ -235,7 +235,7 @@ def _typed_filter(_: Plan, operator: Operator) -> OperatorLineage:
     """A filter by a function over objects: all that the function may read is a FILTER influence."""
     return OperatorLineage(
         passes_through=operator.children[:1],
-        influences=((operator.arguments.get("deserializer"), Kind.FILTER),),
+        influences=((operator.arguments.get("deserializer"), UseKind.FILTER),),
         rows_certainty=Certainty.OPAQUE,
         code=OpaqueCode.TYPED_OPERATION,
     )
@@ -250,14 +250,16 @@ def _sequence(_: Plan, operator: Operator) -> OperatorLineage:
 @rule({_LOGICAL: "Sort"}, output="child")
 def _sort(_: Plan, operator: Operator) -> OperatorLineage:
     """ORDER BY, SORT BY: the order is a SORT influence."""
-    return OperatorLineage(passes_through=operator.children, influences=((operator.arguments.get("order"), Kind.SORT),))
+    return OperatorLineage(
+        passes_through=operator.children, influences=((operator.arguments.get("order"), UseKind.SORT),)
+    )
 
 
 @rule({_LOGICAL: "Zip Join AsOfJoin NearestByJoin"})
 def _join(_: Plan, operator: Operator) -> OperatorLineage:
     """JOIN of any type: columns of both sides pass through; the condition is a JOIN influence."""
     rows = tuple(
-        (operator.arguments[name], Kind.JOIN)
+        (operator.arguments[name], UseKind.JOIN)
         for name in ("condition", "asOfCondition", "orderExpression", "rankingExpression")
         if operator.arguments.get(name) is not None
     )
@@ -271,7 +273,7 @@ def _lateral_join(plan: Plan, operator: Operator) -> OperatorLineage:
     right = operator.arguments.get("right")
     inner = plan.expressions[right.index].arguments.get("plan") if isinstance(right, ExpressionRef) else None
     below = (*left, inner.index) if isinstance(inner, OperatorRef) else left
-    rows = ((operator.arguments.get("condition"), Kind.JOIN),)
+    rows = ((operator.arguments.get("condition"), UseKind.JOIN),)
     return OperatorLineage(passes_through=below, influences=rows, inputs=below)
 
 
@@ -281,7 +283,7 @@ def _aggregate(plan: Plan, operator: Operator) -> OperatorLineage:
     return OperatorLineage(
         _named(plan, operator.sequence("aggregateExpressions")),
         operator.children,
-        ((operator.arguments.get("groupingExpressions"), Kind.GROUP_BY),),
+        ((operator.arguments.get("groupingExpressions"), UseKind.GROUP_BY),),
         rows_from=_below_pivot(plan, operator),
     )
 
@@ -309,14 +311,14 @@ def _collects_pivot(plan: Plan, value: Value) -> bool:
 def _distinct(_: Plan, operator: Operator) -> OperatorLineage:
     """DISTINCT: a GROUP BY over every column."""
     keys = tuple(AttributeRef(column.id) for column in operator.output)
-    return OperatorLineage(passes_through=operator.children, influences=((keys, Kind.GROUP_BY),))
+    return OperatorLineage(passes_through=operator.children, influences=((keys, UseKind.GROUP_BY),))
 
 
 @rule({_LOGICAL: "Deduplicate DeduplicateWithinWatermark"}, output="child")
 def _deduplicate(_: Plan, operator: Operator) -> OperatorLineage:
     """dropDuplicates: a GROUP BY over its keys."""
     return OperatorLineage(
-        passes_through=operator.children, influences=((operator.arguments.get("keys"), Kind.GROUP_BY),)
+        passes_through=operator.children, influences=((operator.arguments.get("keys"), UseKind.GROUP_BY),)
     )
 
 
@@ -330,16 +332,16 @@ def _window(plan: Plan, operator: Operator) -> OperatorLineage:
 def _bin_by(_: Plan, operator: Operator) -> OperatorLineage:
     """BIN BY: each row becomes one row per bin; bins and distributed shares are computed from the range."""
     bounds = tuple(operator.arguments.get(name) for name in ("rangeStart", "rangeEnd"))
-    share = tuple(Computed(bound, Kind.TRANSFORMATION) for bound in bounds)
+    share = tuple(Computed(bound, UseKind.TRANSFORMATION) for bound in bounds)
     defines: dict[int, tuple[Definition, ...]] = {
         added.id: share for added in operator.sequence("appendedAttributes") if isinstance(added, AttributeRef)
     }
     scaled, whole = operator.sequence("scaledDistributeColumns"), operator.sequence("distributeColumns")
     for after, before in zip(scaled, whole, strict=False):
         if isinstance(after, AttributeRef):
-            defines[after.id] = (Computed(before, Kind.TRANSFORMATION), *share)
+            defines[after.id] = (Computed(before, UseKind.TRANSFORMATION), *share)
     # The range of a row decides how many bins it is in.
-    return OperatorLineage(defines, operator.children, tuple((bound, Kind.GENERATE) for bound in bounds))
+    return OperatorLineage(defines, operator.children, tuple((bound, UseKind.GENERATE) for bound in bounds))
 
 
 @rule({_LOGICAL: "Expand"})
@@ -378,7 +380,7 @@ def _set_difference(plan: Plan, operator: Operator) -> OperatorLineage:
     sides = tuple(side for side in (left, right) if side is not None)
     values = tuple(AttributeRef(column.id) for side in sides for column in plan.operators[side].output)
     return OperatorLineage(
-        passes_through=() if left is None else (left,), influences=((values, Kind.JOIN),), inputs=sides
+        passes_through=() if left is None else (left,), influences=((values, UseKind.JOIN),), inputs=sides
     )
 
 
@@ -387,7 +389,7 @@ def _generate(plan: Plan, operator: Operator) -> OperatorLineage:
     """LATERAL VIEW, explode and the like: columns computed from the arguments, which decide how many rows there are."""
     generator = operator.arguments.get("generator")
     made = [value.id for value in operator.sequence("generatorOutput") if isinstance(value, AttributeRef)]
-    defines: dict[int, tuple[Definition, ...]] = {id_: (Computed(generator, Kind.TRANSFORMATION),) for id_ in made}
+    defines: dict[int, tuple[Definition, ...]] = {id_: (Computed(generator, UseKind.TRANSFORMATION),) for id_ in made}
     if isinstance(generator, ExpressionRef) and plan.expressions[generator.index].name == "Stack":
         defines = _stack(plan, generator, made)
     elif isinstance(generator, ExpressionRef) and plan.expressions[generator.index].name == "Inline":
@@ -401,7 +403,7 @@ _FIXED_ROWS = frozenset(["Stack", "JsonTuple", "SQLKeywords", "Collations"])
 """Generators that make the same number of rows of every row."""
 
 
-def _multiplied(plan: Plan, generator: Value) -> tuple[tuple[Value, Kind], ...]:
+def _multiplied(plan: Plan, generator: Value) -> tuple[tuple[Value, UseKind], ...]:
     """Return what decides how many rows a generator makes of a row; nothing if it always makes the same number."""
     if not isinstance(generator, ExpressionRef):
         return ()
@@ -410,11 +412,11 @@ def _multiplied(plan: Plan, generator: Value) -> tuple[tuple[Value, Kind], ...]:
         return ()
     if expression.name == "ReplicateRows":
         # It repeats the other arguments as often as the value of the first one.
-        return ((expression.sequence("children")[:1], Kind.GENERATE),)
+        return ((expression.sequence("children")[:1], UseKind.GENERATE),)
     child = expression.arguments.get("child")
     made = plan.expressions[child.index].name if isinstance(child, ExpressionRef) else ""
     # An array or a map that the statement spells out always has the same number of elements.
-    return () if made in ("CreateArray", "CreateMap") else ((generator, Kind.GENERATE),)
+    return () if made in ("CreateArray", "CreateMap") else ((generator, UseKind.GENERATE),)
 
 
 def _entries(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
@@ -424,7 +426,9 @@ def _entries(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int,
     if entries is None or entries.name != "CreateMap" or len(made) < 2:
         return {}
     children = entries.sequence("children")
-    return {id_: tuple(Computed(v, Kind.TRANSFORMATION) for v in children[at::2]) for at, id_ in enumerate(made[-2:])}
+    return {
+        id_: tuple(Computed(v, UseKind.TRANSFORMATION) for v in children[at::2]) for at, id_ in enumerate(made[-2:])
+    }
 
 
 def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, tuple[Definition, ...]]:
@@ -443,12 +447,14 @@ def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, 
         if not len(set(names)) == len(names) == len(made):
             return {}
         return {
-            id_: (Computed(generator, Kind.TRANSFORMATION, (name,)),) for id_, name in zip(made, names, strict=True)
+            id_: (Computed(generator, UseKind.TRANSFORMATION, (name,)),) for id_, name in zip(made, names, strict=True)
         }
     values = [row.arguments.get("children") for row in rows]
     return {
         id_: tuple(
-            Computed(v[2 * at + 1], Kind.TRANSFORMATION) for v in values if isinstance(v, tuple) and 2 * at + 1 < len(v)
+            Computed(v[2 * at + 1], UseKind.TRANSFORMATION)
+            for v in values
+            if isinstance(v, tuple) and 2 * at + 1 < len(v)
         )
         for at, id_ in enumerate(made)
     }
@@ -459,7 +465,7 @@ def _stack(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, t
     children = plan.expressions[generator.index].arguments.get("children")
     values = children[1:] if isinstance(children, tuple) else ()
     return {
-        id_: tuple(Computed(v, Kind.TRANSFORMATION) for v in values[at :: len(made)]) for at, id_ in enumerate(made)
+        id_: tuple(Computed(v, UseKind.TRANSFORMATION) for v in values[at :: len(made)]) for at, id_ in enumerate(made)
     }
 
 
@@ -518,11 +524,11 @@ def _merge_rows(plan: Plan, operator: Operator) -> OperatorLineage:
         )
         for at, column in enumerate(operator.output)
     }
-    return OperatorLineage(defines, influences=tuple((each, Kind.FILTER) for each in dict.fromkeys(deleting)))
+    return OperatorLineage(defines, influences=tuple((each, UseKind.FILTER) for each in dict.fromkeys(deleting)))
 
 
 def _definitions(value: Value, asked: tuple[Value, ...], *, keeps: bool) -> tuple[Computed, ...]:
-    return (Computed(value), *(() if keeps else (Computed(each, Kind.CONDITIONAL) for each in asked)))
+    return (Computed(value), *(() if keeps else (Computed(each, UseKind.CONDITIONAL) for each in asked)))
 
 
 def _target(plan: Plan, operator: Operator) -> dict[int, str]:
@@ -565,7 +571,7 @@ def _python_rows(plan: Plan, operator: Operator) -> OperatorLineage:
         count = next((operator.arguments[name] for name in names if name in operator.arguments), None)
         if isinstance(count, int):
             cogrouped += [AttributeRef(column.id) for column in plan.operators[child].output[:count]]
-    rows = tuple((keys, Kind.GROUP_BY) for keys in (grouping, tuple(cogrouped)) if keys)
+    rows = tuple((keys, UseKind.GROUP_BY) for keys in (grouping, tuple(cogrouped)) if keys)
     return _opaque(plan, operator)._replace(influences=rows, code=OpaqueCode.PYTHON_ROWS)
 
 
@@ -591,7 +597,7 @@ _GROUPING = frozenset(("TransformWithState", "FlatMapGroupsWithState", "MapGroup
 def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
     """Code that can't be analyzed: every input column counts as a source of every output column."""
     everything: tuple[Definition, ...] = tuple(
-        Passed(child, column.id, Kind.TRANSFORMATION)
+        Passed(child, column.id, UseKind.TRANSFORMATION)
         for child in operator.children
         for column in plan.operators[child].output
     )
@@ -599,7 +605,7 @@ def _opaque(plan: Plan, operator: Operator) -> OperatorLineage:
     keys = operator.sequence("groupingAttributes") if operator.name in _GROUPING else ()
     return OperatorLineage(
         computes={column.id: everything for column in operator.output},
-        influences=((keys, Kind.GROUP_BY),) if keys else (),
+        influences=((keys, UseKind.GROUP_BY),) if keys else (),
         certainty=Certainty.OPAQUE,
         code=code,
     )

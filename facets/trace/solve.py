@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 import attrs
-from openlineage_pyspark.facets.model.lineage import MOST_PATHS, Certainty, Computation, Kind, Step, compose
+from openlineage_pyspark.facets.model.lineage import MOST_PATHS, Certainty, Computation, OperatorStep, UseKind, compose
 from openlineage_pyspark.facets.model.plan import (
     WITH_CTE,
     ExpressionRef,
@@ -63,23 +63,23 @@ class Origin(NamedTuple):
         return self if not self.path else Origin(self.operator, self.id)
 
 
-Paths = Sequence["Step | None"]
+Paths = Sequence["OperatorStep | None"]
 """
 The last steps of different paths from one origin, in the order of the plan; None if the value is only passed on.
 
 There are more than `MOST_PATHS` if the plan has more than that.
 """
 
-Sources = Mapping[Origin, Mapping[Kind, Paths]]
+Sources = Mapping[Origin, Mapping[UseKind, Paths]]
 """Origin -> kind of its influence -> the paths in which it arrives in this kind."""
 
 _Cell = tuple[int, int, tuple[str, ...]]
 """The index of an operator, the exprId of one of its attributes, and the path of a field in that."""
 _Jumps = tuple[tuple[int, int], ...]
-_Found = dict[Origin, dict[Kind, list["Step | None"]]]
+_Found = dict[Origin, dict[UseKind, list["OperatorStep | None"]]]
 _NONE: Sources = {}
 _PASSED_ON: Paths = (None,)
-_TAKEN = Kind.TRANSFORMATION
+_TAKEN = UseKind.TRANSFORMATION
 """How a field is taken out of a column."""
 _SHORT = 8
 """The longest walk past operators whose end is cached for its beginning alone."""
@@ -100,7 +100,7 @@ class _Hop(NamedTuple):
     """
 
     cell: _Cell
-    kind: Kind
+    kind: UseKind
     text: str
     operator: int
     certainty: Certainty = Certainty.EXACT
@@ -110,7 +110,7 @@ class _Hop(NamedTuple):
 
 # A plan has hundreds of these: made so, a named tuple takes half of the time.
 _hop = cast(
-    "Callable[[tuple[_Cell, Kind, str, int, Certainty, _Jumps, Computation | None]], _Hop]",
+    "Callable[[tuple[_Cell, UseKind, str, int, Certainty, _Jumps, Computation | None]], _Hop]",
     functools.partial(tuple.__new__, _Hop),
 )
 
@@ -144,7 +144,7 @@ class Scopes:
         """Return the name of an operator and its index, such as `Aggregate#1`."""
         return self._labels[operator]
 
-    def path(self, origin: Origin, last: Step | None) -> tuple[str, ...]:
+    def path(self, origin: Origin, last: OperatorStep | None) -> tuple[str, ...]:
         """
         Return the operators between an origin and the top of the plan, from the origin, each with its index.
 
@@ -411,7 +411,7 @@ class Trace:
         return self._solve((operator, ROWS, ()))
 
     def expression(
-        self, scope: tuple[int, ...], value: Value, kind: Kind, command: int, path: tuple[str, ...] = ()
+        self, scope: tuple[int, ...], value: Value, kind: UseKind, command: int, path: tuple[str, ...] = ()
     ) -> Sources:
         """
         Return the sources of an expression of a command, for example of an assignment in MERGE.
@@ -472,7 +472,7 @@ class Trace:
         if id_ != ROWS and not hops and self.scopes.is_origin(operator, id_):
             read = stored_field(self.plan, id_, path) if self._fields else ()
             # A field that is no source of its own is part of the field, or of the column, that is one.
-            return {Origin(operator, id_, read): {Kind.IDENTITY if len(read) == len(path) else _TAKEN: _PASSED_ON}}
+            return {Origin(operator, id_, read): {UseKind.IDENTITY if len(read) == len(path) else _TAKEN: _PASSED_ON}}
         return self._merge(hops, values)
 
     def _merge(self, hops: list[_Hop], values: Mapping[_Cell, Sources]) -> Sources:
@@ -480,11 +480,11 @@ class Trace:
             cell = hops[0].cell
             return values.get(cell) or self._solved.get(cell, _NONE)
         found: _Found = {}
-        again: dict[tuple[Origin, Kind], list[Step]] = {}
+        again: dict[tuple[Origin, UseKind], list[OperatorStep]] = {}
         # An expression continues a path in the same step, whichever of its attributes the path comes through.
-        made: dict[tuple[object, ...], dict[int, Step]] = {}
+        made: dict[tuple[object, ...], dict[int, OperatorStep]] = {}
         for hop in hops:
-            steps: dict[int, Step] | None = None
+            steps: dict[int, OperatorStep] | None = None
             if not self._copies(hop):
                 steps = made.setdefault((hop.operator, hop.text or hop.computation, hop.certainty, hop.jumps), {})
             below = values.get(hop.cell)
@@ -500,7 +500,7 @@ class Trace:
             found[origin][kind] = found[origin][kind] or [min(longer, key=lambda last: len(last.jumps))]
         return found
 
-    def _continued(self, hop: _Hop, paths: Paths, steps: dict[int, Step]) -> Iterator[Step]:
+    def _continued(self, hop: _Hop, paths: Paths, steps: dict[int, OperatorStep]) -> Iterator[OperatorStep]:
         """Yield the last steps of paths with a hop behind them; those that are made already are in `steps`."""
         for before in paths:
             known = steps.get(id(before))
@@ -510,14 +510,14 @@ class Trace:
 
     def _copies(self, hop: _Hop) -> bool:
         """Return whether an operator passes a value on as it is, which is no step of its way."""
-        return hop.kind is Kind.IDENTITY and not hop.text and not hop.jumps
+        return hop.kind is UseKind.IDENTITY and not hop.text and not hop.jumps
 
-    def _step(self, hop: _Hop, before: Step | None) -> Step:
+    def _step(self, hop: _Hop, before: OperatorStep | None) -> OperatorStep:
         jumps = (*before.jumps, *hop.jumps) if before is not None else hop.jumps
-        if before is not None and hop.cell[1] == ROWS and hop.kind is Kind.IDENTITY and not hop.text:
+        if before is not None and hop.cell[1] == ROWS and hop.kind is UseKind.IDENTITY and not hop.text:
             # A reference to a CTE passes all of its rows on, which is no step.
             return attrs.evolve(before, jumps=jumps)
-        return Step(
+        return OperatorStep(
             self.scopes.label(hop.operator),
             hop.text,
             hop.certainty,
@@ -553,11 +553,11 @@ class Trace:
         for definition in here.computes.get(id_, ()):
             if isinstance(definition, Computed):
                 hops += self._computed_hops(cell, definition)
-            elif definition.kind is Kind.IDENTITY:
+            elif definition.kind is UseKind.IDENTITY:
                 below = path_in_branch(self.plan, id_, definition.id, path)
                 branches = self._branches(definition, below)
                 jumps = self.scopes.jumps(operator)
-                hops += [_Hop(branch, Kind.IDENTITY, "", operator, jumps=jumps) for branch in branches]
+                hops += [_Hop(branch, UseKind.IDENTITY, "", operator, jumps=jumps) for branch in branches]
             else:
                 # Code that can't be read may make any field of any of its columns.
                 passed = self._follow((definition.operator, definition.id, ()))
@@ -585,7 +585,7 @@ class Trace:
                 continue
             seen.add(cell)
             made = () if cell[0] in self.scopes.stops else self.scopes.lineages[cell[0]].computes.get(cell[1], ())
-            handed = [d for d in made if isinstance(d, Passed) and d.kind is Kind.IDENTITY]
+            handed = [d for d in made if isinstance(d, Passed) and d.kind is UseKind.IDENTITY]
             # A reference to a CTE is a step of its own: without it, the operators above the CTE would not be known.
             if handed and len(handed) == len(made) and self.scopes.refers_to(cell[0]) is None:
                 below = [
@@ -608,7 +608,7 @@ class Trace:
             definition = self.scopes.refers_to(operator)
             if definition is not None:
                 hops.append(
-                    _Hop((definition, ROWS, ()), Kind.IDENTITY, "", operator, jumps=self.scopes.jumps(operator))
+                    _Hop((definition, ROWS, ()), UseKind.IDENTITY, "", operator, jumps=self.scopes.jumps(operator))
                 )
                 continue
             here, scope = self.scopes.lineages[operator], self.scopes.scope(operator)
@@ -657,7 +657,7 @@ class Trace:
         if cell is None:
             return []
         # The expressions that Spark makes for a PIVOT have a composed text only.
-        is_stated = bool(text) or (use.kind is not Kind.IDENTITY and is_of_pivot(self.plan, computation.value))
+        is_stated = bool(text) or (use.kind is not UseKind.IDENTITY and is_of_pivot(self.plan, computation.value))
         return [_hop((cell, use.kind, text, operator, use.certainty, jumps, computation if is_stated else None))]
 
     def _text(self, value: Value, operator: int) -> str:
@@ -674,7 +674,7 @@ class Trace:
 
 def _copies(use: ExpressionUse, path: tuple[str, ...]) -> bool:
     """Return whether an expression passes its argument on: to take a field or a subquery's value is a step already."""
-    return use.kind is Kind.IDENTITY and use.path == path and use.reach is not UseTarget.RESULT
+    return use.kind is UseKind.IDENTITY and use.path == path and use.reach is not UseTarget.RESULT
 
 
 def _computed_once(plan: Plan, lineages: Iterable[OperatorLineage]) -> dict[int, int]:
@@ -716,9 +716,9 @@ def _around_subqueries(plan: Plan) -> set[int]:
     return found
 
 
-def _add(there: list[Step | None], paths: Iterable[Step | None]) -> list[Step]:
+def _add(there: list[OperatorStep | None], paths: Iterable[OperatorStep | None]) -> list[OperatorStep]:
     """Add paths to others, each once, and return those that go into a recursive CTE again, which are not added."""
-    again: list[Step] = []
+    again: list[OperatorStep] = []
     for last in paths:
         if last is not None and len(last.jumps) > 1 and len(set(last.jumps)) < len(last.jumps):
             again.append(last)
@@ -729,7 +729,7 @@ def _add(there: list[Step | None], paths: Iterable[Step | None]) -> list[Step]:
     return again
 
 
-def _is_same(one: Step | None, other: Step | None) -> bool:
+def _is_same(one: OperatorStep | None, other: OperatorStep | None) -> bool:
     """Return whether two paths are one that two cells have continued in the same way. The part before is shared."""
     while one is not other:
         if one is None or other is None:
@@ -742,7 +742,7 @@ def _is_same(one: Step | None, other: Step | None) -> bool:
     return True
 
 
-def _paths_of(values: Mapping[_Cell, Sources]) -> dict[_Cell, dict[Origin, dict[Kind, list[tuple[str, _Jumps]]]]]:
+def _paths_of(values: Mapping[_Cell, Sources]) -> dict[_Cell, dict[Origin, dict[UseKind, list[tuple[str, _Jumps]]]]]:
     """Return what must stop growing before a cycle is solved."""
 
     def shown(paths: Paths) -> list[tuple[str, _Jumps]]:

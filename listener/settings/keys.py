@@ -34,7 +34,7 @@ from openlineage_pyspark.listener.settings.kinds import (
     UUID,
     one_of,
     parse_tag,
-    whole_number,
+    whole_number_kind,
 )
 from openlineage_pyspark.listener.settings.reading import Key, LayerReading, derived, key, readers
 from openlineage_pyspark.transport.options import OURS, PYTHON
@@ -314,7 +314,7 @@ class Settings:
     )
     schema_size_limit: int = key(
         "columnLineage.schemaSizeLimit",
-        whole_number(0),
+        whole_number_kind(0),
         default=_EVENT.schema_size_limit,
         text="Omits column lineage for outputs with more columns than this.",
     )
@@ -458,7 +458,7 @@ class Settings:
     )
     streaming_interval: int = key(
         "streaming.intervalInSeconds",
-        whole_number(-1),
+        whole_number_kind(-1),
         default=60,
         source=OURS,
         text="The minimum of seconds between two RUNNING events of a streaming query, which list its micro-batches;"
@@ -508,7 +508,7 @@ class Settings:
     )
     plan_max_nodes: int = key(
         "plan.maxNodes",
-        whole_number(1),
+        whole_number_kind(1),
         default=_PROBE.max_nodes,
         source=OURS,
         text="The maximum number of nodes of a plan; the rest is cut, and the event reports it.",
@@ -567,7 +567,7 @@ class Settings:
     )
     spool_max_age_days: int = key(
         "spool.maxAgeInDays",
-        whole_number(1),
+        whole_number_kind(1),
         default=int(_RETENTION.max_age_seconds // DAY_SECONDS),
         source=OURS,
         text="Days after which events that an ended application left in the spool are deleted, if they still can't be"

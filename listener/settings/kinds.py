@@ -79,7 +79,7 @@ def one_of(*words: str) -> ValueKind[str]:
     return ValueKind(f"one of {', '.join(words)}", convert)
 
 
-def whole_number(least: int) -> ValueKind[int]:
+def whole_number_kind(least: int) -> ValueKind[int]:
     """Return the kind for whole numbers from `least` to the largest Java int."""
 
     def convert(value: object) -> int:
@@ -189,7 +189,7 @@ def _group(given: object, name: str) -> Mapping[str, object]:
 BOOLEAN: ValueKind[bool] = ValueKind("true or false", lambda value: values.boolean(str(value)))
 TEXT: ValueKind[str] = ValueKind("text", _to_text)
 UUID: ValueKind[str] = ValueKind("a UUID", _to_uuid)
-_MILLIS = whole_number(0)
+_MILLIS = whole_number_kind(0)
 MILLISECONDS: ValueKind[float] = ValueKind(
     _MILLIS.name, lambda value: _MILLIS.convert(value) / 1000, lambda seconds: str(round(seconds * 1000))
 )

@@ -47,7 +47,7 @@ def worker_of(
     secrets = secret_values(facts.conf, os.environ, sys.argv[1:], settings.transport)
     hide_in_logs(secrets)
     redaction = guard.redaction = Redaction(settings.mask_literals, secrets, settings.row_values_in_errors)
-    application = application_of(facts, settings, attempt)
+    application = application_from_facts(facts, settings, attempt)
     options = event_options(settings, redaction)
     entrust = last_words.entrusting(probe, settings, facts.conf.get("spark.app.name", ""))
     sites = CallSites(probe.is_running)
@@ -82,9 +82,9 @@ def event_options(settings: Settings, redaction: Redaction) -> EventOptions:
     )
 
 
-def application_of(facts: ContextFacts, settings: Settings, attempt: int = 1) -> Application:
+def application_from_facts(facts: ContextFacts, settings: Settings, attempt: int = 1) -> Application:
     """
-    Return what all runs of the application share.
+    Return the application as all its runs state it.
 
     Args:
         facts: the SparkContext's facts about the application.

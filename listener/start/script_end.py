@@ -15,7 +15,7 @@ import threading
 from typing import Any, NoReturn
 
 from openlineage_pyspark.facets.model.run import Outcome
-from openlineage_pyspark.listener.start.uncaught import cut, failed_outcome
+from openlineage_pyspark.listener.start.uncaught import beginning_of, failed_outcome
 
 
 class ScriptEnd:
@@ -48,7 +48,9 @@ class ScriptEnd:
         status = next(reversed(self._asked.values()), None)
         if status in (None, 0):
             return Outcome("COMPLETE")
-        message = f"the script ended with exit status {int(status)}" if isinstance(status, int) else cut(str(status))
+        message = (
+            f"the script ended with exit status {int(status)}" if isinstance(status, int) else beginning_of(str(status))
+        )
         return Outcome("FAIL", message)
 
     def _remember(self, exit_: SystemExit) -> None:

@@ -39,7 +39,7 @@ def failed_outcome(event_type: Ending, problem: BaseException) -> Outcome:
     return Outcome(event_type, headers[-1], trace, raised)
 
 
-def cut(text: str) -> str:
+def beginning_of(text: str) -> str:
     """Return a text, or the beginning of a long one."""
     return text if len(text) <= _LONGEST else text[:_LONGEST] + _CUT
 
@@ -65,7 +65,7 @@ def _chain(problem: BaseException) -> tuple[Raised, ...]:
 def _raised(problem: BaseException, between: str) -> Raised:
     """Describe one exception; `between` is the text that joins it to the one before."""
     class_name, message = _class_and_message(problem)
-    frames = f"{between}{_HEADING}{cut(''.join(traceback.format_tb(problem.__traceback__)))}"
+    frames = f"{between}{_HEADING}{beginning_of(''.join(traceback.format_tb(problem.__traceback__)))}"
     if not frames.endswith("\n"):
         frames += "\n"
     is_of_pyspark = type(problem).__module__.startswith(_PYSPARK)
@@ -84,8 +84,8 @@ def _class_and_message(problem: BaseException) -> tuple[str, str]:
     """Return the class of an exception as a traceback spells it, and what follows there."""
     lines = traceback.format_exception_only(type(problem), problem)
     # In a SyntaxError, the message is below the place in the source.
-    text = next((cut(line) for line in lines if not line.startswith(" ")), "").rstrip("\n")
-    text = "".join([text, *(cut(f"\n{line}".rstrip("\n")) for line in _after(lines))])
+    text = next((beginning_of(line) for line in lines if not line.startswith(" ")), "").rstrip("\n")
+    text = "".join([text, *(beginning_of(f"\n{line}".rstrip("\n")) for line in _after(lines))])
     class_name, _, message = text.partition(": ")
     return class_name, message
 

@@ -10,7 +10,7 @@ import attrs
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Symlink
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Kind, OutputColumn, Transformation, Way, Wording
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn, Transformation, UseKind, Way, Wording
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
@@ -63,7 +63,7 @@ def projections(*levels: tuple[str, Sql, tuple[int, ...]]) -> Plan:
 def memory() -> EarlierPlans:
     """Return an earlier plan that has read `a` and `b` from a table `t`."""
     table = Dataset(Identifier("file", "/lake/t"))
-    sources = {id_: {(table.identifier, name): {Kind.IDENTITY: (Way(),)}} for id_, name in ((1, "a"), (2, "b"))}
+    sources = {id_: {(table.identifier, name): {UseKind.IDENTITY: (Way(),)}} for id_, name in ((1, "a"), (2, "b"))}
     return EarlierPlans({1: (table,), 2: (table,)}, sources, {}, {1: "t.a", 2: "t.b"})
 
 
@@ -221,7 +221,7 @@ def test_no_literal_is_shown_beside_a_name_of_a_secret_that_is_left_out_for_want
     assert texts == {f"concat('{'x' * 1_980}', (... = 'hunter2') OR pin = 4711)"}
     assert shown_texts(plan, before=names) >= {"concat('***', (... = '***') OR pin = '***')"}
     unnamed = projections(("y", (long, "(", Mention(2, "u.b"), " = 'hunter2')"), (1, 2)))
-    sources = {2: {(table("/lake/t").identifier, "password"): {Kind.IDENTITY: (Way(),)}}}
+    sources = {2: {(table("/lake/t").identifier, "password"): {UseKind.IDENTITY: (Way(),)}}}
     before = attrs.evolve(names, sources={**names.sources, **sources})
     assert "hunter2" not in repr(shown(unnamed, before=before).outputs)
 

@@ -16,7 +16,7 @@ from openlineage_pyspark.facets.datasets.source import Column, Session
 from openlineage_pyspark.facets.foreign_sql.reader import MOST_CHARACTERS, UnreadableError, read_query
 from openlineage_pyspark.facets.foreign_sql.tables import is_name, named_tables
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
-from openlineage_pyspark.facets.model.lineage import Certainty, Kind
+from openlineage_pyspark.facets.model.lineage import Certainty, UseKind
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
@@ -69,7 +69,7 @@ def test_a_query_has_the_columns_of_its_tables():
     """A renamed column is its source's; an expression is no copy."""
     found = read("(SELECT id AS k, amount * 2 AS twice FROM public.orders WHERE paid) q", "k", "twice")
     assert names(found) == [ORDERS]
-    assert found.columns == {0: (Column(ORDERS, "id"),), 1: (Column(ORDERS, "amount", Kind.TRANSFORMATION),)}
+    assert found.columns == {0: (Column(ORDERS, "id"),), 1: (Column(ORDERS, "amount", UseKind.TRANSFORMATION),)}
     assert found.opaque is None
 
 
@@ -92,8 +92,8 @@ def test_a_join_has_both_tables():
 def test_a_column_of_two_tables_comes_from_both():
     found = read("(SELECT o.amount + b.credit AS x FROM public.orders o JOIN public.buyers b ON o.buyer = b.id) q", "x")
     assert set(found.columns[0]) == {
-        Column(ORDERS, "amount", Kind.TRANSFORMATION),
-        Column(BUYERS, "credit", Kind.TRANSFORMATION),
+        Column(ORDERS, "amount", UseKind.TRANSFORMATION),
+        Column(BUYERS, "credit", UseKind.TRANSFORMATION),
     }
 
 
@@ -224,8 +224,8 @@ def _marked(sources):
     for each in sources:
         kinds.setdefault(f"{each.dataset.name}.{each.name}", set()).add(each.kind)
     for name, found in kinds.items():
-        if found - {Kind.FILTER, Kind.JOIN, Kind.GROUP_BY, Kind.SORT}:
-            yield name if Kind.IDENTITY in found else f"{name} changed"
+        if found - {UseKind.FILTER, UseKind.JOIN, UseKind.GROUP_BY, UseKind.SORT}:
+            yield name if UseKind.IDENTITY in found else f"{name} changed"
 
 
 def kinds(query, *columns, url="jdbc:postgresql://db/shop"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from openlineage_pyspark.facets.model.lineage import Kind, Step, Way, compose, transformation
+from openlineage_pyspark.facets.model.lineage import OperatorStep, UseKind, Way, compose, transformation
 
-PAIRS = tuple(product(Kind, repeat=2))
-DIRECT = tuple(kind for kind in Kind if kind.direct)
-INDIRECT = tuple(kind for kind in Kind if not kind.direct)
+PAIRS = tuple(product(UseKind, repeat=2))
+DIRECT = tuple(kind for kind in UseKind if kind.direct)
+INDIRECT = tuple(kind for kind in UseKind if not kind.direct)
 
 
 def strength(kind):
@@ -31,17 +31,17 @@ def test_the_kinds_are_those_of_the_facet_and_the_masked_ones():
 
 def test_composing_is_associative():
     """Which two steps of a path are taken together first doesn't matter."""
-    for a, b, c in product(Kind, repeat=3):
+    for a, b, c in product(UseKind, repeat=3):
         assert compose(compose(a, b), c) is compose(a, compose(b, c)), (a, b, c)
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", UseKind)
 def test_identity_is_the_unit(kind):
-    assert compose(Kind.IDENTITY, kind) is kind
-    assert compose(kind, Kind.IDENTITY) is kind
+    assert compose(UseKind.IDENTITY, kind) is kind
+    assert compose(kind, UseKind.IDENTITY) is kind
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", UseKind)
 def test_a_step_that_is_taken_twice_is_that_step(kind):
     assert compose(kind, kind) is kind
 
@@ -75,9 +75,9 @@ def test_the_indirect_step_nearest_to_the_output_names_the_path():
             assert compose(outer, inner) is inner
 
 
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", UseKind)
 def test_a_kind_is_told_in_the_words_of_the_facet(kind):
-    told = transformation(kind, Way(last=Step("Project#1", "a + 1")))
+    told = transformation(kind, Way(last=OperatorStep("Project#1", "a + 1")))
     assert told.type == ("DIRECT" if kind in DIRECT else "INDIRECT")
     assert told.subtype == {
         "MASKED_TRANSFORMATION": "TRANSFORMATION",
@@ -85,4 +85,4 @@ def test_a_kind_is_told_in_the_words_of_the_facet(kind):
         "GENERATE": "JOIN",
     }.get(kind.name, kind.name)
     assert told.masking == kind.name.startswith("MASKED_")
-    assert told.description == ("" if kind is Kind.IDENTITY else "a + 1")
+    assert told.description == ("" if kind is UseKind.IDENTITY else "a + 1")

@@ -17,9 +17,9 @@ from openlineage_pyspark.facets.model.lineage import (
     Certainty,
     ColumnLineage,
     InputField,
-    Kind,
+    OperatorStep,
     OutputColumn,
-    Step,
+    UseKind,
     Way,
     transformation,
 )
@@ -32,16 +32,16 @@ SCHEMA = importlib.resources.files("openlineage_pyspark.facets.events").joinpath
 Runs: TypeAlias = "tuple[RunState, RunState]"
 SOURCE, TARGET = Identifier("file", "/lake/a"), Identifier("file", "/lake/b")
 PATH = ("LogicalRelation#3", "Filter#2", "Project#1", "Insert#0")
-UDF = Step("Project#1", "f(a, 's3cr3t')", Certainty.OPAQUE, before=Step("Filter#2", ""))
-OPAQUE = transformation(Kind.TRANSFORMATION, Way(PATH, UDF, Certainty.OPAQUE))
-COPY = transformation(Kind.IDENTITY, Way(PATH))
+UDF = OperatorStep("Project#1", "f(a, 's3cr3t')", Certainty.OPAQUE, before=OperatorStep("Filter#2", ""))
+OPAQUE = transformation(UseKind.TRANSFORMATION, Way(PATH, UDF, Certainty.OPAQUE))
+COPY = transformation(UseKind.IDENTITY, Way(PATH))
 LINEAGE = ColumnLineage(
     (
         OutputColumn("x", (InputField(SOURCE, "a", (OPAQUE,)),)),
         OutputColumn("y", (InputField(SOURCE, "b", (COPY,)),)),
         OutputColumn("z", ()),
     ),
-    (InputField(SOURCE, "c", (transformation(Kind.FILTER, Way(PATH, Step("Filter#2", "(c > 1)"))),)),),
+    (InputField(SOURCE, "c", (transformation(UseKind.FILTER, Way(PATH, OperatorStep("Filter#2", "(c > 1)"))),)),),
 )
 
 
@@ -110,12 +110,12 @@ def test_there_is_no_facet_if_nothing_is_to_be_told(full_run: Runs) -> None:
 
 
 def test_of_a_long_way_the_beginning_and_the_end_are_told(full_run: Runs) -> None:
-    step, path = Step("Relation#0", ""), [f"Project#{number}" for number in range(200)]
+    step, path = OperatorStep("Relation#0", ""), [f"Project#{number}" for number in range(200)]
     for operator in path:
-        step = Step(operator, "", before=step)
+        step = OperatorStep(operator, "", before=step)
     way = Way(tuple(path), step, Certainty.GUESSED)
     lineage = ColumnLineage(
-        (OutputColumn("x", (InputField(SOURCE, "a", (transformation(Kind.TRANSFORMATION, way),)),)),)
+        (OutputColumn("x", (InputField(SOURCE, "a", (transformation(UseKind.TRANSFORMATION, way),)),)),)
     )
     found = facet(full_run, lineage)
     assert found is not None
@@ -136,7 +136,7 @@ def test_the_facet_keeps_its_published_schema(full_run: Runs, steps: str) -> Non
 
 
 def test_expressions_of_steps_are_redacted_and_steps_that_nobody_asked_for_are_gone(full_run: Runs) -> None:
-    unasked = transformation(Kind.TRANSFORMATION, Way((), Step("Project#1", "concat(a, 's3cr3t')")))
+    unasked = transformation(UseKind.TRANSFORMATION, Way((), OperatorStep("Project#1", "concat(a, 's3cr3t')")))
     columns = (LINEAGE.columns[0], OutputColumn("w", (InputField(SOURCE, "a", (unasked,)),)))
     state = attrs.evolve(full_run[1], outputs=(RunOutput(Dataset(TARGET), lineage=ColumnLineage(columns)),))
     lineage = redacted(state, Redaction(known=("s3cr3t",))).outputs[0].lineage

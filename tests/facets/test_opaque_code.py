@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.model.lineage import Certainty, Kind
+from openlineage_pyspark.facets.model.lineage import Certainty, UseKind
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
@@ -122,16 +122,16 @@ def test_a_filter_by_a_function_over_objects_is_an_influence_that_is_not_exact()
     top = plan.operators[0]._replace(arguments={"deserializer": ExpressionRef(0), "child": OperatorRef(1)})
     trace = Trace(attrs.evolve(plan, operators=(top, plan.operators[1])))
     [(origin, kinds)] = trace.rows(0).items()
-    (step,) = kinds[Kind.FILTER]
+    (step,) = kinds[UseKind.FILTER]
     assert (origin, step.least if step else None) == (Origin(1, 1), Certainty.OPAQUE)
-    assert trace.column(0, 1) == {Origin(1, 1): {Kind.IDENTITY: (None,)}}
+    assert trace.column(0, 1) == {Origin(1, 1): {UseKind.IDENTITY: (None,)}}
 
 
 def test_the_index_of_a_frame_of_pandas_on_spark_leaves_the_other_columns_as_they_are() -> None:
     plan = over("AttachDistributedSequence")
     top = plan.operators[0]._replace(output=(B, A))
     trace = Trace(attrs.evolve(plan, operators=(top, plan.operators[1])))
-    assert trace.column(0, 1) == {Origin(1, 1): {Kind.IDENTITY: (None,)}}
+    assert trace.column(0, 1) == {Origin(1, 1): {UseKind.IDENTITY: (None,)}}
     assert trace.column(0, 2) == {}
 
 
@@ -145,7 +145,7 @@ def test_a_python_function_that_spark_may_replace_by_expressions_stays_one() -> 
     )
     found = Trace(attrs.evolve(plan, operators=(top, plan.operators[1]))).column(0, 2)
     sure = {kind: [step.least for step in paths if step] for kind, paths in found[Origin(1, 1)].items()}
-    assert sure == {Kind.TRANSFORMATION: [Certainty.OPAQUE]}
+    assert sure == {UseKind.TRANSFORMATION: [Certainty.OPAQUE]}
 
 
 @pytest.mark.parametrize(
@@ -162,5 +162,5 @@ def test_code_that_keeps_a_state_for_each_key_groups_the_rows_by_it(name, keys):
     leaf = Operator("LocalRelation", f"{LOGICAL}LocalRelation", {}, (A, B))
     top = Operator(name, f"{LOGICAL}{name}", {"child": OperatorRef(1), **keys}, (Output(3, "c"),))
     trace = Trace(Plan((top, leaf), (), {1: Attribute("a", "string"), 2: Attribute("b", "string")}))
-    assert {origin: list(kinds) for origin, kinds in trace.rows(0).items()} == {Origin(1, 1): [Kind.GROUP_BY]}
+    assert {origin: list(kinds) for origin, kinds in trace.rows(0).items()} == {Origin(1, 1): [UseKind.GROUP_BY]}
     assert set(trace.column(0, 3)) == {Origin(1, 1), Origin(1, 2)}

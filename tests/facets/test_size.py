@@ -17,8 +17,8 @@ from openlineage_pyspark.facets.model.lineage import (
     Certainty,
     ColumnLineage,
     InputField,
+    OperatorStep,
     OutputColumn,
-    Step,
     Transformation,
     Way,
 )
@@ -68,7 +68,7 @@ def way(subtype, text="", kind="DIRECT"):
     return Transformation(kind, subtype, text)
 
 
-UNSURE = Way(("Relation#1", "MapInPandas#0"), Step("MapInPandas#0", "", Certainty.OPAQUE), Certainty.OPAQUE)
+UNSURE = Way(("Relation#1", "MapInPandas#0"), OperatorStep("MapInPandas#0", "", Certainty.OPAQUE), Certainty.OPAQUE)
 VERSIONS = TableVersions("delta", ("1", "2"))
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.model.lineage import Kind
+from openlineage_pyspark.facets.model.lineage import UseKind
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
@@ -20,7 +20,7 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
 )
 from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
-from openlineage_pyspark.facets.trace.expressions import Path, selected, stored_field
+from openlineage_pyspark.facets.trace.expressions import FieldPath, selected, stored_field
 
 FIELDS = [{"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("tags", "Scores")]
 TYPE = json.dumps({"type": "array", "elementType": {"type": "struct", "fields": FIELDS}, "containsNull": False})
@@ -31,12 +31,12 @@ ZIPPED = Expression("ArraysZip", {"children": (AttributeRef(1), AttributeRef(2))
 @pytest.mark.parametrize(
     ("path", "found"),
     [
-        (("tags",), ((AttributeRef(1), Kind.TRANSFORMATION, ()),)),
-        (("scores", "n"), ((AttributeRef(2), Kind.TRANSFORMATION, ("n",)),)),
+        (("tags",), ((AttributeRef(1), UseKind.TRANSFORMATION, ()),)),
+        (("scores", "n"), ((AttributeRef(2), UseKind.TRANSFORMATION, ("n",)),)),
         (("other",), ()),
     ],
 )
-def test_a_field_of_zipped_arrays_comes_from_its_own_array(path: Path, found: object) -> None:
+def test_a_field_of_zipped_arrays_comes_from_its_own_array(path: FieldPath, found: object) -> None:
     assert selected(PLAN, ZIPPED, path) == found
 
 
@@ -174,7 +174,7 @@ def test_what_opaque_code_makes_of_a_struct_has_all_that_it_was_given() -> None:
         (("lines", "N", "z"), ("lines", "n")),
     ],
 )
-def test_a_stored_field_is_spelled_as_its_type_spells_it(path: Path, found: Path) -> None:
+def test_a_stored_field_is_spelled_as_its_type_spells_it(path: FieldPath, found: FieldPath) -> None:
     def field(name: str, type_: object = "string") -> dict[str, object]:
         return {"name": name, "type": type_, "nullable": True, "metadata": {}}
 

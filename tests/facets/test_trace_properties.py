@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openlineage_pyspark.facets.model.lineage import MOST_PATHS, Kind
+from openlineage_pyspark.facets.model.lineage import MOST_PATHS, UseKind
 from openlineage_pyspark.facets.model.plan import AttributeRef, OperatorRef
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 from support.built_plans import MOST_ENUMERATED, Building, kinds, path_of
@@ -140,8 +140,8 @@ def test_a_chain_of_twenty_thousand_operators_does_not_recurse():
     plan = building.plan()
     trace = Trace(plan)
     assert len(plan.operators) == 20_001
-    assert kinds(trace.column(plan.root, plan.top.output[0].id)) == {Origin(0, 1): {Kind.IDENTITY}}
-    assert kinds(trace.rows(plan.root)) == {Origin(0, 1): {Kind.FILTER}}
+    assert kinds(trace.column(plan.root, plan.top.output[0].id)) == {Origin(0, 1): {UseKind.IDENTITY}}
+    assert kinds(trace.rows(plan.root)) == {Origin(0, 1): {UseKind.FILTER}}
     assert len(trace.scopes.reachable(plan.root)) == 20_001
 
 
@@ -153,7 +153,7 @@ def test_unions_nested_two_thousand_deep_do_not_recurse():
         at = building.union([at, leaves[turn % 3]])
     trace = Trace(building.plan())
     assert kinds(trace.column(at, building.output(at)[0])) == {
-        Origin(leaf, building.output(leaf)[0]): {Kind.IDENTITY} for leaf in leaves
+        Origin(leaf, building.output(leaf)[0]): {UseKind.IDENTITY} for leaf in leaves
     }
 
 
@@ -167,8 +167,8 @@ def test_an_expression_two_thousand_deep_does_not_recurse():
     id_, made = building.alias(value)
     at = building.add("Project", {"projectList": (made,), "child": OperatorRef(leaf)}, [id_])
     assert kinds(Trace(building.plan()).column(at, id_)) == {
-        Origin(leaf, first): {Kind.TRANSFORMATION},
-        Origin(leaf, second): {Kind.TRANSFORMATION},
+        Origin(leaf, first): {UseKind.TRANSFORMATION},
+        Origin(leaf, second): {UseKind.TRANSFORMATION},
     }
 
 
@@ -183,8 +183,8 @@ def test_conditions_two_thousand_deep_do_not_recurse():
     id_, made = building.alias(inner)
     at = building.add("Project", {"projectList": (made,), "child": OperatorRef(leaf)}, [id_])
     assert kinds(Trace(building.plan()).column(at, id_)) == {
-        Origin(leaf, decides): {Kind.CONDITIONAL},
-        Origin(leaf, value): {Kind.TRANSFORMATION},
+        Origin(leaf, decides): {UseKind.CONDITIONAL},
+        Origin(leaf, value): {UseKind.TRANSFORMATION},
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.model.lineage import Certainty, Kind, Step, Way
+from openlineage_pyspark.facets.model.lineage import Certainty, OperatorStep, UseKind, Way
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
@@ -46,7 +46,7 @@ def over(name: str, function: str = "Upper") -> Plan:
     )
 
 
-def last_step(plan: Plan, kind: Kind = Kind.TRANSFORMATION) -> Step:
+def last_step(plan: Plan, kind: UseKind = UseKind.TRANSFORMATION) -> OperatorStep:
     """Return the last step to the column b."""
     (step,) = Trace(plan).column(0, 2)[Origin(2, 1)][kind]
     assert step is not None
@@ -55,9 +55,9 @@ def last_step(plan: Plan, kind: Kind = Kind.TRANSFORMATION) -> Step:
 
 def test_an_operator_that_passes_a_value_on_is_on_the_way_and_no_step_of_it() -> None:
     trace = Trace(over("Distinct"))
-    (step,) = trace.column(0, 2)[Origin(2, 1)][Kind.TRANSFORMATION]
+    (step,) = trace.column(0, 2)[Origin(2, 1)][UseKind.TRANSFORMATION]
     assert trace.scopes.path(Origin(2, 1), step) == ("LocalRelation#2", "Distinct#1", "Project#0")
-    assert step == Step("Project#0", "f(a) AS b")
+    assert step == OperatorStep("Project#0", "f(a) AS b")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_the_arguments_beside_a_call_of_code_stay_exact() -> None:
         origin.id: {kind: [step.least for step in paths if step] for kind, paths in kinds.items()}
         for origin, kinds in found.items()
     }
-    assert sure == {1: {Kind.TRANSFORMATION: [Certainty.OPAQUE]}, 3: {Kind.TRANSFORMATION: [Certainty.EXACT]}}
+    assert sure == {1: {UseKind.TRANSFORMATION: [Certainty.OPAQUE]}, 3: {UseKind.TRANSFORMATION: [Certainty.EXACT]}}
 
 
 def test_operators_are_named_only_for_who_asks() -> None:
@@ -102,8 +102,10 @@ def test_operators_are_named_only_for_who_asks() -> None:
 
 
 def test_a_way_goes_on_where_an_earlier_plan_ended() -> None:
-    earlier = Way(("Relation#1", "Project#0"), Step("Project#0", "upper(a)", Certainty.OPAQUE), Certainty.OPAQUE)
-    later = Way(("LogicalRDD#2", "Aggregate#0"), Step("Aggregate#0", "max(a)"), Certainty.EXACT)
+    earlier = Way(
+        ("Relation#1", "Project#0"), OperatorStep("Project#0", "upper(a)", Certainty.OPAQUE), Certainty.OPAQUE
+    )
+    later = Way(("LogicalRDD#2", "Aggregate#0"), OperatorStep("Aggregate#0", "max(a)"), Certainty.EXACT)
     whole = earlier.then(later)
     assert whole.operators == ("Relation#1", "Project#0", "LogicalRDD#2", "Aggregate#0")
     assert [step.expression for step in whole.steps] == ["upper(a)", "max(a)"]
@@ -112,10 +114,10 @@ def test_a_way_goes_on_where_an_earlier_plan_ended() -> None:
 
 
 def test_a_way_of_two_thousand_steps_is_compared_and_hashed_without_recursion() -> None:
-    def chain() -> Step:
-        step = Step("Project#0", "")
+    def chain() -> OperatorStep:
+        step = OperatorStep("Project#0", "")
         for number in range(2_000):
-            step = Step("Project#0", f"a + {number}", before=step)
+            step = OperatorStep("Project#0", f"a + {number}", before=step)
         return step
 
     assert chain() == chain()

@@ -26,10 +26,10 @@ from openlineage_pyspark.facets.model.lineage import (
     Certainty,
     ColumnLineage,
     InputField,
-    Kind,
+    OperatorStep,
     OutputColumn,
-    Step,
     Transformation,
+    UseKind,
     Way,
     different,
     transformation,
@@ -58,20 +58,20 @@ Edges: TypeAlias = "dict[tuple[End, End], set[Said]]"
 
 SEEDS = range(8)
 TEXTS = ("a + 1", "a * 2", "sha2(a, 256)", "CASE WHEN a > 1 THEN a END", "a; b", "f('x|y')", "")
-DIRECT = tuple(kind for kind in Kind if kind.direct)
-INDIRECT = tuple(kind for kind in Kind if not kind.direct)
+DIRECT = tuple(kind for kind in UseKind if kind.direct)
+INDIRECT = tuple(kind for kind in UseKind if not kind.direct)
 PLACES = ("LogicalRelation#3", "Join#2", "Union#2", "Project#1", "PythonUDF#4")
 
 
-def some_path(chance: random.Random, kinds: tuple[Kind, ...]) -> Transformation:
+def some_path(chance: random.Random, kinds: tuple[UseKind, ...]) -> Transformation:
     """Return a path through a few operators, of which one makes its text."""
     certainty = chance.choice([Certainty.EXACT, Certainty.EXACT, *Certainty])
     operators = tuple(chance.sample(PLACES, chance.randint(1, 3)))
-    last = Step(operators[-1], chance.choice(TEXTS), certainty)
+    last = OperatorStep(operators[-1], chance.choice(TEXTS), certainty)
     return transformation(chance.choice(kinds), Way(operators, last, certainty))
 
 
-def like(chance: random.Random, path: Transformation, kinds: tuple[Kind, ...]) -> Transformation:
+def like(chance: random.Random, path: Transformation, kinds: tuple[UseKind, ...]) -> Transformation:
     """Return a path that differs from another one in little."""
     way, last = path.way, path.way.last
     assert last is not None
@@ -88,7 +88,7 @@ def like(chance: random.Random, path: Transformation, kinds: tuple[Kind, ...]) -
     return some_path(chance, kinds)
 
 
-def some_paths(chance: random.Random, kinds: tuple[Kind, ...]) -> tuple[Transformation, ...]:
+def some_paths(chance: random.Random, kinds: tuple[UseKind, ...]) -> tuple[Transformation, ...]:
     """Return one to five paths, most of them like one before."""
     found = [some_path(chance, kinds)]
     for _ in range(chance.randint(0, 4)):
@@ -99,13 +99,13 @@ def some_paths(chance: random.Random, kinds: tuple[Kind, ...]) -> tuple[Transfor
 def some_lineage(chance: random.Random) -> ColumnLineage:
     """Return the lineage of an output whose columns and rows come from a few columns, by several paths each."""
 
-    def edges(kinds: tuple[Kind, ...]) -> tuple[InputField, ...]:
+    def edges(kinds: tuple[UseKind, ...]) -> tuple[InputField, ...]:
         columns = sorted(chance.sample([(table, field) for table in "st" for field in "ab"], chance.randint(0, 3)))
         return tuple(
             InputField(Identifier("lake", table), field, some_paths(chance, kinds)) for table, field in columns
         )
 
-    columns = tuple(OutputColumn(name, edges((*DIRECT, Kind.CONDITIONAL, Kind.WINDOW))) for name in "xyz")
+    columns = tuple(OutputColumn(name, edges((*DIRECT, UseKind.CONDITIONAL, UseKind.WINDOW))) for name in "xyz")
     return ColumnLineage(columns, edges(INDIRECT))
 
 

@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.model.run import Failure, Gap, Outcome, Parent, 
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.probe.client import ContextFacts
 from openlineage_pyspark.listener.settings.settings import Settings, load
-from openlineage_pyspark.listener.start.application import application_of, event_options
+from openlineage_pyspark.listener.start.application import application_from_facts, event_options
 
 NOW = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
 FACTS = ContextFacts(
@@ -23,7 +23,7 @@ def settings(**keys: str) -> Settings:
 
 
 def test_an_application_has_the_contexts_name_and_time_and_is_its_own_root() -> None:
-    application = application_of(FACTS, settings(namespace="team"))
+    application = application_from_facts(FACTS, settings(namespace="team"))
 
     assert (application.name, application.namespace, application.started) == (
         "my_app",
@@ -35,15 +35,15 @@ def test_an_application_has_the_contexts_name_and_time_and_is_its_own_root() -> 
 
 
 def test_each_registration_has_a_run_of_its_own_and_it_is_the_same_one_every_time() -> None:
-    first, second = (application_of(FACTS, settings(), attempt).run.run_id for attempt in (1, 2))
+    first, second = (application_from_facts(FACTS, settings(), attempt).run.run_id for attempt in (1, 2))
 
     assert first != second
-    assert application_of(FACTS, settings()).run.run_id == first
+    assert application_from_facts(FACTS, settings()).run.run_id == first
 
 
 def test_what_started_an_application_is_the_parent_of_its_run_and_the_root_of_all() -> None:
     chosen = attrs.evolve(settings(), parent=PARENT)
-    application = application_of(FACTS, chosen)
+    application = application_from_facts(FACTS, chosen)
 
     assert application.name == "dag.task.my_app"
     assert (application.parent, application.root) == (Parent(PARENT, PARENT), PARENT)
@@ -70,7 +70,7 @@ def test_fields_of_structs_are_told_if_they_are_asked_for() -> None:
 
 
 def test_the_applications_own_run_begins_with_it_and_ends_with_what_was_lost() -> None:
-    application = application_of(FACTS, settings())
+    application = application_from_facts(FACTS, settings())
     start = application.started_state()
     end = application.ended_state(Outcome("FAIL", "no", "Traceback"), NOW, (Gap("events", "lost"),), 7)
     good = application.ended_state(Outcome("COMPLETE"), NOW, (), 0)

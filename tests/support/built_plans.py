@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import NamedTuple
 
-from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.model.lineage import UseKind, compose
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
@@ -60,7 +60,7 @@ class Building:
         files: dict[str, Value] = {"rootPaths": (f"file:/lake/{table}",), "format": Described("ParquetFileFormat", {})}
         relation = Described("org.apache.spark.sql.execution.datasources.HadoopFsRelation", files)
         at = self.add("LogicalRelation", {"relation": relation}, ids)
-        self.columns.append({id_: {Origin(at, id_): {Kind.IDENTITY: {Path()}}} for id_ in ids})
+        self.columns.append({id_: {Origin(at, id_): {UseKind.IDENTITY: {Path()}}} for id_ in ids})
         self.rows.append({})
         return at
 
@@ -80,7 +80,7 @@ class Building:
                 id_, made = self.alias(self.function("Add", group))
                 names.append(made)
                 here = (f"Project#{len(self.operators)}", self.text(made))
-                columns[id_] = joined(self.step(Kind.TRANSFORMATION, below[source], here) for source in group)
+                columns[id_] = joined(self.step(UseKind.TRANSFORMATION, below[source], here) for source in group)
         at = self.add("Project", {"projectList": tuple(names), "child": OperatorRef(child)}, list(columns))
         self.columns.append(columns)
         self.rows.append(self.rows[child])
@@ -107,21 +107,21 @@ class Building:
             value = self.expression("Upper", {"child": AttributeRef(id_)}, sql=(before, Mention(id_, name), after))
             new, reference = self.alias(value)
             made.append(reference)
-            found[new] = self.step(Kind.TRANSFORMATION, below[id_], (f"Project#{len(self.operators)}", text))
+            found[new] = self.step(UseKind.TRANSFORMATION, below[id_], (f"Project#{len(self.operators)}", text))
         at = self.add("Project", {"projectList": tuple(made), "child": OperatorRef(child)}, list(found))
         self.columns.append(found)
         self.rows.append(self.rows[child])
         return at
 
     def filter(self, child, id_):
-        return self.over(child, "Filter", {"condition": self.function("IsNotNull", [id_])}, {Kind.FILTER: [id_]})
+        return self.over(child, "Filter", {"condition": self.function("IsNotNull", [id_])}, {UseKind.FILTER: [id_]})
 
     def sort(self, child, id_):
         order = (self.function("SortOrder", [id_]),)
-        return self.over(child, "Sort", {"order": order}, {Kind.SORT: [id_]})
+        return self.over(child, "Sort", {"order": order}, {UseKind.SORT: [id_]})
 
     def distinct(self, child):
-        return self.over(child, "Distinct", {}, {Kind.GROUP_BY: self.output(child)})
+        return self.over(child, "Distinct", {}, {UseKind.GROUP_BY: self.output(child)})
 
     def over(self, child, name, arguments, decides):
         at = self.add(name, {**arguments, "child": OperatorRef(child)}, self.output(child))
@@ -141,7 +141,7 @@ class Building:
         at = self.add("Join", arguments, [*self.output(left), *self.output(right)])
         columns = {**self.columns[left], **self.columns[right]}
         here = (f"Join#{at}", self.text(condition))
-        steps = [self.step(Kind.JOIN, columns[id_], here) for id_ in (left_id, right_id)]
+        steps = [self.step(UseKind.JOIN, columns[id_], here) for id_ in (left_id, right_id)]
         self.columns.append(columns)
         self.rows.append(joined([*steps, self.rows[left], self.rows[right]]))
         return at
@@ -168,7 +168,7 @@ class Building:
         at = self.add(name, arguments, self.output(left))
         self.columns.append(self.columns[left])
         sides = [self.columns[side][id_] for side in (left, right) for id_ in self.output(side)]
-        steps = [self.step(Kind.JOIN, side, (f"{name}#{at}", "")) for side in sides]
+        steps = [self.step(UseKind.JOIN, side, (f"{name}#{at}", "")) for side in sides]
         self.rows.append(joined([*steps, self.rows[left], self.rows[right]]))
         return at
 
@@ -188,10 +188,10 @@ class Building:
         here, jump = (f"CTERelationRef#{at}", ""), (definition, at)
         columns = self.columns[definition]
         self.columns.append(
-            {new: self.step(Kind.IDENTITY, columns[id_], here, jump) for new, id_ in zip(ids, below, strict=True)}
+            {new: self.step(UseKind.IDENTITY, columns[id_], here, jump) for new, id_ in zip(ids, below, strict=True)}
         )
         # The rows are passed on, which is no step.
-        self.rows.append(self.step(Kind.IDENTITY, self.rows[definition], None, jump))
+        self.rows.append(self.step(UseKind.IDENTITY, self.rows[definition], None, jump))
         return at
 
     def aggregate(self, child, key, value):
@@ -206,8 +206,10 @@ class Building:
         at = self.add("Aggregate", arguments, [key, id_])
         below = self.columns[child]
         here = f"Aggregate#{at}"
-        self.columns.append({key: below[key], id_: self.step(Kind.AGGREGATION, below[value], (here, self.text(made)))})
-        self.rows.append(joined([self.step(Kind.GROUP_BY, below[key], (here, "")), self.rows[child]]))
+        self.columns.append(
+            {key: below[key], id_: self.step(UseKind.AGGREGATION, below[value], (here, self.text(made)))}
+        )
+        self.rows.append(joined([self.step(UseKind.GROUP_BY, below[key], (here, "")), self.rows[child]]))
         return at
 
     def step(self, kind, sources, here, jump=None):

@@ -55,10 +55,10 @@ def main() -> None:
         _run(stage)
     except LineageError as problem:
         stage.record("failed", message=str(problem))
-    leave(_SCRIPT_ENDED)
+    end_process(_SCRIPT_ENDED)
 
 
-def leave(status: int) -> NoReturn:
+def end_process(status: int) -> NoReturn:
     """End at once, without waiting for the script's handlers or the end of the JVM."""
     os._exit(status)
 
@@ -138,7 +138,7 @@ def _watch(stage: Stage, main_thread: int | None) -> None:
         frame = frame.f_back
     seconds = stage.request.seconds
     stage.problem("TIME_OVER", f"the script was stopped here after {seconds} seconds (--timeout)", spot)
-    leave(_SCRIPT_ENDED)
+    end_process(_SCRIPT_ENDED)
 
 
 def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:

@@ -91,13 +91,13 @@ def compared(before: PlacedGraph, after: PlacedGraph, store: Store | None) -> tu
     found = differences(before, after, str)
     starts = {*found.columns, *((table, "") for table in found.datasets)}
     depths = _downstream_of(starts, (before, after))
-    doubts: tuple[str, ...] = ()
+    unsearched: tuple[str, ...] = ()
     if store is not None:
-        further, doubts = downstream_of(store.tables, {place: depths.get(place, 0) for place in (*starts, *depths)})
+        further, unsearched = downstream_of(store.tables, {place: depths.get(place, 0) for place in (*starts, *depths)})
         for place, depth in further.items():
             depths[place] = min(depth, depths.get(place, depth))
     labels = {f"{table}{'.' if column else ''}{column}": depth for (table, column), depth in depths.items()}
-    return Diff(found.rows, tuple(sorted(labels.items(), key=lambda each: (each[1], each[0])))), doubts
+    return Diff(found.rows, tuple(sorted(labels.items(), key=lambda each: (each[1], each[0])))), unsearched
 
 
 def readers_of(state: PlacedGraph, column: str) -> set[str]:

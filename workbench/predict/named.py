@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Symlink, field
-from openlineage_pyspark.facets.model.lineage import Kind, Way
+from openlineage_pyspark.facets.model.lineage import UseKind, Way
 from openlineage_pyspark.facets.model.plan import (
     LOGICAL_RDD,
     AttributeRef,
@@ -69,7 +69,7 @@ def with_sources(plan: Plan, sources: Mapping[str, Plan]) -> NamedSources:
         dataset = _dataset(name, source)
         for here, there in zip(operator.output, source.top.output, strict=True):
             datasets[here.id] = (dataset,)
-            columns[here.id] = {(dataset.identifier, there.name): {Kind.IDENTITY: [Way()]}}
+            columns[here.id] = {(dataset.identifier, there.name): {UseKind.IDENTITY: [Way()]}}
             texts[here.id] = f"{quoted_name(name)}.{quoted_name(there.name)}"
     memory = EarlierPlans(datasets=datasets, sources=columns, texts=texts, columns=frozenset(columns))
     return NamedSources(attrs.evolve(plan, operators=tuple(operators)), memory)

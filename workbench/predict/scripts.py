@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Catalog, Identifier, Symlink
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Kind, OutputColumn
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn, UseKind
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.sql_lexer import tokens
 from openlineage_pyspark.listener.guard import CaughtException, Guard
@@ -408,7 +408,7 @@ def _type_of(sources: SourceKinds | None, tables: Mapping[str, FoundTable]) -> s
     if sources is None or len(sources) != 1:
         return TEXT_TYPE
     (((table, column), kinds),) = sources.items()
-    types = tables[table].types if kinds == {Kind.IDENTITY} and table in tables else {}
+    types = tables[table].types if kinds == {UseKind.IDENTITY} and table in tables else {}
     return types.get(column.lower(), TEXT_TYPE)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.predict.scripts import StatementLineage
     from openlineage_pyspark.workbench.questions.diff import ChangeRow
-    from openlineage_pyspark.workbench.rebuild.masks import Place
+    from openlineage_pyspark.workbench.rebuild.masks import ColumnPlace
     from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan
 
 Finding: TypeAlias = Literal["masked-to-unmasked", "dropped-column-in-use", "type-changed", "rebuild"]
@@ -63,7 +63,7 @@ def findings_of(
     found: Sequence[StatementLineage],
     readers: Callable[[str], Collection[str]],
     plan: RebuildPlan | None = None,
-    unmasked: Sequence[tuple[Place, Place]] = (),
+    unmasked: Sequence[tuple[ColumnPlace, ColumnPlace]] = (),
 ) -> tuple[ChangeFinding, ...]:
     """
     Return the findings for a reviewer, the most severe first.

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.graph import Path
     from openlineage_pyspark.workbench.questions.diff import PlacedGraph
 
-Place = tuple[str, str]
+ColumnPlace = tuple[str, str]
 """A table and a column."""
 
 
-def unmasked_values(before: PlacedGraph, after: PlacedGraph) -> tuple[tuple[Place, Place], ...]:
+def unmasked_values(before: PlacedGraph, after: PlacedGraph) -> tuple[tuple[ColumnPlace, ColumnPlace], ...]:
     """
     Return the columns whose values now arrive unmasked in a table, and were masked on every path into it before.
 
@@ -36,8 +36,8 @@ def unmasked_values(before: PlacedGraph, after: PlacedGraph) -> tuple[tuple[Plac
     return tuple(found)
 
 
-def _below(state: PlacedGraph, counts: Callable[[Path], bool]) -> Mapping[Place, set[Place]]:
-    found: dict[Place, set[Place]] = {}
+def _below(state: PlacedGraph, counts: Callable[[Path], bool]) -> Mapping[ColumnPlace, set[ColumnPlace]]:
+    found: dict[ColumnPlace, set[ColumnPlace]] = {}
     for edge in state.graph.edges:
         source, target = state.places[edge.source], state.places[edge.target]
         if target[1] and any(map(counts, edge.paths)):
@@ -45,8 +45,8 @@ def _below(state: PlacedGraph, counts: Callable[[Path], bool]) -> Mapping[Place,
     return found
 
 
-def _downstream(start: Place, below: Mapping[Place, set[Place]]) -> set[Place]:
-    found: set[Place] = set()
+def _downstream(start: ColumnPlace, below: Mapping[ColumnPlace, set[ColumnPlace]]) -> set[ColumnPlace]:
+    found: set[ColumnPlace] = set()
     pending = [start]
     while pending:
         more = below.get(pending.pop(), set()) - found

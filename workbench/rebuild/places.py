@@ -16,7 +16,7 @@ _FOREIGN = frozenset({"OPTIONS", "PATH", "TBLPROPERTIES"})
 
 
 @attrs.frozen
-class Definition:
+class TableDefinition:
     """
     The definition in a statement that creates or declares a table, apart from the names and types of its columns.
 

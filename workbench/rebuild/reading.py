@@ -7,7 +7,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.predict.compare import name_of
-from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook, sql_of
+from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook, sql_in
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, ScriptWrite, plain_text
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def steps_of_answers(
 
 def _cells(notebook: Script) -> FileStep:
     """Return the cells of a notebook that are not SQL, as one statement of which nothing is known."""
-    lines = zip(notebook.text.split("\n"), sql_of(notebook.text).split("\n"), strict=True)
+    lines = zip(notebook.text.split("\n"), sql_in(notebook.text).split("\n"), strict=True)
     code = "\n".join(line for line, sql in lines if line.strip() and not sql.strip(" ;"))
     return FileStep(notebook.name, 1, "", "cells", is_known=False, code=code)
 

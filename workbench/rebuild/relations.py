@@ -272,7 +272,7 @@ class Relations:
 
     def _table(self, node: Node, _scope: Scope) -> tuple[Term, Mapping[int, Term]]:
         output = node.output or ()
-        rows, columns = self._tables.read(table_key(node), output)
+        rows, columns = self._tables.read(key_of_read(node), output)
         options = node.arguments.get("options")
         travel = node.arguments.get("timeTravelSpec", ["o"])
         if options not in (None, ["m", "{}"]) or travel != ["o"]:
@@ -303,7 +303,7 @@ class Relations:
         return rows, {id_: self._terms.of("of other", rows, str(at)) for at, id_ in enumerate(own)}
 
 
-def table_key(node: Node) -> str:
+def key_of_read(node: Node) -> str:
     """
     Return the key of a table: its name, after that of its catalog unless this is Spark's own.
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.rebuild.expressions import Scope
-from openlineage_pyspark.workbench.rebuild.places import Definition, may_share, shared_path_of
-from openlineage_pyspark.workbench.rebuild.relations import Relations, RelationTerms, key_of_name, table_key
+from openlineage_pyspark.workbench.rebuild.places import TableDefinition, may_share, shared_path_of
+from openlineage_pyspark.workbench.rebuild.relations import Relations, RelationTerms, key_of_name, key_of_read
 from openlineage_pyspark.workbench.rebuild.shape import IncomparableError, Node, nodes_of, text_of
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Replay:
         self._random = terms.of("nothing random")
         self._declared = terms.of("nothing declared")
         self._as_it_begins = self._settings
-        self._definitions: dict[str, Definition] = {}
+        self._definitions: dict[str, TableDefinition] = {}
         self._late: set[str] = set()
         self._places: dict[str, tuple[str, Term]] = {}
         self._unread: dict[int, str] = {}
@@ -108,7 +108,7 @@ class Replay:
                 # It only declares an existing table: its columns are in the plans of the statements that read it.
                 self._declared = self._terms.of("declared", self._declared, step.key)
                 for key in map(key_of_name, step.targets):
-                    self._definitions[key] = Definition(step.words)
+                    self._definitions[key] = TableDefinition(step.words)
                 continue
             if step.is_random:
                 self._random = self._terms.of("random", self._random, step.key)
@@ -248,7 +248,7 @@ class Replay:
             if len(columns) != len(names):
                 raise IncomparableError("its columns differ only in case")
             if kind == "table":
-                self._definitions[key] = Definition(tuple(step.header.split(" ")))
+                self._definitions[key] = TableDefinition(tuple(step.header.split(" ")))
             self._put(key, found.rows, columns, self._terms.of("definition", step.header), kind=kind)
             if kind == "table" and step.kind in _VIEWS:
                 # A view in another catalog has the plan of a table, but is computed when it is read.
@@ -446,7 +446,7 @@ class Replay:
                 self._opaque(key, self._terms.of("created again", step.key, known.whole))
             return
         # A table that may exist keeps its rows, and a table with a location may have any rows.
-        self._definitions[key] = Definition(step.words)
+        self._definitions[key] = TableDefinition(step.words)
         is_there = (is_kept and key not in self._dropped) or self._definitions[key].may_decide_rows
         rows = self._source(key) if is_there else self._terms.of(_EMPTY)
         self._dropped.discard(key)
@@ -527,7 +527,7 @@ class _Plan:
         """Return the key of the table that an operator reads."""
         if "table" not in node.arguments:
             raise IncomparableError(f"{node.name} is not a table")
-        return table_key(node)
+        return key_of_read(node)
 
     def table_below(self, at: int) -> str:
         """Return the key of the table that a statement changes."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError
-from openlineage_pyspark.workbench.store.suggestions import nearest
+from openlineage_pyspark.workbench.store.suggestions import similar_names
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
 from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 
@@ -300,12 +300,12 @@ def _near(tables: QueriedTables, text: str) -> tuple[str, ...]:
     labels = [each.label for each in every.values()]
     # The part after a dot may be a column of a similar table.
     table, _, column = text.rpartition(".")
-    found = dict.fromkeys([*columns[:_SHOWN], *nearest(text, labels)])
+    found = dict.fromkeys([*columns[:_SHOWN], *similar_names(text, labels)])
     if not found and table and column:
-        found = dict.fromkeys(nearest(table, labels))
+        found = dict.fromkeys(similar_names(table, labels))
     if not found:
         # Nothing is called nearly so but perhaps a column.
-        names = nearest(text, (row[0] for row in tables.query("SELECT DISTINCT column_name FROM stated_column")))
+        names = similar_names(text, (row[0] for row in tables.query("SELECT DISTINCT column_name FROM stated_column")))
         found = dict.fromkeys(each for name in names for each in _columns_called(tables, every, name)[:1])
     return tuple(found)
 

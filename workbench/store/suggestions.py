@@ -18,9 +18,9 @@ _CONTAINS = 0.75
 _END = 0.95
 
 
-def nearest(text: str, names: Iterable[str]) -> tuple[str, ...]:
+def similar_names(text: str, names: Iterable[str]) -> tuple[str, ...]:
     """
-    Return names that come near to a text, the nearest first.
+    Return names that are similar to a text, the most similar first.
 
     Args:
         text: the text that the user wrote.
@@ -37,7 +37,7 @@ def nearest(text: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _score(matcher: SequenceMatcher[str], of_end: SequenceMatcher[str], wanted: str, name: str) -> float:
-    """Return how near a name comes, 1 for the same."""
+    """Return how similar a name is, 1 for the same."""
     plain = name.lower()
     found = _CONTAINS if wanted and wanted in plain else 0.0
     for each, text, weight in ((matcher, plain, 1.0), (of_end, _end_of(plain), _END)):

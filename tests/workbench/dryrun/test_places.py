@@ -8,7 +8,7 @@ import pytest
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns, columns_of_ddl
-from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, datasets_of, key_of_dataset, place_of
+from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, data_place, datasets_of, key_of_dataset
 from openlineage_pyspark.workbench.dryrun.script.values import with_quoted_operators, with_values
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 
@@ -20,7 +20,7 @@ from pathlib import Path
 
 def named(format_: str, options: dict[str, str], *paths: str, streamed: bool = False) -> list[tuple[str, str]]:
     """Return the namespaces and names of what is at a place."""
-    place = place_of(format_, options, paths, "/work", streamed=streamed)
+    place = data_place(format_, options, paths, "/work", streamed=streamed)
     found = datasets_of(DataPlace.of_text(place.to_text()))
     return [(each.identifier.namespace, each.identifier.name) for each in found]
 
@@ -53,7 +53,7 @@ def test_a_path_may_be_an_option() -> None:
 def test_a_table_over_jdbc_is_named_by_its_url_without_its_login() -> None:
     options = {"url": "jdbc:postgresql://u:secret@db:5433/shop", "dbtable": "orders", "password": "secret"}
     assert named("jdbc", options) == [("postgres://db:5433", "shop.public.orders")]
-    assert "secret" not in place_of("jdbc", {"password": "secret"}, (), "/").to_text()
+    assert "secret" not in data_place("jdbc", {"password": "secret"}, (), "/").to_text()
 
 
 def test_a_query_over_jdbc_is_the_tables_that_it_names() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, place_of
+from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, data_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ class _Given:
 
     def place(self, paths: tuple[str, ...], *, streamed: bool = False) -> DataPlace:
         """Return the place that was given."""
-        return place_of(self.given_format, self.given, paths, self._folder, streamed=streamed)
+        return data_place(self.given_format, self.given, paths, self._folder, streamed=streamed)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -15,7 +15,7 @@ from openlineage_pyspark.listener.analyze import encoded_query
 from openlineage_pyspark.listener.probe.client import analysis_errors, refusal_of, spark_errors
 from openlineage_pyspark.workbench.dryrun.empty_spark.boundary import PARSED, Reader, TableWriter, Writer
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, UnknownNames
-from openlineage_pyspark.workbench.dryrun.script.places import datasets_of, place_of, qualified, with_whole_paths
+from openlineage_pyspark.workbench.dryrun.script.places import data_place, datasets_of, qualified, with_whole_paths
 from openlineage_pyspark.workbench.dryrun.script.records import WriteRecord
 from openlineage_pyspark.workbench.dryrun.script.request import document_of_table
 from openlineage_pyspark.workbench.predict.caching.cache import document_of_answer
@@ -450,7 +450,7 @@ class World:
         if table is None or not is_absolute(path):
             return
         provider = "" if is_moved else _text_of(parsed.tableSpec().provider())
-        place = place_of(provider or self._format, {}, (path,), self.stage.request.folder)
+        place = data_place(provider or self._format, {}, (path,), self.stage.request.folder)
         self.stage.learn(place, table.columns, table.partitions)
         self.session.declare(attrs.evolve(table, identifier=_identifier(place)))
         self._record_tables()

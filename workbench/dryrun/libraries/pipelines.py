@@ -58,7 +58,7 @@ class ScriptPipeline:
 
     def install(self) -> None:
         """Put these functions into the modules from which a script imports them."""
-        self._world.maker, self._world.plain_name = self.make, plain_name
+        self._world.maker, self._world.plain_name = self.make, without_live
         given = {
             "table": self._decorator(self._write),
             "materialized_view": self._decorator(self._replace),
@@ -123,7 +123,7 @@ class ScriptPipeline:
 
     def make(self, name: str) -> bool:
         """Make the table or view of this name; return whether the pipeline defines it and had not made it yet."""
-        key = self._world.whole(plain_name(name))
+        key = self._world.whole(without_live(name))
         found = [each for each in self._flows if not each.is_done and self._world.whole(each.target) == key]
         for each in found:
             self._run(each)
@@ -143,7 +143,7 @@ class ScriptPipeline:
     def _decorator(self, write: Callable[[str, Any, Mapping[str, Any]], None]) -> Callable[..., Any]:
         def decorator(function: Any = None, /, *, name: str | None = None, **options: Any) -> Any:
             def defined(made: Any) -> Any:
-                target = plain_name(name or made.__name__)
+                target = without_live(name or made.__name__)
                 self.define(target, self._spot(made), lambda: write(target, made(), options))
                 return made
 
@@ -153,7 +153,7 @@ class ScriptPipeline:
 
     def _append_flow(self, *, target: str, **_: Any) -> Any:
         def defined(made: Any) -> Any:
-            self.define(plain_name(target), self._spot(made), lambda: self._write(plain_name(target), made(), {}))
+            self.define(without_live(target), self._spot(made), lambda: self._write(without_live(target), made(), {}))
             return made
 
         return defined
@@ -188,12 +188,12 @@ class ScriptPipeline:
                 frame = frame.drop(*dropped)
             message = f"changes are applied by key ({', '.join(map(str, keys))}): their effect on rows has no edges"
             self._stage.problem("STAND_IN", message)
-            self._write(plain_name(target), frame, {})
+            self._write(without_live(target), frame, {})
 
-        self.define(plain_name(target), spot, make)
+        self.define(without_live(target), spot, make)
 
     def _read(self, name: str, *_: Any, **__: Any) -> Any:
-        return self._world.spark.table(plain_name(name))
+        return self._world.spark.table(without_live(name))
 
 
 _EXPECTATIONS = tuple(f"expect{many}{then}" for many in ("", "_all") for then in ("", "_or_drop", "_or_fail"))
@@ -204,6 +204,6 @@ def _expectation(*_: Any, **__: Any) -> Any:
     return lambda function: function
 
 
-def plain_name(name: str) -> str:
+def without_live(name: str) -> str:
     """Return a name without Databricks' schema `LIVE`."""
     return name[len(_LIVE) :] if name.lower().startswith(_LIVE) else name

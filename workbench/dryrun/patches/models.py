@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.listener.probe.client import spark_errors
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
-from openlineage_pyspark.workbench.dryrun.script.places import place_of
+from openlineage_pyspark.workbench.dryrun.script.places import data_place
 from py4j.protocol import Py4JError
 from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
 from pyspark.sql.types import DoubleType, IntegerType, LongType, StructField, StructType
@@ -106,7 +106,7 @@ class _Writer:
 
     def save(self, path: str) -> None:
         """Report the path."""
-        place = place_of("model", {}, (str(path),), self._stage.request.folder)
+        place = data_place("model", {}, (str(path),), self._stage.request.folder)
         self._stage.problem("NOT_DONE", f"it saves a model to {place.paths[0]}, which a dry run does not do")
 
     def __getattr__(self, name: str) -> Any:

@@ -180,18 +180,20 @@ class Patches:
                 return self._unknown(session, unknown)
             is_typed = isinstance(schema, str) or hasattr(schema, "typeName")
             if isinstance(data, StandIn) and not is_typed:
-                said = f"the columns of a DataFrame of {data} are unknown without a schema: give it one"
-                self._stage.problem("UNKNOWN_SCHEMA", said)
+                message = f"the columns of a DataFrame of {data} are unknown without a schema: give it one"
+                self._stage.problem("UNKNOWN_SCHEMA", message)
                 return self._unknown(session, Unknown())
             if isinstance(data, RDD) and not is_typed:
                 names = schema_of_names(schema)
                 if names is None:
-                    said = "the columns of a DataFrame of an RDD are unknown without a schema: give it one"
-                    self._stage.problem("UNKNOWN_SCHEMA", said)
+                    message = "the columns of a DataFrame of an RDD are unknown without a schema: give it one"
+                    self._stage.problem("UNKNOWN_SCHEMA", message)
                     read = self.world_of(session).plan(make(session, data, "value STRING"))
                     return self._unknown(session, Unknown((read,)))
-                said = "the types of a DataFrame of an RDD are unknown without a schema: each is assumed to be a string"
-                self._stage.problem("STAND_IN", said)
+                message = (
+                    "the types of a DataFrame of an RDD are unknown without a schema: each is assumed to be a string"
+                )
+                self._stage.problem("STAND_IN", message)
                 schema = names
             plain = list(map(plain_row, data)) if isinstance(data, (list, tuple, StandIn)) else data
             if len(rest) < 2:

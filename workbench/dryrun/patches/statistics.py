@@ -59,8 +59,10 @@ def install_statistics(frame: Any, stage: Stage, without_columns: Callable[[Any]
         return statistic
 
     def crosstab(self: Any, one: str, other: str) -> Any:
-        said = f"the columns of crosstab({one!r}, {other!r}) are values in the data: one column represents all of them"
-        stage.problem("PATTERN", said)
+        message = (
+            f"the columns of crosstab({one!r}, {other!r}) are values in the data: one column represents all of them"
+        )
+        stage.problem("PATTERN", message)
         return self.sparkSession.createDataFrame([], f"`{one}_{other}` STRING, `{{{other}}}` BIGINT")
 
     def transposed(self: Any, *_: Any) -> Any:

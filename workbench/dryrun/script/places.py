@@ -82,7 +82,7 @@ class DataPlace:
         return cls(str(format_), {str(k): str(v) for k, v in options.items()}, tuple(map(str, paths)), bool(streamed))
 
 
-def place_of(
+def data_place(
     format_: str, options: Mapping[str, str], paths: Sequence[str], folder: str, *, streamed: bool = False
 ) -> DataPlace:
     """

@@ -14,8 +14,8 @@ from openlineage_pyspark.facets.model.lineage import (
     Certainty,
     ColumnLineage,
     InputField,
+    OperatorStep,
     OutputColumn,
-    Step,
     Transformation,
     Way,
 )
@@ -102,7 +102,7 @@ class _Writer:
         self.transformations.append([each.type, each.subtype, each.description, each.masking, written])
         return len(self.transformations) - 1
 
-    def _step(self, last: Step) -> int:
+    def _step(self, last: OperatorStep) -> int:
         """Return the index of a step; those before it are written first, because there may be thousands."""
         before = None
         for step in reversed(tuple(last)):
@@ -121,11 +121,11 @@ class _Reader:
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._identifiers = [Identifier(namespace, name) for namespace, name in document["identifiers"]]
-        self._steps: list[Step] = []
+        self._steps: list[OperatorStep] = []
         for operator, expression, certainty, before, jumps, call_site in document["steps"]:
             earlier = None if before is None else self._steps[before]
             jumped = tuple((begin, end) for begin, end in jumps)
-            step = Step(operator, expression, Certainty(certainty), earlier, jumped, call_site=call_site)
+            step = OperatorStep(operator, expression, Certainty(certainty), earlier, jumped, call_site=call_site)
             self._steps.append(step)
         self._transformations = [self._transformation(*each) for each in document["transformations"]]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.facets.foreign_sql.rows import SAME, all_of
 from openlineage_pyspark.facets.foreign_sql.tables import named_tables
-from openlineage_pyspark.facets.model.lineage import Kind, compose
+from openlineage_pyspark.facets.model.lineage import UseKind, compose
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
@@ -51,7 +51,7 @@ _OF_PIPELINES = re.compile(
 )
 
 
-_MADE = frozenset((Kind.TRANSFORMATION,))
+_MADE = frozenset((UseKind.TRANSFORMATION,))
 
 
 @attrs.frozen
@@ -291,7 +291,7 @@ class _Changes:
         self.target = target
         self.columns: dict[str, tuple[str, SourceKinds | None]] = {}
         self.whole = True
-        self.rows: dict[tuple[str, str], frozenset[Kind]] = {}
+        self.rows: dict[tuple[str, str], frozenset[UseKind]] = {}
         self.rows_known = True
         self.proven: set[tuple[str, str]] = set()
         self._known = known
@@ -314,7 +314,7 @@ class _Changes:
             self.whole = False
             return
         self.whole = self.whole and found.whole and all(places)
-        decides = self._used(assigned.decides, Kind.CONDITIONAL)
+        decides = self._used(assigned.decides, UseKind.CONDITIONAL)
         for path, item in zip(places, found.items, strict=True):
             if not path:
                 continue
@@ -322,14 +322,14 @@ class _Changes:
             made = _spelled(item.kinds, spelled)
             if made is not None and fields:
                 # The other fields keep their values.
-                made = all_of(_composed(made, Kind.TRANSFORMATION), {(self.target, name): _MADE})
+                made = all_of(_composed(made, UseKind.TRANSFORMATION), {(self.target, name): _MADE})
             if made == {(self.target, name): SAME}:
                 # The column keeps its value.
                 continue
             _, before = self.columns.get(name.lower(), (name, {}))
             self.columns[name.lower()] = (name, all_of(before, made, decides))
 
-    def decide(self, query: Any, kind: Kind) -> None:
+    def decide(self, query: Any, kind: UseKind) -> None:
         """Add a condition on all rows, and what decides about the rows that the condition reads."""
         found, read = self._used(query, kind), self._read(query)
         if found is None or read is None or not read[0].rows_known:
@@ -343,7 +343,7 @@ class _Changes:
             own = {(self.target, name): SAME}
             self.columns[key] = (name, all_of(own, sources))
 
-    def _used(self, query: Any, kind: Kind) -> SourceKinds | None:
+    def _used(self, query: Any, kind: UseKind) -> SourceKinds | None:
         """Return the sources of a condition, with the kind by which they decide; None if they are unknown."""
         if query is None:
             return {}
@@ -366,7 +366,7 @@ class _Changes:
         return found, spelled
 
 
-def _composed(sources: SourceKinds, kind: Kind) -> SourceKinds:
+def _composed(sources: SourceKinds, kind: UseKind) -> SourceKinds:
     """Return sources with the kinds that they have after a further step of a kind."""
     return {source: frozenset(compose(kind, each) for each in kinds) for source, kinds in sources.items()}
 
@@ -382,22 +382,22 @@ def _leaves_rows(tree: Any) -> bool:
     return any(when.args.get("matched") or when.args.get("source") for when in _whens(tree))
 
 
-def _row_conditions(tree: Any) -> Iterator[tuple[Any, Kind]]:
+def _row_conditions(tree: Any) -> Iterator[tuple[Any, UseKind]]:
     """Yield the conditions on all rows of a MERGE, an UPDATE or a DELETE, each as a query with its kind."""
     from sqlglot import exp
 
     target = tree.this
     if isinstance(tree, exp.Merge):
         both = (target, tree.args.get("using"))
-        yield _selected([tree.args["on"]], both, tree), Kind.JOIN
+        yield _selected([tree.args["on"]], both, tree), UseKind.JOIN
         for when in _whens(tree):
             condition = when.args.get("condition")
             if condition is not None and not isinstance(when.args["then"], (exp.Update, exp.Insert)):
                 deletes = str(when.args["then"].name).upper() == "DELETE"
                 if deletes:
-                    yield _selected([condition], both, tree), Kind.FILTER
+                    yield _selected([condition], both, tree), UseKind.FILTER
     elif tree.args.get("where") is not None:
-        yield _selected([tree.args["where"].this], (target, *_further(tree)), tree), Kind.FILTER
+        yield _selected([tree.args["where"].this], (target, *_further(tree)), tree), UseKind.FILTER
 
 
 def _further(tree: Any) -> list[Any]:

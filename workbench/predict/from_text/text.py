@@ -18,9 +18,9 @@ from openlineage_pyspark.facets.model.lineage import (
     Certainty,
     ColumnLineage,
     InputField,
-    Kind,
     OutputColumn,
     Transformation,
+    UseKind,
     Way,
     compose,
 )
@@ -44,7 +44,7 @@ NAMES_OF_QUERY = "the query's names are used"
 _OF_TYPES = "the types of the columns of "
 _WAY = Way(certainty=Certainty.TEXT)
 _CATALOG = "spark_catalog"
-_KINDS = {(kind.subtype, kind.masking): kind for kind in reversed(Kind)}
+_KINDS = {(kind.subtype, kind.masking): kind for kind in reversed(UseKind)}
 
 
 def lineage_of_text(
@@ -241,7 +241,7 @@ class _Named:
                     yield self._tables[table].identifier, column, _transformation(kind)
 
 
-def _transformation(kind: Kind) -> Transformation:
+def _transformation(kind: UseKind) -> Transformation:
     return Transformation("DIRECT" if kind.direct else "INDIRECT", kind.subtype, masking=kind.masking)
 
 
@@ -253,9 +253,9 @@ def _merged(found: Iterable[_MadeEdge]) -> tuple[InputField, ...]:
     return tuple(sorted(InputField(dataset, field, tuple(sorted(each))) for (dataset, field), each in merged.items()))
 
 
-def _after(first: Transformation, then: Kind) -> Transformation:
+def _after(first: Transformation, then: UseKind) -> Transformation:
     """Return the transformation of a view's source when a statement uses the view's column with a kind."""
-    if then is Kind.IDENTITY:
+    if then is UseKind.IDENTITY:
         return first
     return _transformation(compose(then, _KINDS[first.subtype, first.masking]))
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.workbench.predict.scripts import Script
+from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
 
 if TYPE_CHECKING:
@@ -202,15 +203,11 @@ def _resolved(text: str, own: str) -> tuple[str, tuple[str, ...]]:
             return given[1].ljust(len(found[0]))
         if call == "this":
             return in_backticks(own).ljust(len(found[0]))
-        return _blank(found[0]) if call == "config" else found[0]
+        return blanked(found[0]) if call == "config" else found[0]
 
-    text = _COMMENTED.sub(lambda found: _blank(found[0]), text)
-    text = _INCREMENTAL.sub(lambda found: _blank(found[0]), text)
+    text = _COMMENTED.sub(lambda found: blanked(found[0]), text)
+    text = _INCREMENTAL.sub(lambda found: blanked(found[0]), text)
     return _CALL.sub(named, text), tuple(reads)
-
-
-def _blank(text: str) -> str:
-    return "".join(sign if sign.isspace() else " " for sign in text)
 
 
 def _of_path(path: PurePath, models: Sequence[Model]) -> Model | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, Kind, Transformation, Way
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, Transformation, UseKind, Way
 from openlineage_pyspark.workbench.predict.scripts import StatementLineage
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.report import VIEW_TYPE, Lineage
@@ -38,7 +38,7 @@ def _lineage(
     exposure: Exposure, columns: Mapping[tuple[str, str], tuple[Dataset, dict[str, None]]]
 ) -> StatementLineage:
     read = [columns[key] for parts in exposure.reads if (key := _key(parts[0], ".".join(parts[1:]))) in columns]
-    filters = (Transformation("INDIRECT", Kind.FILTER.subtype, way=Way()),)
+    filters = (Transformation("INDIRECT", UseKind.FILTER.subtype, way=Way()),)
     edges = (InputField(dataset.identifier, name, filters) for dataset, names in read for name in names)
     shown = Dataset(Identifier(_NAMESPACE, exposure.label), type=VIEW_TYPE)
     lineage = Lineage(tuple(dataset for dataset, _ in read), ((shown, ColumnLineage((), tuple(sorted(edges)))),))

@@ -50,13 +50,13 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple("".join(dotted(each.strip())[-1:]).lower() for each in _split(inside, ","))
 
 
-def _split(text: str, sign: str) -> Iterator[str]:
+def _split(text: str, separator: str) -> Iterator[str]:
     """Yield the parts between separators outside of parentheses."""
     at = begin = depth = 0
     for token in tokens(text):
-        if token.text == sign and not depth:
+        if token.text == separator and not depth:
             yield text[begin:at]
-            begin = at + len(sign)
+            begin = at + len(separator)
         depth += (token.text == "(") - (token.text == ")")
         at += len(token.text)
     yield text[begin:]

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+from openlineage_pyspark.workbench.predict.sql.blank import blanked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,11 +126,11 @@ def _as_table(text: str, head: re.Match[str]) -> str:
     if not name:
         return text
     query = _query_at(text, begin)
-    blank = _blank(text[len(made) : begin])
+    blank = blanked(text[len(made) : begin])
     if query is None:
         return f"{made}{blank}{text[begin:]}"
     end = _end_of_name(text, begin)
-    return f"{made}{blank}{text[begin:end]}{_blank(text[end:query])}{text[query:]}"
+    return f"{made}{blank}{text[begin:end]}{blanked(text[end:query])}{text[query:]}"
 
 
 def _query_at(text: str, begin: int) -> int | None:
@@ -264,7 +265,7 @@ def _parts(text: str) -> Iterator[str]:
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
     """Return a text with blanks for each match outside of strings and comments."""
-    return _replaced(pattern, text, lambda found: _blank(found[0]))
+    return _replaced(pattern, text, lambda found: blanked(found[0]))
 
 
 def _replaced(pattern: re.Pattern[str], text: str, by: Callable[[re.Match[str]], str]) -> str:
@@ -288,10 +289,6 @@ def _only_name(found: re.Match[str]) -> str:
     """Return the name in `STREAM(name)` at its position, with blanks around it."""
     before = found.start(1) - found.start()
     return f"{' ' * before}{found[1]}{' ' * (len(found[0]) - before - len(found[1]))}"
-
-
-def _blank(text: str) -> str:
-    return "".join(sign if sign.isspace() else " " for sign in text)
 
 
 def _words(text: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+from openlineage_pyspark.workbench.predict.sql.blank import blanked
 
 _QUERY = frozenset({"AS", "SELECT", "VALUES", "FROM", "MAP", "REDUCE"})
 _FIRST = frozenset({"CREATE", "REPLACE"})
@@ -24,7 +25,7 @@ def plainly_created(text: str) -> str:
     end = None if begin is None else _start_of_query(text, begin)
     if begin is None or end is None:
         return text
-    return _created(text[:begin]) + "".join(sign if sign.isspace() else " " for sign in text[begin:end]) + text[end:]
+    return _created(text[:begin]) + blanked(text[begin:end]) + text[end:]
 
 
 def _created(head: str) -> str:

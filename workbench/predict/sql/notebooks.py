@@ -30,7 +30,7 @@ def is_notebook(text: str) -> bool:
     return _HEADER.match(text.split("\n", 1)[0]) is not None
 
 
-def sql_of(text: str) -> str:
+def sql_in(text: str) -> str:
     """
     Return the SQL in a text: the SQL cells of a notebook, or the whole of any other text.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, dotted, tokens
-from openlineage_pyspark.workbench.predict.sql.notebooks import sql_of
+from openlineage_pyspark.workbench.predict.sql.notebooks import sql_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ def statements_of(text: str, file: str) -> tuple[ScriptStatement, ...]:
         text: the file's content; of a notebook, the SQL cells are read.
         file: the file's name.
     """
-    return tuple(_Splitting(sql_of(text), file).statements())
+    return tuple(_Splitting(sql_in(text), file).statements())
 
 
 class _Splitting:
@@ -200,11 +200,11 @@ class _Splitting:
         """Skip to the word that ends a condition, ignoring CASE expressions and parentheses inside it."""
         inside = 0
         while end and self._at < len(self._tokens):
-            word, sign = self._word(self._at), self._symbol(self._at)
+            word, symbol = self._word(self._at), self._symbol(self._at)
             self._at += 1
             if not inside and word == end:
                 return
-            inside += (word == "CASE") + (sign == "(") - (word == "END") - (sign == ")")
+            inside += (word == "CASE") + (symbol == "(") - (word == "END") - (symbol == ")")
 
     def _kind(self, at: int) -> TokenKind | None:
         """Return the kind of a token; None if there is none."""

@@ -16,6 +16,7 @@ import re
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, string_literal, tokens
+from openlineage_pyspark.workbench.predict.sql.blank import blanked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -88,7 +89,7 @@ def placeheld(text: str) -> str:
     Args:
         text: a statement with variables that have no values.
     """
-    text = _TEMPLATE.sub(_template_held, _STATEMENT_OF_TEMPLATE.sub(lambda found: _blank(found[0]), text))
+    text = _TEMPLATE.sub(_template_held, _STATEMENT_OF_TEMPLATE.sub(lambda found: blanked(found[0]), text))
     parts: list[str] = []
     at, before = 0, ""
     for begin, end in [*_spans(text, (TokenKind.STRING, TokenKind.COMMENT, TokenKind.NAME)), (len(text), len(text))]:
@@ -233,7 +234,3 @@ def _spans(text: str, kinds: tuple[TokenKind, ...]) -> Iterator[tuple[int, int]]
 
 def _is_within(spans: list[tuple[int, int]], at: int) -> bool:
     return any(begin <= at < end for begin, end in spans)
-
-
-def _blank(text: str) -> str:
-    return "".join(sign if sign.isspace() else " " for sign in text)
