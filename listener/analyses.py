@@ -19,7 +19,8 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage, Wording
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.variables import VariableName
-from openlineage_pyspark.facets.plan_lineage import EarlierPlans, PlanLineage, VariableValue, lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.results import EarlierPlans, PlanLineage, VariableValue
 from openlineage_pyspark.facets.trace.solve import ROWS
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.records import EncodedPlan, ExecutionEnded, ExecutionStarted, QueryExecution

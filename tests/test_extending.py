@@ -16,7 +16,7 @@ from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import contribute, providers
 from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, Output, Plan
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.listener.probe import readings
 from openlineage_pyspark.transport.delivery.worker import Delivery
 

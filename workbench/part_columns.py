@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Identifier
     from openlineage_pyspark.facets.model.lineage import OperatorStep
     from openlineage_pyspark.facets.model.plan import Plan
-    from openlineage_pyspark.facets.plan_lineage import PlanLineage
+    from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
     from openlineage_pyspark.facets.trace.solve import Paths, Sources
 
 _MOST_STATES = 2000

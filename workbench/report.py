@@ -14,7 +14,7 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import PATHS, Gap
-from openlineage_pyspark.facets.plan_lineage import PlanLineage
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
 from openlineage_pyspark.workbench.from_plan import graph_of_plan, operators_of_plan, traced_path
 from openlineage_pyspark.workbench.model.document import document_of
 from openlineage_pyspark.workbench.model.graph import Edge, Graph, OperatorNode

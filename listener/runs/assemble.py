@@ -19,16 +19,9 @@ import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.model.dataset import Identifier, schema_fields
 from openlineage_pyspark.facets.model.plan import simple_name
-from openlineage_pyspark.facets.model.run import (
-    CallSite,
-    EventType,
-    Failure,
-    Job,
-    Parent,
-    RunState,
-)
+from openlineage_pyspark.facets.model.run import CallSite, EventType, Failure, Job, Parent, RunState
 from openlineage_pyspark.facets.model.session import StatementSession
-from openlineage_pyspark.facets.plan_lineage import PlanLineage
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
     BatchExecution,
     Commit,

@@ -11,7 +11,7 @@ import re
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage, WrittenDataset
 
 _NUMBERED = re.compile(r"(?i)(?:(?:batch|epoch)(?:[_\-. ]?id)?[_\-. =]?)?0*([0-9]{1,18})(?:\.[a-z][a-z0-9]{0,9}){0,2}")
 

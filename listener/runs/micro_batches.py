@@ -14,7 +14,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier, TableVersions
 from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
 from openlineage_pyspark.facets.model.run import EventType, Gap, RunInput, RunOutput
-from openlineage_pyspark.facets.plan_lineage import PlanLineage
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
     BatchExecution,
     Commit,

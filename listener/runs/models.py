@@ -15,7 +15,7 @@ import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.run import Gap
-from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage, WrittenDataset
 
 _WITHIN = re.compile(r"/(?:stages/\d+_[^/]+|bestModel|subModels|estimator|evaluator|model_\d+)(?:/|$)")
 """The folders of the models inside a model."""

@@ -32,7 +32,7 @@ from openlineage_pyspark.facets.model.run import (
     RunState,
 )
 from openlineage_pyspark.facets.model.session import StatementSession
-from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.commits import versions_of

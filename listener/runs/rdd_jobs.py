@@ -14,7 +14,7 @@ from openlineage_pyspark.facets.datasets.tables import at_location
 from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Trimming
 from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import Gap
-from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage, WrittenDataset
 from openlineage_pyspark.facets.trace.expressions import OpaqueCode
 from openlineage_pyspark.listener.probe.records import RddJobStarted
 from openlineage_pyspark.listener.runs.models import saved_model

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
 from openlineage_pyspark.facets.model.run import RunInput, RunOutput
-from openlineage_pyspark.facets.plan_lineage import PlanLineage
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
 from openlineage_pyspark.listener.probe.records import ExecutionMetrics
 
 

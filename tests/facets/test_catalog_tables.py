@@ -19,7 +19,7 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
     Value,
 )
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 
 SESSION = Session("file:/warehouse")
 URL = "jdbc:postgresql://db/shop"

@@ -14,7 +14,7 @@ from openlineage_pyspark.facets.model.plan import (
     Output,
     Plan,
 )
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.facets.trace.operators import RULES
 
 # Simple name -> full name of each class that is known.

@@ -27,7 +27,8 @@ from openlineage_pyspark.facets.model.plan import (
     Value,
 )
 from openlineage_pyspark.facets.model.run import Engine, Failure, Job, RunOutput, RunState
-from openlineage_pyspark.facets.plan_lineage import EarlierPlans, lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.results import EarlierPlans
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 from openlineage_pyspark.facets.trace.composed import LONGEST, ColumnTexts, Composer
 from openlineage_pyspark.facets.trace.solve import Origin, Trace

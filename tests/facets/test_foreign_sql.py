@@ -27,7 +27,7 @@ from openlineage_pyspark.facets.model.plan import (
     Output,
     Plan,
 )
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 
 LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"

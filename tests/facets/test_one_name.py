@@ -21,7 +21,7 @@ from openlineage_pyspark.facets.model.plan import (
     Output,
     Plan,
 )
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 
 FULL = {name.rpartition(".")[2]: name for registry in (SOURCES, WRITES) for name, _ in registry.items()}
 UUID = "628f5c82-8968-45d0-a2e6-abbd7047aa75"

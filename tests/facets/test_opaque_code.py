@@ -17,7 +17,7 @@ from openlineage_pyspark.facets.model.plan import (
     Output,
     Plan,
 )
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.facets.trace.expressions import called_code
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
 

@@ -10,7 +10,8 @@ from openlineage_pyspark.facets.events.dataset import column_lineage_facet, step
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField
 from openlineage_pyspark.facets.model.run import Gap
-from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
 from openlineage_pyspark.workbench.report import lineage_of
 from support.built_plans import Building
 

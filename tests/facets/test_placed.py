@@ -13,7 +13,7 @@ from openlineage_pyspark.facets.events.dataset import dataset_facets
 from openlineage_pyspark.facets.model.dataset import Trimming
 from openlineage_pyspark.facets.model.name_rules import NamespaceResolver, SourceRule
 from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, OperatorRef, Output, Plan
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.listener.probe import readings
 from openlineage_pyspark.listener.settings.settings import load
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, Output, Plan
-from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
 
 COLUMNS = "the rows come from an RDD: its inputs are known, its columns are not"
 QUERY = (

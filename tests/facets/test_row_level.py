@@ -16,7 +16,7 @@ from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.plan import ExpressionRef, FrozenMap, Operator
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.listener.probe.decode import decode_plan
 
 PLANS = json.loads(Path(__file__).with_name("row_level_plans.json").read_text("utf-8"))

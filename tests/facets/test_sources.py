@@ -19,7 +19,7 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
     expression_name,
 )
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.listener.probe import readings
 
 THEIRS = '''

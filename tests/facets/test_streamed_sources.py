@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.plan import Attribute, Described, FrozenMap, Operator, OperatorRef, Output, Plan
-from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
 
 KAFKA = "org.apache.spark.sql.kafka010."
 EXECUTION = "org.apache.spark.sql.execution."

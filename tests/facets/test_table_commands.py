@@ -8,7 +8,8 @@ import pytest
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Identifier, Symlink
 from openlineage_pyspark.facets.model.plan import Described, Expression, ExpressionRef, Operator, OperatorRef, Plan
-from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
 
 LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
 DELTA = "org.apache.spark.sql.delta.commands."

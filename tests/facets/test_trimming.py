@@ -18,7 +18,8 @@ from openlineage_pyspark.facets.model.dataset import (
 )
 from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, OperatorRef, Output, Plan, Value
 from openlineage_pyspark.facets.model.run import RunInput
-from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset, lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage, WrittenDataset
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 from openlineage_pyspark.listener.runs.open_run import output_label
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.plan_lineage import EarlierPlans, PlanLineage, lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.results import EarlierPlans, PlanLineage
 from openlineage_pyspark.listener.analyses import Analyses
 from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.probe.decode import decode_plan

@@ -7,7 +7,8 @@ from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.dataset import Catalog, Field
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, OperatorRef, Output, Plan, Value
-from openlineage_pyspark.facets.plan_lineage import PlanLineage, lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
 from openlineage_pyspark.workbench.report import lineage_of
 
 VIEW = "org.apache.spark.sql.catalyst.plans.logical.View"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.analyze import analyzed_plan
 from openlineage_pyspark.listener.probe.client import Probe

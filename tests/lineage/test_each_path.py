@@ -35,7 +35,7 @@ from openlineage_pyspark.facets.model.lineage import (
     transformation,
 )
 from openlineage_pyspark.facets.model.run import Engine, Job, RedactedState, RunInput, RunOutput, RunState
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.workbench.model.graph import column_id, node_id
 from openlineage_pyspark.workbench.pictures.diagrams import picture_of_graph
 from openlineage_pyspark.workbench.pictures.svg import Bounds, svg

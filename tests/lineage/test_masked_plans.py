@@ -10,7 +10,7 @@ import pytest
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.plan import Expression, Mention, Plan, StructSql
 from openlineage_pyspark.facets.model.run import Engine, Job, RunInput, RunOutput, RunState
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.listener.analyses import session_settings_of

@@ -6,7 +6,7 @@ import pytest
 from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
-from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.runs.models import LoadedModels, saved_model
 
 REMARK = ("model", "the columns that the model was trained on are unknown: Spark does not report them")

@@ -13,7 +13,7 @@ import pytest
 from openlineage_pyspark.errors import ProbeError
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.plan import CutText
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.facets.trace.texts import own_text
 from openlineage_pyspark.listener.analyze import analyzed_plan
 from openlineage_pyspark.listener.probe import class_cache, java_sources

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Dataset, Identifier
-from openlineage_pyspark.facets.plan_lineage import PlanLineage, WrittenDataset
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.runs.open_run import output_label, stream_label
 from support.assembled import Assembled
 

@@ -17,7 +17,7 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
     Value,
 )
-from openlineage_pyspark.facets.plan_lineage import EarlierPlans, RememberedKinds
+from openlineage_pyspark.facets.plan_lineage.results import EarlierPlans, RememberedKinds
 from openlineage_pyspark.facets.sql_names import quoted_name
 
 NAMESPACE = "dataframe"

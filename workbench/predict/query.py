@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import ProbeError
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.analyze import EncodedQuery, analyzed_plan, encoded_query
 from openlineage_pyspark.listener.probe.client import Refusal, analysis_errors, refusal_of, unlogged_refusals
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openlineage_pyspark.facets.model.plan import Plan
-    from openlineage_pyspark.facets.plan_lineage import PlanLineage
+    from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
     from pyspark.sql import DataFrame, SparkSession
 
 _NONE: Mapping[str, DataFrame] = MappingProxyType({})

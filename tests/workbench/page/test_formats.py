@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 import jsonschema
 import pytest
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
 from openlineage_pyspark.workbench.answer import answer_of_graph, schema

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections import deque
 
 import pytest
-from openlineage_pyspark.facets.plan_lineage import lineage_of_plan
+from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.listener.analyses import session_settings_of
 from openlineage_pyspark.listener.probe.decode import decode_plan
-from openlineage_pyspark.workbench.model.graph import (
-    ColumnNode,
-    DatasetNode,
-    Edge,
-    Graph,
-    JobNode,
-    OperatorNode,
-    Step,
-)
+from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, Edge, Graph, JobNode, OperatorNode, Step
 from openlineage_pyspark.workbench.pictures.figure import figure
 from openlineage_pyspark.workbench.pictures.unfolded import unfolded
 from openlineage_pyspark.workbench.report import Lineage, lineage_of

@@ -1,0 +1,1 @@
+"""The lineage of a plan: its inputs, its outputs, and the edges between their columns."""

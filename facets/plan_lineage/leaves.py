@@ -1,0 +1,203 @@
+"""The leaves of a plan: what each of them reads."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.facets.datasets import plugins
+from openlineage_pyspark.facets.datasets.built_in import SOURCES, relation_of
+from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Column, Relation, Session
+from openlineage_pyspark.facets.model.lineage import UseKind, Way, Wording, compose
+from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, Operator, Plan, Value
+from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.model.variables import VariableName, variable_of
+from openlineage_pyspark.facets.sql_names import field_name, quoted_name
+from openlineage_pyspark.facets.trace.texts import readable_names
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
+    from openlineage_pyspark.facets.plan_lineage.results import EarlierPlans, RememberedKinds, SourceField
+    from openlineage_pyspark.facets.trace.solve import Origin
+
+
+class Leaves:
+    """The leaves of a plan: their relations and datasets, and the columns that earlier plans computed."""
+
+    def __init__(self, plan: Plan, session: Session, memory: EarlierPlans) -> None:
+        self._plan = plan
+        self._session = session
+        self._memory = memory
+        self.datasets: dict[Identifier, Dataset] = {}
+        self.gaps: dict[Gap, None] = {}
+        self.relations: dict[int, Relation] = {}
+        self.unread: set[int] = set()
+        self.remembered: dict[int, RememberedKinds] = {}
+        self.remembered_rows: dict[int, RememberedKinds] = {}
+        self.remembered_wording = Wording()
+        self._remembered_texts: dict[int, str] = {}
+        self._as_columns: set[int] = set()
+        self._names_of_columns: dict[int, frozenset[str]] = {}
+        rdds = ((_rdd_id(o), [column.id for column in o.output]) for o in plan.operators if o.class_name == LOGICAL_RDD)
+        self._by_rdd: dict[Value, list[int]] = {
+            rdd: ids for rdd, ids in rdds if rdd is not None and self._are_remembered(ids)
+        }
+
+    def relation(self, at: int) -> Relation:
+        """Return the relation of the leaf at an index."""
+        known = self.relations.get(at)
+        if known is not None:
+            return known
+        operator = self._plan.operators[at]
+        found = self._from_memory(operator)
+        if found is None:
+            found = relation_of(self._plan, operator, self._session)
+            found = None if found is None else found.trimmed(self._session.trimming)
+        if found is None:
+            if operator.output:
+                self.unread.add(at)
+                what = (
+                    message_about_namesake("a source", SOURCES.namesake(operator.class_name))
+                    or "a source without a resolver"
+                )
+                self.add_gap(operator, f"{what}: what it reads is not known")
+                for name, error in plugins.BROKEN.items():
+                    why = f"an entry point of {plugins.SOURCES_GROUP} that could not be loaded ({error}, see the log)"
+                    self.gaps[Gap(name, f"{why}: what its sources read is not known")] = None
+            found = NO_DATASETS
+        if found.opaque:
+            self.unread.add(at)
+            self.add_gap(operator, found.opaque)
+        self.relations[at] = found
+        rows: dict[SourceField, dict[UseKind, list[Way]]] = {}
+        for column in found.rows:
+            rows.setdefault((column.dataset, column.name), {})[column.kind] = [Way(certainty=found.certainty)]
+        if rows:
+            self.remembered_rows[at] = rows
+        return found
+
+    def field(self, column: Column, origin: Origin) -> tuple[str, UseKind]:
+        """
+        Return the name of a source, and how it is taken from what a leaf reads there.
+
+        A field is distinguished from its column only if its name can't be that of another column of the table.
+
+        Args:
+            column: the column of a dataset that a leaf's attribute is read from.
+            origin: the attribute, or a field of it.
+        """
+        if not origin.path:
+            return column.name, column.kind
+        name = field_name(column.name, origin.path)
+        if column.kind is UseKind.IDENTITY and name.casefold() not in self._column_names(origin.operator):
+            return name, column.kind
+        return column.name, compose(UseKind.TRANSFORMATION, column.kind)
+
+    def remembered_field(self, field: SourceField, origin: Origin) -> tuple[SourceField, UseKind]:
+        """Return the source that an earlier plan had for an attribute, or for a field of it, and how it is taken."""
+        if not origin.path:
+            return field, UseKind.IDENTITY
+        if origin.id not in self._as_columns:
+            return field, UseKind.TRANSFORMATION
+        name, kind = self.field(Column(*field), origin)
+        return (field[0], name), kind
+
+    def _column_names(self, at: int) -> frozenset[str]:
+        """Return the names of the columns of all datasets that a leaf reads, in lower case."""
+        known = self._names_of_columns.get(at)
+        if known is None:
+            names = (field.name.casefold() for each in self.relation(at).datasets for field in each.fields)
+            known = self._names_of_columns[at] = frozenset(names)
+        return known
+
+    def add(self, dataset: Dataset) -> None:
+        """Add a dataset that the plan reads, or what else is known of one."""
+        known = self.datasets.get(dataset.identifier)
+        if known is None:
+            self.datasets[dataset.identifier] = dataset
+        elif len(known.fields) < len(dataset.fields):
+            self.datasets[dataset.identifier] = dataset.joined(known)
+        elif known.fields != dataset.fields:
+            names = {f.name for f in known.fields}
+            more = tuple(f for f in dataset.fields if f.name not in names)
+            self.datasets[dataset.identifier] = attrs.evolve(known.joined(dataset), fields=(*known.fields, *more))
+        else:
+            self.datasets[dataset.identifier] = known.joined(dataset)
+
+    def add_gap(self, operator: Operator, message: str) -> None:
+        """Add a diagnostic about an operator to the event."""
+        self.gaps[Gap(operator.class_name, message)] = None
+
+    def source_name(self, origin: Origin) -> str:
+        """Return the text for a column of a leaf: the name of its table and its own name."""
+        relation = self.relation(origin.operator)
+        made = self._remembered_texts.get(origin.id) or relation.texts.get(origin.id)
+        if made:
+            return made
+        columns = relation.columns.get(origin.id, ())
+        if len(columns) != 1 or columns[0].kind is not UseKind.IDENTITY:
+            known = self._plan.attributes.get(origin.id)
+            return quoted_name(known.name) if known is not None else "?"
+        dataset, name = columns[0].dataset, quoted_name(columns[0].name)
+        return f"{self._names[dataset]}.{name}" if dataset in self._names else name
+
+    @functools.cached_property
+    def _names(self) -> dict[Identifier, str]:
+        """The readable names of all datasets that the plan reads; used only after all are known."""
+        return readable_names(self.datasets.values())
+
+    def _from_memory(self, operator: Operator) -> Relation | None:
+        """Return the relation of a leaf whose rows an earlier plan computed; None for any other leaf."""
+        variable = variable_of(self._plan, operator)
+        if variable is not None:
+            return self._of_variable(operator, variable)
+        ids = self._remembered_ids(operator)
+        if not ids:
+            return None
+        datasets = {d.identifier: d for i in ids for d in self._memory.datasets[i]}
+        for output, id_ in zip(operator.output, ids, strict=True):
+            self.remembered[output.id] = self._memory.sources.get(id_, {})
+            if id_ in self._memory.columns:
+                self._as_columns.add(output.id)
+            if id_ in self._memory.texts:
+                self._remembered_texts[output.id] = self._memory.texts[id_]
+            rows = self._memory.rows.get(id_, {})
+            # All columns of an earlier plan have the same influences on their rows.
+            self.remembered_rows[-1 - id(rows)] = rows
+        for wording in {id(found): found for i in ids if (found := self._memory.wordings.get(i))}.values():
+            self.remembered_wording = self.remembered_wording.joined(wording)
+        return Relation(tuple(datasets.values()))
+
+    def _of_variable(self, operator: Operator, variable: VariableName) -> Relation:
+        """Return the relation of the use of a variable: the sources of the statement that has set it."""
+        value = self._memory.variables.get(variable)
+        if value is None:
+            what = f"the variable {'.'.join(variable.parts)}: the sources of its value are unknown"
+            self.add_gap(operator, what)
+            return NO_DATASETS
+        for output in operator.output:
+            self.remembered[output.id] = value.sources
+        self.remembered_wording = self.remembered_wording.joined(value.wording)
+        return Relation(value.datasets)
+
+    def _remembered_ids(self, operator: Operator) -> list[int]:
+        """Return the exprIds under which an earlier plan computed an operator's output, in order; none if none did."""
+        if operator.class_name != LOGICAL_RDD:
+            return []
+        own = [column.id for column in operator.output]
+        # If the RDD is joined with itself, Spark gives the second occurrence new exprIds.
+        return own if self._are_remembered(own) else self._by_rdd.get(_rdd_id(operator), [])
+
+    def _are_remembered(self, ids: list[int]) -> bool:
+        return bool(ids) and all(i in self._memory.datasets for i in ids)
+
+
+def message_about_namesake(what: str, known: str | None) -> str | None:
+    """Return the message about an operator that shares its simple name with a known class; None if it does not."""
+    return f"{what} with the name of {known}, which is another class" if known else None
+
+
+def _rdd_id(operator: Operator) -> Value:
+    rdd = operator.described("rdd")
+    return None if rdd is None else rdd.values.get("id")

@@ -1,0 +1,123 @@
+"""What is found of a plan, and what later plans need of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, UseKind, Way, Wording
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.facets.commands.target import Write
+    from openlineage_pyspark.facets.model.run import Gap
+    from openlineage_pyspark.facets.model.variables import VariableName
+
+SourceField = tuple[Identifier, str]
+"""A dataset and one of its columns."""
+
+
+RememberedKinds = Mapping[SourceField, Mapping[UseKind, Sequence[Way]]]
+"""The same of an earlier plan."""
+
+
+@attrs.frozen
+class WrittenDataset:
+    """
+    One dataset that a plan writes.
+
+    Args:
+        write: the write to it.
+        lineage: the lineage of its columns; None for a command without data.
+    """
+
+    write: Write
+    lineage: ColumnLineage | None
+
+
+@attrs.frozen
+class VariableValue:
+    """
+    The value of a variable of SQL.
+
+    Args:
+        datasets: the datasets that its value was computed from.
+        sources: the source columns of its value, with those that decided which row it is from.
+        wording: the texts of the expressions that compute it.
+    """
+
+    datasets: tuple[Dataset, ...] = ()
+    sources: RememberedKinds = attrs.Factory(dict)
+    wording: Wording = attrs.Factory(Wording)
+
+
+@attrs.frozen
+class PlanLineage:
+    """
+    The inputs and outputs of a plan, and the lineage between them.
+
+    Args:
+        inputs: the datasets that it reads, each once, in the order of the plan.
+        outputs: the datasets that it writes.
+        scanned: exprId of a leaf's attribute -> its dataset; the row counts of scans are assigned with it.
+        results: exprId of the plan's own output -> its source columns, and ROWS -> the influences on all rows; later
+            plans may read rows under these ids.
+        texts: exprId of the plan's own output -> its composed text; empty if texts are not composed. They are composed
+            on demand, since few plans have rows that later plans read.
+        wording: the texts of its expressions.
+        columns: the lineage of the plan's own output; None unless it is a query.
+        gaps: operators, commands and relations without a rule, and parts that were cut.
+        operators: the number of operators in the plan.
+        command: the command's part of the job's name; None for a query.
+        unnamed: whether it is a command whose target is unknown.
+        quiet: whether the plan is a command that writes no dataset, or reads files only to infer their schema.
+        code: kind of code that can't be read (`trace.expressions.Code`) -> how often the plan has it.
+        streamed: the datasets of each leaf that is a stream, in the order of the plan; none for a source that holds or
+            generates its rows, or has no new data in this micro-batch.
+        variables: the variables of SQL that it sets, declares or drops, with their new values.
+        fields: whether fields of stored structs are sources of their own.
+        models: the classes of the models of Spark ML whose code it calls.
+    """
+
+    inputs: tuple[Dataset, ...] = ()
+    outputs: tuple[WrittenDataset, ...] = ()
+    scanned: Mapping[int, Identifier] = attrs.Factory(dict)
+    results: Mapping[int, RememberedKinds] = attrs.Factory(dict)
+    texts: Mapping[int, str] = attrs.Factory(dict)
+    wording: Wording = attrs.Factory(Wording)
+    columns: ColumnLineage | None = None
+    gaps: tuple[Gap, ...] = ()
+    operators: int = 0
+    command: str | None = None
+    unnamed: bool = False
+    quiet: bool = False
+    code: Mapping[str, int] = attrs.Factory(dict)
+    streamed: tuple[tuple[Identifier, ...], ...] = ()
+    variables: Mapping[VariableName, VariableValue] = attrs.Factory(dict)
+    fields: bool = False
+    models: frozenset[str] = frozenset()
+
+
+@attrs.frozen
+class EarlierPlans:
+    """
+    The results of earlier plans whose exprIds later plans read, such as checkpoints and micro-batches.
+
+    Args:
+        datasets: exprId -> the datasets that its plan read.
+        sources: exprId -> its source columns.
+        rows: exprId -> the influences on all rows of its plan.
+        texts: exprId -> its composed text.
+        wordings: exprId -> the texts of the expressions of its plan.
+        variables: variable of SQL -> the value that an earlier statement has set.
+        columns: the exprIds that are a column as it is: a field of them is that field of the column.
+    """
+
+    datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
+    sources: Mapping[int, RememberedKinds] = attrs.Factory(dict)
+    rows: Mapping[int, RememberedKinds] = attrs.Factory(dict)
+    texts: Mapping[int, str] = attrs.Factory(dict)
+    wordings: Mapping[int, Wording] = attrs.Factory(dict)
+    variables: Mapping[VariableName, VariableValue] = attrs.Factory(dict)
+    columns: frozenset[int] = frozenset()
