@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import fields_of, inner_fields
-from openlineage_pyspark.facets.model.plan import (
-    CTE_DEFINITION,
-    SUBQUERY_ALIAS,
-    VIEW,
-    Described,
-    OperatorRef,
-)
+from openlineage_pyspark.facets.model.plan import CTE_DEFINITION, SUBQUERY_ALIAS, VIEW, Described, OperatorRef
 from openlineage_pyspark.facets.sql_names import field_name
 from openlineage_pyspark.workbench.model.chains import Segment, paths_of
 from openlineage_pyspark.workbench.model.graph import (
@@ -41,7 +35,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.run import Gap
     from openlineage_pyspark.workbench.model.graph import Graph
     from openlineage_pyspark.workbench.model.kinds import Code
-    from openlineage_pyspark.workbench.part_columns import LegWay, Passages, PassedLeg
+    from openlineage_pyspark.workbench.part_columns import LegWay, Passages, PassedColumns, PassedLeg
 
     Outputs = Sequence[tuple[Dataset | None, ColumnLineage]]
 
@@ -256,14 +250,8 @@ def _segments(path: Path, key: PassingEdge, dataset: Identifier, passed: Passage
         dataset: the dataset of its source.
         passed: what all edges to its target pass.
     """
-    same = [(other, one) for other, one in passed.items() if other[:2] == key[:2] or one.dataset == dataset]
-    here = [one for other, one in same if other[1:] == key[1:]]
-    # Another place where the source is read has a path of its own.
-    here = [one for other, one in same if other == key] or here
-    if not here and not path.kind.is_influence:
-        # The field of a struct comes through the struct, whose own kind may be another.
-        here = [one for other, one in same if other[1:3] == key[1:3]]
-    found = [_segment(leg, way) for one in here for leg, ways in one.legs.items() for way in ways]
+    passages = _passages(key, dataset, passed, is_influence=path.kind.is_influence)
+    found = [_segment(leg, way) for one in passages for leg, ways in one.legs.items() for way in ways]
     if not any(each.source or each.target or each.passing for each in found):
         return ()
     # What no other part accounts for happens where the source is read, such as by a query that can't be read.
@@ -272,6 +260,19 @@ def _segments(path: Path, key: PassingEdge, dataset: Identifier, passed: Passage
     if all(each.kind == Kind("DIRECT", "IDENTITY") for each in found):
         found = [each if each.source else attrs.evolve(each, kind=path.kind) for each in found]
     return tuple(dict.fromkeys(found))
+
+
+def _passages(
+    key: PassingEdge, dataset: Identifier, passed: Passages, *, is_influence: bool
+) -> Sequence[PassedColumns]:
+    """Return what an edge passes, or else the edges that are closest to it: of its place, of its struct."""
+    same = [(other, one) for other, one in passed.items() if other[:2] == key[:2] or one.dataset == dataset]
+    # Another place where the source is read has a path of its own.
+    found = [one for other, one in same if other == key] or [one for other, one in same if other[1:] == key[1:]]
+    if found or is_influence:
+        return found
+    # The field of a struct comes through the struct, whose own kind may be another.
+    return [one for other, one in same if other[1:3] == key[1:3]]
 
 
 def _segment(leg: PassedLeg, way: LegWay) -> Segment:

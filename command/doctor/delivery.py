@@ -37,7 +37,7 @@ from openlineage_pyspark.transport.values import nearest
 from openlineage_pyspark.workbench.pictures.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from openlineage_pyspark.command.delivery.configured import Configured
@@ -326,32 +326,7 @@ def _of_contents(
     for each in held:
         if each.problem:
             yield Diagnosis(PROBLEM, "spool", f"{each.directory} can't be read ({each.problem})", "Move it away.")
-    left = [each for each in held if each.waiting and not each.in_use]
-    meant = [
-        (each, part) for each in left for part in parts
-        if each.is_meant_for(part.destination, sender(settings, part))
-    ]  # fmt: skip
-    by_driver = {each.directory for each, part in meant if needs_driver(part)}
-    ours = {each.directory for each, _ in meant} - by_driver
-    waiting = sum(each.waiting for each in left if each.directory in ours)
-    if waiting:
-        remedy = "The next application sends them. To send them now: openlineage-pyspark replay"
-        found = f"{root}: {counted(waiting, 'event')} of earlier applications waiting"
-        yield Diagnosis(WARNING, "spool", found, remedy)
-    waiting = sum(each.waiting for each in left if each.directory in by_driver)
-    if waiting:
-        remedy = "The next application sends them. To send them elsewhere: openlineage-pyspark replay --to URL"
-        found = f"{root}: {counted(waiting, 'event')} waiting for the next driver's Hadoop client"
-        yield Diagnosis(WARNING, "spool", found, remedy)
-    strangers = [each for each in left if is_of_another_sender(each, senders(parts, settings))]
-    for sentence in of_another_sender(strangers):
-        found, _, remedy = sentence.partition("; ")
-        yield Diagnosis(WARNING, "spool", f"{root}: {found}", f"{remedy[:1].upper()}{remedy[1:]}")
-    others = ours | by_driver | {each.directory for each in strangers}
-    waiting = sum(each.waiting for each in left if each.directory not in others)
-    if waiting:
-        remedy = "To list them: openlineage-pyspark spool ls. To send them: openlineage-pyspark replay --to URL"
-        yield Diagnosis(WARNING, "spool", f"{root}: {counted(waiting, 'event')} waiting for other receivers", remedy)
+    yield from _of_waiting(root, [each for each in held if each.waiting and not each.in_use], parts, settings)
     dead = sum(each.dead for each in held)
     if dead:
         remedy = (
@@ -363,6 +338,35 @@ def _of_contents(
     if damaged:
         remedy = "To delete it: openlineage-pyspark spool rm ID --yes"
         yield Diagnosis(PROBLEM, "spool", f"{root}: damaged and set aside: {', '.join(damaged)}", remedy)
+
+
+def _of_waiting(
+    root: Path, left: Sequence[Content], parts: Sequence[Transport], settings: Settings
+) -> Iterator[Diagnosis]:
+    """Yield what is to be done about the events of earlier applications, by who can send them."""
+    meant = [
+        (each, part) for each in left for part in parts
+        if each.is_meant_for(part.destination, sender(settings, part))
+    ]  # fmt: skip
+    by_driver = {each.directory for each, part in meant if needs_driver(part)}
+    ours = {each.directory for each, _ in meant} - by_driver
+
+    def waiting(are_counted: Callable[[Path], bool], found: str, remedy: str) -> Iterator[Diagnosis]:
+        count = sum(each.waiting for each in left if are_counted(each.directory))
+        if count:
+            yield Diagnosis(WARNING, "spool", f"{root}: {counted(count, 'event')} {found}", remedy)
+
+    remedy = "The next application sends them. To send them now: openlineage-pyspark replay"
+    yield from waiting(ours.__contains__, "of earlier applications waiting", remedy)
+    remedy = "The next application sends them. To send them elsewhere: openlineage-pyspark replay --to URL"
+    yield from waiting(by_driver.__contains__, "waiting for the next driver's Hadoop client", remedy)
+    strangers = [each for each in left if is_of_another_sender(each, senders(parts, settings))]
+    for sentence in of_another_sender(strangers):
+        found, _, remedy = sentence.partition("; ")
+        yield Diagnosis(WARNING, "spool", f"{root}: {found}", f"{remedy[:1].upper()}{remedy[1:]}")
+    known = ours | by_driver | {each.directory for each in strangers}
+    remedy = "To list them: openlineage-pyspark spool ls. To send them: openlineage-pyspark replay --to URL"
+    yield from waiting(lambda directory: directory not in known, "waiting for other receivers", remedy)
 
 
 def _why_unwritable(root: Path) -> str:

@@ -21,7 +21,7 @@ from openlineage_pyspark.workbench.model.graph import (
 from openlineage_pyspark.workbench.pictures.plain import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from openlineage_pyspark.workbench.model.change import ChangeMark
     from openlineage_pyspark.workbench.model.graph import Edge, Graph, Path
@@ -142,33 +142,39 @@ def picture_of_graph(graph: Graph, marks: Mapping[tuple[str, str, str], ChangeMa
         graph: the graph.
         marks: the changes of edges, by their keys; None for a graph that is not a comparison.
     """
-    by_edge = {key: MARKS[mark] for key, mark in (marks or {}).items()}
+    arrows = tuple(_all_arrows(graph, {key: MARKS[mark] for key, mark in (marks or {}).items()}))
+    return Picture(tuple(_boxes(graph, {key for arrow in arrows for key in (arrow.source, arrow.target)})), arrows)
+
+
+def _all_arrows(graph: Graph, marks: Mapping[tuple[str, str, str], str]) -> Iterator[Arrow]:
+    """Yield the arrows between columns, then those of jobs and runs without known columns."""
     values = [edge for edge in graph.edges if not edge.is_flow]
+    yield from _arrows(values, marks)
     known = {process for edge in values for process in (edge.job, edge.run)}
-    flows = [edge for edge in graph.edges if edge.is_flow and edge.process not in known]
-    arrows = (
-        *_arrows(values, by_edge),
-        *(Arrow(edge.source, edge.target, by_edge.get(edge.key, ""), edge.certainty == "exact") for edge in flows),
-    )
-    used = {key for arrow in arrows for key in (arrow.source, arrow.target)}
+    for edge in graph.edges:
+        if edge.is_flow and edge.process not in known:
+            yield Arrow(edge.source, edge.target, marks.get(edge.key, ""), edge.certainty == "exact")
+
+
+def _boxes(graph: Graph, used: set[str]) -> Iterator[Box]:
+    """Yield the boxes of a graph; `used`: the nodes at the ends of arrows."""
     parts: dict[str, list[ColumnNode | VersionNode]] = {}
     for node in graph.nodes:
         if isinstance(node, (ColumnNode, VersionNode)):
             parts.setdefault(node.dataset, []).append(node)
     owner = {part.id: dataset for dataset, each in parts.items() for part in each}
-    made = {owner.get(edge.target, edge.target) for edge in values}
+    made = {owner.get(edge.target, edge.target) for edge in graph.edges if not edge.is_flow}
     names = names_of_processes(graph)
-    boxes = []
     for node in graph.nodes:
         if isinstance(node, (JobNode, RunNode)) and node.id in used:
-            boxes.append(Box(names[node.id], key=node.id))
-        if isinstance(node, DatasetNode) or (isinstance(node, OperatorNode) and (node.id in used or node.id in parts)):
+            yield Box(names[node.id], key=node.id)
+        elif isinstance(node, DatasetNode) or (
+            isinstance(node, OperatorNode) and (node.id in used or node.id in parts)
+        ):
             title = node.label if isinstance(node, DatasetNode) else node.title
-            mine = parts.get(node.id, ())
-            shown = [(each.id, _part(each)) for each in mine if each.id in used or node.id in made]
+            shown = [(each.id, _part(each)) for each in parts.get(node.id, ()) if each.id in used or node.id in made]
             shown += [(node.id, _EVERY_ROW)] if shown and node.id in used else []
-            boxes.append(Box(title, tuple(shown)) if shown else Box(title, key=node.id))
-    return Picture(tuple(boxes), arrows)
+            yield Box(title, tuple(shown)) if shown else Box(title, key=node.id)
 
 
 def _part(part: ColumnNode | VersionNode) -> str:

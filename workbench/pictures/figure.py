@@ -28,6 +28,8 @@ from openlineage_pyspark.workbench.pictures.svg import Bounds, drawing, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from openlineage_pyspark.workbench.model.graph import Edge
+
 _BOUNDS = Bounds(boxes=40, rows=12, lines=600)
 _MOST_ROWS = 500
 _HEADINGS = ("from", "to", "how", "expression", "certainty", "job")
@@ -92,37 +94,36 @@ class ShownGraph(Graph):
 
 def _edges_of(graph: Graph) -> FigureTable:
     """Return the edges of a graph as a table, without columns that would be empty."""
-    names = {node.id: node.label for node in graph.nodes if isinstance(node, DatasetNode)}
     processes = names_of_processes(graph)
-    names |= processes
-    names |= {node.id: node.title for node in graph.nodes if isinstance(node, OperatorNode)}
-    owners = dict(names)
-    names |= {
-        node.id: f"{owners.get(node.dataset, node.dataset)}.{node.name}"
+    whole = {node.id: node.label for node in graph.nodes if isinstance(node, DatasetNode)} | processes
+    whole |= {node.id: node.title for node in graph.nodes if isinstance(node, OperatorNode)}
+    names = whole | {
+        node.id: f"{whole.get(node.dataset, node.dataset)}.{node.name}"
         for node in graph.nodes
         if isinstance(node, (ColumnNode, VersionNode))
     }
     runs = graph.drawn_runs()
     known = {process for edge in graph.edges if not edge.is_flow for process in (edge.job, edge.run)}
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for edge in graph.edges:
+        source, target = (names.get(each, each) for each in (edge.source, edge.target))
         # If there are edges between columns, they already show what a job reads and writes.
-        if edge.is_flow and edge.process in known:
-            continue
-        ends = [names.get(each, each) for each in (edge.source, edge.target)]
-        if edge.is_flow:
+        if not edge.is_flow:
+            job = processes.get(edge.run if edge.run in runs else edge.job, "").removeprefix("job ")
+            rows += _rows_of(edge, source, f"{target} (every row)" if edge.target in whole else target, job)
+        elif edge.process not in known:
             kind = "read" if edge.target == edge.process else "written"
-            rows.append((*ends, kind, "", _certainty(edge.certainty), ""))
-            continue
-        if edge.target in owners:
-            ends[1] = f"{ends[1]} (every row)"
-        job = processes.get(edge.run if edge.run in runs else edge.job, "").removeprefix("job ")
-        if not edge.paths:
-            rows.append((*ends, "", "", _certainty(edge.certainty), job))
-        shown_rows = ((*ends, str(each.kind), each.expression, _certainty(each.certainty), job) for each in edge.paths)
-        rows += dict.fromkeys(shown_rows)
+            rows.append((source, target, kind, "", _certainty(edge.certainty), ""))
     kept = [at for at in range(len(_HEADINGS)) if any(row[at] for row in rows)]
     return FigureTable([_HEADINGS[at] for at in kept], [[row[at] for at in kept] for row in rows])
+
+
+def _rows_of(edge: Edge, source: str, target: str, job: str) -> Iterable[tuple[str, ...]]:
+    """Return a row for each path of an edge, each once."""
+    if not edge.paths:
+        return [(source, target, "", "", _certainty(edge.certainty), job)]
+    rows = ((source, target, str(each.kind), each.expression, _certainty(each.certainty), job) for each in edge.paths)
+    return dict.fromkeys(rows)
 
 
 def _certainty(certainty: str) -> str:
