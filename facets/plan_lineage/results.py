@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 SourceField = tuple[Identifier, str]
 """A dataset and one of its columns."""
-
-
 RememberedKinds = Mapping[SourceField, Mapping[UseKind, Sequence[Way]]]
 """The same of an earlier plan."""
 
