@@ -24,8 +24,8 @@ from openlineage_pyspark.facets.plan_lineage.results import EarlierPlans, PlanLi
 from openlineage_pyspark.facets.trace.solve import ROWS
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.records import EncodedPlan, ExecutionEnded, ExecutionStarted, QueryExecution
-from openlineage_pyspark.listener.runs.assemble import ExecutionAnalyzed, RecordStep
 from openlineage_pyspark.listener.runs.models import LoadedModels, saved_model
+from openlineage_pyspark.listener.runs.nested_records import ExecutionAnalyzed, RecordStep
 
 _MOST_REMEMBERED = 50_000
 _MOST_TABLES = 2_000

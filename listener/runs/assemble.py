@@ -13,14 +13,12 @@ the nested executions have ended.
 from __future__ import annotations
 
 import datetime
-from typing import TypeAlias
 
 import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.model.dataset import Identifier, schema_fields
 from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import CallSite, EventType, Failure, Job, Parent, RunState
-from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
 from openlineage_pyspark.listener.probe.records import (
     BatchExecution,
@@ -31,7 +29,6 @@ from openlineage_pyspark.listener.probe.records import (
     QueryExecution,
     RddJobEnded,
     RddJobStarted,
-    Record,
     StreamProgressed,
     StreamStarted,
     StreamTerminated,
@@ -40,191 +37,12 @@ from openlineage_pyspark.listener.probe.records import (
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.batch_folders import around_batch, of_all_batches
 from openlineage_pyspark.listener.runs.commits import Commits, ConcurrentExecution
+from openlineage_pyspark.listener.runs.executions import Execution, SplitStatements
 from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
+from openlineage_pyspark.listener.runs.nested_records import ExecutionAnalyzed, RecordStep
 from openlineage_pyspark.listener.runs.open_run import Jobs, OpenRun, end_type, output_label, stream_label
 from openlineage_pyspark.listener.runs.rdd_jobs import rdd_job
 from openlineage_pyspark.listener.runs.stream_sources import SourceNames
-
-
-@attrs.define(eq=False)
-class SplitStatement:
-    """
-    A statement that Spark runs as several executions, one after the other.
-
-    Args:
-        left: how many of them have not ended yet.
-        run: key of the run that they all belong to; None until that run begins.
-    """
-
-    left: int
-    run: str | None = None
-
-
-@attrs.define
-class Execution:
-    """
-    An execution that has begun.
-
-    Args:
-        id: Spark's execution id.
-        root: id of the outermost execution around it; its own id if there is none.
-        time: when it began (timezone-aware).
-        sql: text of its statement.
-        stream: id of the streaming query's run, if this is one of its micro-batches.
-        batch: which of its micro-batches this is.
-        unresolved: full JVM name of the parsed plan's root, where the analysis failed.
-        settled: whether its plan was seen, or does not matter.
-        plan_lineage: the lineage of its plan.
-        statement: its statement, if that is run as several executions.
-        dropped: the tables that Spark has dropped since it began.
-        call_site: the line of Python that runs it; None if it is unknown.
-        session: the settings of its session; None if they are unknown.
-        held: its query and lineage, if only what Spark has dropped by the end shows whether it did anything.
-    """
-
-    id: int
-    root: int
-    time: datetime.datetime
-    sql: str | None = None
-    stream: str | None = None
-    batch: BatchExecution | None = None
-    unresolved: str | None = None
-    settled: bool = False
-    plan_lineage: PlanLineage | None = None
-    statement: SplitStatement | None = None
-    dropped: set[str] = attrs.Factory(set)
-    call_site: CallSite | None = None
-    session: StatementSession | None = None
-    held: tuple[QueryExecution, PlanLineage] | None = None
-
-    @property
-    def key(self) -> str:
-        """The key of the run that it began or belongs to."""
-        if self.statement is not None and self.statement.run is not None:
-            return self.statement.run
-        return str(self.id) if self.stream is None else self.stream
-
-
-class SplitStatements:
-    """
-    Keeps the statements that run as several executions and have not ended.
-
-    Up to Spark 3.5, each INSERT of `FROM t INSERT INTO a ... INSERT INTO b ...` is a separate execution; later versions
-    run them as one execution, whose plan is not a command. They share one text, which is the same object in the JVM.
-    """
-
-    def __init__(self) -> None:
-        """Start with no statements."""
-        self._open: dict[tuple[int | None, str], SplitStatement] = {}
-
-    def of(self, query: QueryExecution) -> SplitStatement | None:
-        """
-        Return the statement that an execution is part of.
-
-        Returns:
-            The statement; None for an execution that is its whole statement.
-        """
-        text = query.sql or query.query_sql
-        inserts = query.statement.inserts if query.statement is not None else 0
-        if not query.is_command or text is None or inserts < 2:
-            return None
-        return self._open.setdefault((query.text_identity, text), SplitStatement(inserts))
-
-    def end(self, statement: SplitStatement, *, failed: bool) -> bool:
-        """
-        Count the end of one execution. If it failed, Spark does not begin the remaining ones.
-
-        Returns:
-            Whether the statement has ended too.
-        """
-        statement.left -= 1
-        if statement.left > 0 and not failed:
-            return False
-        self._open = {key: other for key, other in self._open.items() if other is not statement}
-        return True
-
-
-@attrs.frozen
-class ExecutionAnalyzed:
-    """
-    The plan that came with the end of an execution: a separate step, before the end itself.
-
-    Args:
-        id: the execution's id.
-        time: when the execution ended (timezone-aware).
-        query: the query as reported at the end.
-        is_checkpoint: whether later plans use the execution's rows under this plan's exprIds.
-    """
-
-    id: int
-    time: datetime.datetime
-    query: QueryExecution
-    is_checkpoint: bool
-
-
-RecordStep: TypeAlias = Record | ExecutionAnalyzed
-
-
-class NestedRecordBuffer:
-    """Buffers the records of nested executions until the plan of their root is known."""
-
-    def __init__(self) -> None:
-        """Start with nothing buffered."""
-        # Records by root; and for each nested execution, the root that it waits for.
-        self._records: dict[int, list[ExecutionStarted | ExecutionEnded | TableDropped]] = {}
-        self._roots: dict[int, int] = {}
-
-    def in_order(self, record: Record) -> list[RecordStep]:
-        """
-        Return the steps that can be handled now that a record has arrived.
-
-        Args:
-            record: the next record; pass every record, in the probe's order.
-
-        Returns:
-            Nothing if the record must wait for its root. At the end of an execution: its plan, then the records that
-            waited for it, then the end.
-        """
-        if isinstance(record, TableDropped):
-            # It has both executions that are known already and of those that wait.
-            for waiting in self._records.values():
-                waiting.append(record)
-        if not isinstance(record, (ExecutionStarted, ExecutionEnded)):
-            return [record]
-        if self._waits(record):
-            return []
-        if isinstance(record, ExecutionStarted):
-            if record.id == record.root and not (record.query.has_plan or record.query.is_read):
-                self._records[record.id] = []
-            return [record]
-        analyzed = ExecutionAnalyzed(record.id, record.time, record.query, record.is_checkpoint)
-        return [analyzed, *self._release(record.id), record]
-
-    def release_all(self) -> list[RecordStep]:
-        """Return everything still buffered, since no more roots will end."""
-        return [step for root in list(self._records) for step in self._release(root)]
-
-    def _waits(self, record: ExecutionStarted | ExecutionEnded) -> bool:
-        """Buffer a record if its root is not yet known; return whether it was buffered."""
-        if isinstance(record, ExecutionStarted) and record.root != record.id and record.root in self._records:
-            self._roots[record.id] = record.root
-        root = self._roots.get(record.id)
-        if root is None:
-            return False
-        self._records[root].append(record)
-        return True
-
-    def _release(self, root: int) -> list[RecordStep]:
-        """Return the records buffered for a root, in order, and stop buffering for it."""
-        records = self._records.pop(root, [])
-        found: list[RecordStep] = []
-        for record in records:
-            if not isinstance(record, TableDropped):
-                self._roots.pop(record.id, None)
-        for record in records:
-            found += [record] if isinstance(record, TableDropped) else self.in_order(record)
-        return found
-
 
 # Prefixes of the class names of parsed statements that write.
 _UNRESOLVED_WRITES = tuple(

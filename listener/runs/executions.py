@@ -1,0 +1,109 @@
+"""The executions that have begun, and the statements that Spark runs as several of them."""
+
+from __future__ import annotations
+
+import datetime
+
+import attrs
+from openlineage_pyspark.facets.model.run import CallSite
+from openlineage_pyspark.facets.model.session import StatementSession
+from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
+from openlineage_pyspark.listener.probe.records import BatchExecution, QueryExecution
+
+
+@attrs.define(eq=False)
+class SplitStatement:
+    """
+    A statement that Spark runs as several executions, one after the other.
+
+    Args:
+        left: how many of them have not ended yet.
+        run: key of the run that they all belong to; None until that run begins.
+    """
+
+    left: int
+    run: str | None = None
+
+
+@attrs.define
+class Execution:
+    """
+    An execution that has begun.
+
+    Args:
+        id: Spark's execution id.
+        root: id of the outermost execution around it; its own id if there is none.
+        time: when it began (timezone-aware).
+        sql: text of its statement.
+        stream: id of the streaming query's run, if this is one of its micro-batches.
+        batch: which of its micro-batches this is.
+        unresolved: full JVM name of the parsed plan's root, where the analysis failed.
+        settled: whether its plan was seen, or does not matter.
+        plan_lineage: the lineage of its plan.
+        statement: its statement, if that is run as several executions.
+        dropped: the tables that Spark has dropped since it began.
+        call_site: the line of Python that runs it; None if it is unknown.
+        session: the settings of its session; None if they are unknown.
+        held: its query and lineage, if only what Spark has dropped by the end shows whether it did anything.
+    """
+
+    id: int
+    root: int
+    time: datetime.datetime
+    sql: str | None = None
+    stream: str | None = None
+    batch: BatchExecution | None = None
+    unresolved: str | None = None
+    settled: bool = False
+    plan_lineage: PlanLineage | None = None
+    statement: SplitStatement | None = None
+    dropped: set[str] = attrs.Factory(set)
+    call_site: CallSite | None = None
+    session: StatementSession | None = None
+    held: tuple[QueryExecution, PlanLineage] | None = None
+
+    @property
+    def key(self) -> str:
+        """The key of the run that it began or belongs to."""
+        if self.statement is not None and self.statement.run is not None:
+            return self.statement.run
+        return str(self.id) if self.stream is None else self.stream
+
+
+class SplitStatements:
+    """
+    Keeps the statements that run as several executions and have not ended.
+
+    Up to Spark 3.5, each INSERT of `FROM t INSERT INTO a ... INSERT INTO b ...` is a separate execution; later versions
+    run them as one execution, whose plan is not a command. They share one text, which is the same object in the JVM.
+    """
+
+    def __init__(self) -> None:
+        """Start with no statements."""
+        self._open: dict[tuple[int | None, str], SplitStatement] = {}
+
+    def of(self, query: QueryExecution) -> SplitStatement | None:
+        """
+        Return the statement that an execution is part of.
+
+        Returns:
+            The statement; None for an execution that is its whole statement.
+        """
+        text = query.sql or query.query_sql
+        inserts = query.statement.inserts if query.statement is not None else 0
+        if not query.is_command or text is None or inserts < 2:
+            return None
+        return self._open.setdefault((query.text_identity, text), SplitStatement(inserts))
+
+    def end(self, statement: SplitStatement, *, failed: bool) -> bool:
+        """
+        Count the end of one execution. If it failed, Spark does not begin the remaining ones.
+
+        Returns:
+            Whether the statement has ended too.
+        """
+        statement.left -= 1
+        if statement.left > 0 and not failed:
+            return False
+        self._open = {key: other for key, other in self._open.items() if other is not statement}
+        return True
