@@ -47,13 +47,9 @@ from openlineage_pyspark.workbench.questions.run_details import (
     runs_until,
     stored_edge,
 )
-from openlineage_pyspark.workbench.questions.versions import (
-    StoredVersions,
-    VersionEdge,
-    reach_places,
-    reach_versions,
-    versions_lead_on,
-)
+from openlineage_pyspark.workbench.questions.stored_versions import StoredVersions
+from openlineage_pyspark.workbench.questions.version_reach import reach_places, reach_versions, versions_lead_on
+from openlineage_pyspark.workbench.questions.versions import VersionEdge
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import ResolvedPlace, datasets, find
 from openlineage_pyspark.workbench.store.tables.ids import id_lists

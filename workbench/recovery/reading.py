@@ -14,7 +14,8 @@ from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
 from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.resolve import is_called, version_called
-from openlineage_pyspark.workbench.questions.versions import RunPart, StoredVersions, VersionKey, VersionKind
+from openlineage_pyspark.workbench.questions.stored_versions import StoredVersions
+from openlineage_pyspark.workbench.questions.versions import RunPart, VersionKey, VersionKind
 from openlineage_pyspark.workbench.recovery.affected import Passes, everything
 from openlineage_pyspark.workbench.recovery.facts import (
     ApplicationFacts,

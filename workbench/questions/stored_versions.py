@@ -1,0 +1,371 @@
+"""
+The versions of datasets in a store, and the reads and writes of its runs.
+
+Each query covers many versions at once, and the history of a dataset is read only once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from openlineage_pyspark.workbench.model.times import FOREVER
+from openlineage_pyspark.workbench.questions.offsets import versions_read
+from openlineage_pyspark.workbench.questions.reach import Direction
+from openlineage_pyspark.workbench.questions.version_history import (
+    REPLACING,
+    SinkRow,
+    SourceRow,
+    VersionHistory,
+    VersionLife,
+    ordered_history,
+    with_lives,
+)
+from openlineage_pyspark.workbench.questions.versions import (
+    DatasetVersion,
+    RunPart,
+    StreamedRead,
+    VersionEdge,
+    VersionKey,
+    VersionKind,
+    VersionPlace,
+    VersionRead,
+)
+from openlineage_pyspark.workbench.store.described import described_by_runs
+from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
+from openlineage_pyspark.workbench.store.names import datasets_by_name
+from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts, marked_lists
+from openlineage_pyspark.workbench.store.tables.views import MADE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from openlineage_pyspark.workbench.store.names import QueriedTables
+
+_Row = TypeVar("_Row", SinkRow, SourceRow)
+
+
+class StoredVersions:
+    """
+    The versions of datasets, and the reads and writes of runs. Results of queries are kept.
+
+    Args:
+        tables: the store.
+        overwrites_replace: whether an OVERWRITE replaces all rows. Events do not distinguish an overwrite of some
+            partitions from one of the whole table: with False, an overwritten version is assumed to keep rows of the
+            one before.
+    """
+
+    def __init__(self, tables: QueriedTables, *, overwrites_replace: bool = True) -> None:
+        self._tables = tables
+        self._replacing = REPLACING if overwrites_replace else REPLACING - {"OVERWRITE"}
+        self._histories: dict[int, VersionHistory] = {}
+        self._readers: dict[int, dict[str, list[VersionRead]]] = {}
+
+    def load(self, dataset_ids: Iterable[int]) -> None:
+        """Learn the versions of datasets that are not known yet, all of them at once."""
+        wanted = set(dataset_ids) - set(self._histories)
+        made: dict[int, dict[str, list[SinkRow]]] = {each: {} for each in wanted}
+        for listed in id_lists(wanted):
+            sinks = self._tables.query(f"{_SINKS} WHERE i.dataset_id IN ({listed}) AND {_MADE}")
+            for row in self._without_summaries(_without_unnamed(map(SinkRow._make, sinks))):
+                made[row.dataset_id].setdefault(row.version, []).append(row)
+            seen = (
+                "SELECT i.dataset_id, l.snapshot, min(l.time) FROM dataset_identity i "  # noqa: S608 (numbers alone)
+                "JOIN source_snapshot_lineage l ON l.name_id = i.name_id "
+                f"WHERE i.dataset_id IN ({listed}) AND l.snapshot <> '' GROUP BY i.dataset_id, l.snapshot"
+            )
+            for dataset_id, snapshot, time in self._tables.query(seen):
+                unmade = SinkRow(dataset_id, "", NO_BATCH, snapshot, None, time, None, "", None, None)
+                made[dataset_id].setdefault(snapshot, []).append(unmade)
+        for dataset_id, rows in made.items():
+            ends = sorted(row.time for made in rows.values() for row in made if row.change == "DROP")
+            self._histories[dataset_id] = ordered_history(
+                dataset_id, with_lives(rows, ends), self._replacing, tuple(ends)
+            )
+
+    def of(self, dataset_id: int) -> tuple[DatasetVersion, ...]:
+        """Return the versions of a dataset in their order: by what came before what, and by time."""
+        self.load([dataset_id])
+        return self._histories[dataset_id].versions
+
+    def get(self, key: VersionKey) -> DatasetVersion:
+        """Return a version; one of the kind UNKNOWN if no event names it."""
+        self.load([key.dataset])
+        history = self._histories[key.dataset]
+        place = history.places.get(key.version)
+        return DatasetVersion(*key, VersionKind.UNKNOWN, 0) if place is None else history.versions[place]
+
+    def before(self, key: VersionKey) -> DatasetVersion | None:
+        """Return the version before one; None if it is the first one that is known."""
+        parent = self.get(key).parent
+        return self.get(VersionKey(key.dataset, parent)) if parent else None
+
+    def current(self, dataset_id: int, time: int = FOREVER) -> DatasetVersion | None:
+        """Return the version of a dataset that was current at a time, by default now; None if there was none."""
+        self.load([dataset_id])
+        found = self._histories[dataset_id].current(time)
+        return self.get(VersionKey(dataset_id, found)) if found else None
+
+    def made_by(self, parts: Iterable[RunPart]) -> dict[RunPart, tuple[VersionKey, ...]]:
+        """Return which versions each of some runs and micro-batches made."""
+        rows = _without_unnamed(map(SinkRow._make, self._rows_of(parts, _SINKS, f"WHERE {_MADE}")))
+        self.load(row.dataset_id for row in rows)
+        found: dict[RunPart, dict[VersionKey, None]] = {}
+        for row in rows:
+            history = self._histories[row.dataset_id]
+            id_ = history.id_at(row.version, row.time)
+            if id_ not in history.places:
+                # A run within it made the version.
+                continue
+            found.setdefault(row.part, {})[VersionKey(row.dataset_id, id_)] = None
+        return {part: tuple(sorted(keys)) for part, keys in found.items()}
+
+    def read_by(self, parts: Iterable[RunPart]) -> dict[RunPart, tuple[VersionRead, ...]]:
+        """Return which versions each of some runs and micro-batches read."""
+        rows = _without_unnamed(map(SourceRow._make, self._rows_of(parts, _SOURCES)))
+        self.load(row.dataset_id for row in rows)
+        found: dict[RunPart, list[VersionRead]] = {}
+        for row in rows:
+            found.setdefault(row.part, []).extend(self._reads(row))
+        return {part: tuple(sorted(reads, key=_read_order)) for part, reads in found.items()}
+
+    def streamed(self) -> list[StreamedRead]:
+        """
+        Return which versions micro-batches read, of all whose offsets are stated.
+
+        Returns:
+            The run, the micro-batch, the dataset, the version, which is empty where nothing was read, and whether it is
+            inferred.
+        """
+        rows = _without_unnamed(map(SourceRow._make, self._tables.query(f"{_SOURCES} WHERE l.offset_to IS NOT NULL")))
+        self.load(row.dataset_id for row in rows)
+        found: list[StreamedRead] = []
+        for row in rows:
+            unit = (*row.part, row.dataset_id)
+            reads = [(*unit, read.version.version, read.inferred) for read in self._reads(row)]
+            found += reads or [(*unit, "", False)]
+        return found
+
+    def parts_of(self, run_ids: Iterable[str]) -> list[RunPart]:
+        """Return the parts of runs that read or made something."""
+        found: set[RunPart] = set()
+        for marks, some in marked_lists(sorted(set(run_ids))):
+            for table in ("source_snapshot_lineage", "sink_snapshot_lineage"):
+                sql = f"SELECT DISTINCT run_id, batch_id FROM {table} WHERE run_id IN ({marks})"  # noqa: S608 (marks)
+                found |= {RunPart(run_id, batch_id) for run_id, batch_id in self._tables.query(sql, some)}
+        return sorted(found)
+
+    def readers(self, keys: Iterable[VersionKey]) -> dict[VersionKey, tuple[VersionRead, ...]]:
+        """Return the reads of each of some versions, by whichever run."""
+        wanted = set(keys)
+        self._learn_readers({dataset_id for dataset_id, _ in wanted})
+        return {key: tuple(self._readers[key.dataset].get(key.version, ())) for key in wanted}
+
+    def forward(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
+        """
+        Return the edges that begin at versions: which versions keep their rows, and what runs made from them.
+
+        Args:
+            places: each version, with whether the rows are meant that it added, and not those that it kept.
+        """
+        every = list(places)
+        return [*self.kept((key for key, _ in every), Direction.DOWNSTREAM), *self.used(every)]
+
+    def backward(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
+        """
+        Return the edges that end at versions: whose rows they keep, and what runs made them from.
+
+        Args:
+            places: each version, with whether only the rows are meant that it added, and not all of its rows.
+        """
+        every = list(places)
+        return [*self.kept((key for key, added in every if not added), Direction.UPSTREAM), *self.made_from(every)]
+
+    def kept(self, keys: Iterable[VersionKey], direction: Direction) -> list[VersionEdge]:
+        """Return the edges to the versions that keep rows of some versions, or from those whose rows these keep."""
+        every = list(dict.fromkeys(keys))
+        self.load(dataset_id for dataset_id, _ in every)
+        targets = [self.get(key) for key in every]
+        if direction is Direction.DOWNSTREAM:
+            targets = [each for key in every for each in self._histories[key.dataset].following.get(key.version, ())]
+        return [
+            VersionEdge(
+                VersionKey(each.dataset_id, each.parent),
+                each.key,
+                RunPart(each.run_id, each.batch_id),
+                each.job_id,
+                kept=True,
+                inferred=each.parent_inferred,
+            )
+            for each in targets
+            if each.keeps
+        ]
+
+    def used(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
+        """Return the edges from versions to those that runs made from them; the places are those of `forward`."""
+        meant = dict(sorted(places))
+        readers = self.readers(meant)
+        reads = [read for key, added in meant.items() for read in readers[key] if added or not read.added]
+        made = self.made_by(read.part for read in reads)
+        edges = [
+            VersionEdge(read.version, target, read.part, read.job_id, inferred=read.inferred, added=read.added)
+            for read in reads
+            for target in made.get(read.part, ())
+            if target != read.version
+        ]
+        return self._stated(edges)
+
+    def made_from(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
+        """Return the edges to versions from those that runs made them from; the places are those of `backward`."""
+        keys = sorted({key for key, _ in places})
+        self.load(dataset_id for dataset_id, _ in keys)
+        parts = {key: self.get(key).parts for key in keys}
+        reads = self.read_by(part for each in parts.values() for part in each)
+        edges = [
+            VersionEdge(read.version, key, part, read.job_id, inferred=read.inferred, added=read.added)
+            for key in keys
+            for part in parts[key]
+            for read in reads.get(part, ())
+            if read.version != key
+        ]
+        return self._stated(edges)
+
+    def _stated(self, edges: list[VersionEdge]) -> list[VersionEdge]:
+        """Leave out edges that a run's events do not have: they may state the inputs of each output."""
+        described = described_by_runs(self._tables, sorted({edge.part.run_id for edge in edges}), FOREVER)
+        stated = [
+            (run, name, writing.sources)
+            for run, each in described.items()
+            for name, writing in each.written.items()
+            if writing.sources is not None
+        ]
+        if not stated:
+            return edges
+        of_name = datasets_by_name(self._tables, {name for _, target, names in stated for name in (target, *names)})
+        sources: dict[tuple[str, int | None], set[int | None]] = {}
+        for run, target, names in stated:
+            sources.setdefault((run, of_name.get(target)), set()).update(map(of_name.get, names))
+        return [
+            edge
+            for edge in edges
+            if edge.source.dataset in sources.get((edge.part.run_id, edge.target.dataset), (edge.source.dataset,))
+        ]
+
+    def _without_summaries(self, rows: list[SinkRow]) -> list[SinkRow]:
+        """
+        Leave out rows without a version of runs within which another run wrote the dataset.
+
+        An orchestrator's task states the writes of the statements in it: that is one version, and not two.
+        """
+        writers: dict[int, set[str]] = {}
+        for row in rows:
+            writers.setdefault(row.dataset_id, set()).add(row.run_id)
+        unnamed = [row for row in rows if not row.snapshot and row.batch_id < 0]
+        asked = {row.run_id for row in unnamed if row.run_id and len(writers[row.dataset_id]) > 1}
+        within: dict[str, set[str]] = {}
+        known: set[tuple[str, str]] = set()
+        above = {run_id: {run_id} for run_id in asked}
+        while above:
+            following: dict[str, set[str]] = {}
+            for child, parent in self._children(above):
+                for run_id in above[parent]:
+                    if (run_id, child) not in known and child != run_id:
+                        known.add((run_id, child))
+                        within.setdefault(run_id, set()).add(child)
+                        following.setdefault(child, set()).add(run_id)
+            above = following
+        # Runs that name each other as their parents are none of each other.
+        summaries = {
+            row
+            for row in unnamed
+            for each in within.get(row.run_id, set()) & writers[row.dataset_id]
+            if row.run_id not in within.get(each, ())
+        }
+        return [row for row in rows if row not in summaries]
+
+    def _children(self, run_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+        for marks, some in marked_lists(sorted(run_ids)):
+            sql = f"SELECT run_id, parent_run_id FROM run WHERE parent_run_id IN ({marks})"  # noqa: S608 (marks)
+            yield from ((child, parent) for child, parent in self._tables.query(sql, some))
+
+    def _learn_readers(self, dataset_ids: set[int]) -> None:
+        wanted = dataset_ids - set(self._readers)
+        self.load(wanted)
+        self._readers |= {each: {} for each in wanted}
+        for listed in id_lists(wanted):
+            here = f"i.dataset_id IN ({listed})"
+            rows = self._tables.query(f"{_PLAIN_READS} AND {here} UNION {_STATED_READS} AND {here}")
+            for row in _without_unnamed(map(SourceRow._make, rows)):
+                for read in self._reads(row):
+                    self._readers[row.dataset_id].setdefault(read.version.version, []).append(read)
+        for dataset_id in wanted:
+            for reads in self._readers[dataset_id].values():
+                reads.sort(key=_read_order)
+
+    def _reads(self, row: SourceRow) -> Iterator[VersionRead]:
+        """Return the reads of one row of a source: a stream's micro-batch may have read several versions."""
+        dataset_id, run_id, batch_id, snapshot, job_id, time, offset_from, offset_to, rows = row
+        part, history = RunPart(run_id, batch_id), self._histories[dataset_id]
+        found = versions_read(VersionLife(history, time), snapshot, offset_from, offset_to, rows)
+        inferred = found.ids is None
+        ids = [history.current(time, part)]
+        if found.ids is not None:
+            ids = [history.id_at(each, time) for each in found.ids]
+        for each in ids:
+            yield VersionRead(
+                part,
+                VersionKey(dataset_id, each),
+                job_id,
+                time,
+                inferred,
+                found.added,
+                offset_from or "",
+                offset_to or "",
+                rows,
+            )
+
+    def _rows_of(self, parts: Iterable[RunPart], select: str, where: str = "") -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
+        for some in in_parts(sorted(set(parts)), MOST_IN_A_LIST // 2):
+            values = ", ".join(f"(?, {batch_id:d})" for _, batch_id in some)
+            found += self._tables.query(
+                f"WITH f (run_id, batch_id) AS (VALUES {values}) {select} "
+                f"JOIN f ON f.run_id = l.run_id AND f.batch_id = l.batch_id {where}",
+                [run_id for run_id, _ in some],
+            )
+        return found
+
+
+_SINKS = (
+    "SELECT i.dataset_id, l.run_id, l.batch_id, l.snapshot, l.job_id, l.time, l.parent, l.change, l.row_count, l.bytes "
+    "FROM dataset_identity i JOIN sink_snapshot_lineage l ON l.name_id = i.name_id "
+    "LEFT JOIN run r ON r.run_id = l.run_id"
+)
+_MADE = MADE.format("l", "r")
+# A batch run reads when it begins. A stream without reports of its micro-batches reads continuously.
+_READ = (
+    "SELECT i.dataset_id, l.run_id, l.batch_id, l.snapshot, l.job_id, "
+    "CASE WHEN l.batch_id < 0 AND r.started < l.time AND coalesce(j.processing, '') <> 'STREAMING' "
+    "THEN r.started ELSE l.time END, l.offset_from, l.offset_to, l.row_count "
+    "FROM dataset_identity i "
+)
+_READER = "LEFT JOIN run r ON r.run_id = l.run_id LEFT JOIN job j ON j.job_id = l.job_id"
+_SOURCES = f"{_READ}JOIN source_snapshot_lineage l ON l.name_id = i.name_id {_READER}"
+# Each of the two conditions uses an index.
+_PLAIN_READS = (
+    f"{_READ}JOIN stated_read s ON s.name_id = i.name_id "
+    f"JOIN source_snapshot_lineage l ON l.job_id = s.job_id AND l.name_id = s.name_id {_READER} "
+    "WHERE l.snapshot = '' AND l.batch_id = -1"
+)
+_STATED_READS = f"{_SOURCES} WHERE (l.snapshot <> '' OR l.batch_id <> -1)"
+
+
+def _without_unnamed(rows: Iterable[_Row]) -> list[_Row]:
+    """Leave out rows without a version where another event of the same run and dataset names it."""
+    every = list(rows)
+    named = {(row.dataset_id, row.part) for row in every if row.snapshot}
+    return [row for row in every if row.snapshot or (row.dataset_id, row.part) not in named]
+
+
+def _read_order(read: VersionRead) -> tuple[int, RunPart, VersionKey]:
+    return read.time, read.part, read.version
