@@ -38,7 +38,8 @@ from openlineage_pyspark.facets.model.run import Engine, Job, RedactedState, Run
 from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.workbench.model.graph import column_id, node_id
 from openlineage_pyspark.workbench.pictures.diagrams import picture_of_graph
-from openlineage_pyspark.workbench.pictures.svg import Bounds, svg
+from openlineage_pyspark.workbench.pictures.scene import Bounds
+from openlineage_pyspark.workbench.pictures.svg import svg
 from openlineage_pyspark.workbench.questions.diff import diff_of_files
 from openlineage_pyspark.workbench.store_api import Store
 from support.built_plans import Building

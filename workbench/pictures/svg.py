@@ -11,134 +11,47 @@ from __future__ import annotations
 
 import html
 import itertools
-import re
-import unicodedata
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Iterator
 
 import attrs
-from openlineage_pyspark.workbench.model.graph import (
-    ColumnNode,
-    DatasetNode,
-    Edge,
-    Graph,
-    JobNode,
-    Node,
-    OperatorNode,
-    Path,
-    RunNode,
-    VersionNode,
-    names_of_processes,
-)
-from openlineage_pyspark.workbench.model.kinds import Diagnostic, rank
+from openlineage_pyspark.workbench.model.graph import DatasetNode, Edge, Graph, JobNode, OperatorNode, Path, RunNode
 from openlineage_pyspark.workbench.pictures.layout import Gaps, Layout, Size, layered
+from openlineage_pyspark.workbench.pictures.scene import (
+    FLOW,
+    HEAD,
+    INFLUENCE,
+    ROW,
+    UNCERTAIN,
+    VALUE,
+    Bounds,
+    Leg,
+    Marks,
+    PlacedBox,
+    Scene,
+    certainty_order,
+    name_of_row,
+    pixels,
+    type_of_row,
+)
+from openlineage_pyspark.workbench.pictures.svg_style import CHANGES, CLASS, STYLE, STYLE_OF_CHANGES, STYLE_OF_PARTS
+from openlineage_pyspark.workbench.pictures.untrusted import shown
 from openlineage_pyspark.workbench.pictures.words import INFERRED, reason_of
 
-if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.model.change import ChangeMark
-
-_Row: TypeAlias = ColumnNode | VersionNode
-_Marks: TypeAlias = "Mapping[tuple[str, str, str], ChangeMark]"
-
-_CHARACTER = 6.6
-"""The width of a character in pixels, in the picture's monospaced font."""
-_HEAD = 24
-_ROW = 17
 _LANE = 4
 _MOST_LANES = 12
 _MARGIN = 12
 _BULGE = 44
-_LONGEST_NAME = 32
-_LONGEST_TYPE = 14
 _LONGEST_TEXT = 200
 _LONGEST_NOTE = 110
 _MOST_NAMED = 4
-# The maximum number of parts of a job's name in its box.
-_MOST_PARTS = 4
 _MOST_NOTES = 3
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
-_STATES = {"COMPLETE": ("good", "✓", "complete"), "FAIL": ("bad", "✕", "failed"), "ABORT": ("bad", "✕", "aborted")}
-_OPEN = ("open", "…", "not finished")
-_VALUE, _INFLUENCE, _UNCERTAIN, _FLOW = "value", "influence", "doubt", "flow"
-_LOOKS = (_FLOW, _UNCERTAIN, _INFLUENCE, _VALUE)
+_LOOKS = (FLOW, UNCERTAIN, INFLUENCE, VALUE)
 """The looks of lines; later ones are drawn above earlier ones."""
 _KEY = {
-    _VALUE: "a value that arrives",
-    _INFLUENCE: "decides about rows or values",
-    _UNCERTAIN: "uncertain",
+    VALUE: "a value that arrives",
+    INFLUENCE: "decides about rows or values",
+    UNCERTAIN: "uncertain",
 }
-_CHANGES = ("added", "removed", "changed")
-"""What may have happened to an edge between two times."""
-
-# In notebooks these attributes of the page show whether the theme is dark; elsewhere the system's setting counts.
-_LIGHT = (
-    "--ground:#f7f8fa;--paper:#fff;--ink:#1c2430;--faint:#5b6675;--line:#c3cad4;--edge:#6b7a8c;--job:#e5ebf3;"
-    "--good:#15803d;--bad:#b91c1c;--open:#a16207;--doubt:#7e22ce;--focus:#1d4ed8"
-)
-_DARK = (
-    "--ground:#12161c;--paper:#1c222b;--ink:#e6eaf0;--faint:#9aa7b6;--line:#3b4655;--edge:#8393a7;--job:#2a3442;"
-    "--good:#4ade80;--bad:#f87171;--open:#facc15;--doubt:#d8b4fe;--focus:#93c5fd"
-)
-_NAME = "openlineage-graph"
-_STYLE = "".join(
-    (
-        f".{_NAME}{{{_LIGHT}}}",
-        f"@media (prefers-color-scheme:dark){{.{_NAME}{{{_DARK}}}}}",
-        f"[data-jp-theme-light=true] .{_NAME},.vscode-light .{_NAME}{{{_LIGHT}}}",
-        f"[data-jp-theme-light=false] .{_NAME},.vscode-dark .{_NAME}{{{_DARK}}}",
-        f"@media print{{.{_NAME}{{{_LIGHT}}}}}",
-        *(
-            f".{_NAME} {rule}"
-            for rule in (
-                "text{font:11px ui-monospace,Menlo,Consolas,monospace;fill:var(--ink);direction:ltr}",
-                ".ground{fill:var(--ground)}",
-                ".paper{fill:var(--paper);stroke:var(--line)}",
-                ".start .paper{stroke:var(--focus);stroke-width:2}",
-                ".row.start text{fill:var(--focus);font-weight:600}",
-                ".head{fill:var(--job)}",
-                ".name{font-weight:600}",
-                ".faint{fill:var(--faint)}",
-                ".job .paper{fill:var(--job)}",
-                ".job.bad .paper{stroke:var(--bad);stroke-width:2}",
-                ".job.open .paper{stroke:var(--open);stroke-width:2;stroke-dasharray:5 3}",
-                ".mark.good{fill:var(--good)}",
-                ".mark.bad{fill:var(--bad)}",
-                ".mark.open{fill:var(--open)}",
-                ".mark.doubt{fill:var(--doubt)}",
-                "path{fill:none;stroke:var(--edge)}",
-                "path.flow{stroke:var(--line);stroke-width:1.5}",
-                "path.influence{stroke-dasharray:5 4}",
-                "path.doubt{stroke:var(--doubt);stroke-dasharray:2 3;stroke-width:1.5}",
-                "path.end{fill:var(--edge);stroke:none}",
-            )
-        ),
-    )
-)
-_STYLE_OF_CHANGES = "".join(
-    f".{_NAME} path.{change}{{stroke:var(--{colour})}}"
-    for change, colour in zip(_CHANGES, ("good", "bad", "open"), strict=True)
-)
-
-
-# Only added if the picture has such a box, so that all other pictures have the same style.
-_STYLE_OF_PARTS = f".{_NAME} .part .paper{{stroke:var(--faint);stroke-dasharray:4 2}}.{_NAME} .part .head{{fill:none}}"
-
-
-@attrs.frozen
-class Bounds:
-    """
-    The limits of a picture. What is left out is counted below it.
-
-    Args:
-        boxes: the number of tables, jobs and operators: those closest to the subject of the picture are kept.
-        rows: the number of columns of one table; columns with edges come first.
-        lines: the number of lines between them; the most certain come first.
-    """
-
-    boxes: int = 60
-    rows: int = 12
-    lines: int = 1500
 
 
 @attrs.frozen
@@ -155,7 +68,7 @@ class Drawing:
     summary: str
 
 
-def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None, marks: _Marks | None = None) -> str:
+def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None, marks: Marks | None = None) -> str:
     """
     Return the picture of a graph.
 
@@ -169,7 +82,7 @@ def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None, marks: 
     return drawing(graph, around=around, bounds=bounds, marks=marks).text
 
 
-def drawing(graph: Graph, *, around: str = "", bounds: Bounds | None = None, marks: _Marks | None = None) -> Drawing:
+def drawing(graph: Graph, *, around: str = "", bounds: Bounds | None = None, marks: Marks | None = None) -> Drawing:
     """
     Return the picture of a graph, with its description in words.
 
@@ -179,306 +92,14 @@ def drawing(graph: Graph, *, around: str = "", bounds: Bounds | None = None, mar
         bounds: as for `svg`.
         marks: as for `svg`.
     """
-    drawn = _Drawing(_Scene(graph, around, bounds or Bounds(), marks or {}))
+    drawn = _Drawing(Scene(graph, around, bounds or Bounds(), marks or {}))
     return Drawing(drawn.text(), drawn.summary())
-
-
-def shown(text: str, most: int, *, end: bool = False) -> str:
-    """
-    Return an untrusted text as it can be shown: shortened, without invisible characters and changes of direction.
-
-    Args:
-        text: the text.
-        most: the maximum number of characters. A character of double width counts twice.
-        end: whether the end is kept, as for a path, and not the beginning.
-    """
-    start = text[-2 * most :] if end else text[: 2 * most]
-    characters = list(_UNSEEN.sub("\ufffd", start))
-    if _width_of(characters) <= most and len(start) == len(text):
-        return "".join(characters)
-    left: list[str] = []
-    room = most - 1
-    for character in reversed(characters) if end else characters:
-        room -= _width_of(character)
-        if room < 0:
-            break
-        left.append(character)
-    return "…" + "".join(reversed(left)) if end else "".join(left) + "…"
-
-
-def _width_of(characters: Iterable[str]) -> int:
-    """Return the width of a text in columns, of which East Asian characters take two (UAX 11)."""
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in characters)
-
-
-def _pixels(text: str) -> int:
-    return round(_width_of(text) * _CHARACTER + 0.5)
-
-
-@attrs.frozen
-class _PlacedBox:
-    """
-    A box and its rows.
-
-    Args:
-        node: the node that it represents.
-        label: its name, as shown.
-        rows: the columns that it shows.
-        more: the number of columns that it does not show.
-    """
-
-    node: DatasetNode | JobNode | RunNode | OperatorNode
-    label: str
-    rows: tuple[_Row, ...] = ()
-    more: int = 0
-
-    @property
-    def size(self) -> Size:
-        if not isinstance(self.node, DatasetNode) and not self.rows:
-            return Size(_pixels(self.label) + 40, _HEAD)
-        widest = max((_pixels(f"{_name(row)}  {_type(row)}") for row in self.rows), default=0)
-        inner = (len(self.rows) + bool(self.more)) * _ROW
-        return Size(max(widest, _pixels(self.label), 80) + 20, _HEAD + inner + (4 if inner else 0))
-
-    def height_of(self, anchor: str) -> int:
-        """Return the distance from the top of the box to the point where a line meets it: at a row, or at the head."""
-        if anchor == self.node.id:
-            return _HEAD // 2
-        place = next((at for at, row in enumerate(self.rows) if row.id == anchor), len(self.rows))
-        return _HEAD + place * _ROW + _ROW // 2
-
-
-def _name(column: _Row) -> str:
-    return shown(column.name, _LONGEST_NAME)
-
-
-def _type(column: _Row) -> str:
-    text, most = (column.data_type, _LONGEST_TYPE) if isinstance(column, ColumnNode) else (column.made, _LONGEST_NAME)
-    return shown(text, most)
-
-
-@attrs.frozen
-class _Leg:
-    """
-    A line from one box to another; several edges may share it.
-
-    Args:
-        source: the id of the column, table, job or operator at which it begins.
-        target: the id of the one at which it ends.
-        look: its look.
-        change: whether its edges are `added`, `removed` or `changed`, in a comparison; else empty.
-    """
-
-    source: str
-    target: str
-    look: str
-    change: str = ""
-
-
-def _short_names(jobs: list[JobNode]) -> dict[str, str]:
-    """
-    Return the text in the box of each job.
-
-    It is the last part of the job's name, followed by as many earlier parts as distinguish it from the others:
-    `default_daily (insert_into)`.
-    """
-    found: dict[str, str] = {}
-    open_ = jobs
-    for before in range(_MOST_PARTS):
-        by_name: dict[str, list[JobNode]] = {}
-        for job in open_:
-            *parts, last = job.name.split(".")
-            rest = ".".join(parts[-before:]).removeprefix("execute_") if before else ""
-            name = last or job.name
-            by_name.setdefault(f"{name} ({rest})" if rest else name, []).append(job)
-        found.update({job.id: name for name, same in by_name.items() for job in same})
-        open_ = [job for same in by_name.values() if len(same) > 1 for job in same]
-    return found
-
-
-class _Scene:
-    """The shown part of a graph, before anything is placed."""
-
-    def __init__(self, graph: Graph, around: str, bounds: Bounds, marks: _Marks) -> None:
-        self.graph = graph
-        self.marks = marks
-        self.bounds = bounds
-        ends = {end for edge in graph.edges for end in (edge.source, edge.target)}
-        owners = {node.dataset for node in graph.nodes if isinstance(node, (ColumnNode, VersionNode))}
-        self._nodes: dict[str, Node] = {node.id: node for node in graph.nodes}
-        self._columns: dict[str, list[_Row]] = {}
-        self._last_runs: dict[str, RunNode] = {}
-        for node in graph.nodes:
-            if isinstance(node, (ColumnNode, VersionNode)):
-                self._columns.setdefault(node.dataset, []).append(node)
-            elif isinstance(node, RunNode) and node.state:
-                self._last_runs.setdefault(node.job, node)
-        self.by_target: dict[str, list[Edge]] = {}
-        for edge in graph.edges:
-            if not edge.is_flow:
-                self.by_target.setdefault(edge.target, []).append(edge)
-        processes = {node.id for node in graph.processes()}
-        every = [
-            node
-            for node in graph.nodes
-            if isinstance(node, DatasetNode)
-            or (isinstance(node, (JobNode, RunNode)) and node.id in processes)
-            or (isinstance(node, OperatorNode) and (node.id in ends or node.id in owners))
-        ]
-        self.all_boxes = {node.id: node for node in every}
-        self.around = around
-        self.start = self._home(around)
-        used = {link for edge in graph.edges for link in self._links(edge)}
-        self._job_names = _short_names([node for node in graph.nodes if isinstance(node, JobNode)])
-        self._process_names = names_of_processes(graph)
-        self.kept = _near(list(self.all_boxes), used, self.start, bounds.boxes)
-        self.boxes = {id_: self._box(node, ends) for id_, node in self.all_boxes.items() if id_ in self.kept}
-        self.legs, self.undrawn = self._lines()
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.boxes
-
-    def label(self, id_: str) -> str:
-        """Return the name of a node, for people."""
-        node = self._nodes.get(id_)
-        match node:
-            # A column without a name has the id of its dataset.
-            case ColumnNode() | VersionNode() if node.name:
-                return f"{self.label(node.dataset)}.{node.name}"
-            case DatasetNode():
-                return node.label
-            case JobNode():
-                return node.name
-            case RunNode():
-                return self._process_names[id_]
-            case OperatorNode():
-                return node.title
-            case _:
-                return id_
-
-    def state_of(self, process: JobNode | RunNode) -> tuple[str, str, str] | None:
-        """Return how a run, or the last run of a job, ended: a class, a symbol and a word; None if it is not known."""
-        run = process if isinstance(process, RunNode) else self._last_runs.get(process.id)
-        return None if run is None or not run.state else _STATES.get(run.state, _OPEN)
-
-    def warnings_of(self, process: JobNode | RunNode) -> list[Diagnostic]:
-        """Return the diagnostics about what was not understood in a run, or in the runs of a job."""
-        return [each for each in self.graph.diagnostics if process.id in (each.node, each.run)]
-
-    def _home(self, id_: str) -> str:
-        """Return the box that contains a node; empty if there is none."""
-        node = self._nodes.get(id_)
-        home = node.dataset if isinstance(node, (ColumnNode, VersionNode)) else id_
-        return home if home in self.all_boxes else ""
-
-    def _links(self, edge: Edge) -> list[tuple[str, str]]:
-        """Return the pairs of boxes that an edge connects: two pairs if a job is between."""
-        ends = [self._home(edge.source), self._home(edge.target)]
-        if not all(ends):
-            return []
-        # The job makes the result of the statement, and reads through CTEs, views and subqueries.
-        inside = isinstance(self.all_boxes[ends[1]], OperatorNode)
-        process = edge.run if edge.run in self.all_boxes else edge.job
-        if process in self.all_boxes and process not in ends and not inside:
-            return [(ends[0], process), (process, ends[1])]
-        return [(ends[0], ends[1])]
-
-    def _box(self, node: DatasetNode | JobNode | RunNode | OperatorNode, ends: set[str]) -> _PlacedBox:
-        if isinstance(node, RunNode):
-            return _PlacedBox(node, shown(f"run of {self._job_names.get(node.job, node.run_id)}", _LONGEST_NAME))
-        if isinstance(node, JobNode):
-            # A statement of a file has no namespace, and is named after its place: `daily.sql:5`.
-            short = self._job_names[node.id] if node.namespace else node.name
-            return _PlacedBox(node, shown(short, _LONGEST_NAME, end=not node.namespace))
-        is_table = isinstance(node, DatasetNode)
-        label = shown(self.label(node.id), _LONGEST_NAME, end=is_table)
-        columns = self._columns.get(node.id, [])
-        if len(columns) <= self.bounds.rows:
-            return _PlacedBox(node, label, tuple(columns))
-        first = sorted(columns, key=lambda each: each.id not in ends)[: self.bounds.rows]
-        few = {each.id for each in first}
-        return _PlacedBox(node, label, tuple(each for each in columns if each.id in few), len(columns) - len(few))
-
-    def _lines(self) -> tuple[dict[tuple[str, str], dict[_Leg, list[Edge]]], int]:
-        """Return the lines between each pair of boxes, with their edges, and the number of edges without a line."""
-        legs: dict[tuple[str, str], dict[_Leg, list[Edge]]] = {}
-        count = undrawn = 0
-        for edge in sorted(self.graph.edges, key=_surest):
-            links = self._links(edge)
-            if not links or not all(set(link) <= self.boxes.keys() for link in links):
-                continue
-            if count >= self.bounds.lines:
-                undrawn += 1
-                continue
-            between = [links[0][1]] if len(links) > 1 else []
-            anchors = [self._anchor(edge.source), *between, self._anchor(edge.target)]
-            for link, source, target in zip(links, anchors, anchors[1:], strict=False):
-                known = legs.setdefault(link, {})
-                leg = _Leg(source, target, _look(edge), self.marks.get(edge.key, ""))
-                # The lines of the columns that a job reads already show that it reads the table.
-                if leg.look != _FLOW or (source, target) != link or not known:
-                    count += leg not in known
-                    known.setdefault(leg, []).append(edge)
-        return legs, undrawn
-
-    def _anchor(self, id_: str) -> str:
-        """Return the end of a line: a row; for a column that is not shown, the row that represents the rest."""
-        node = self._nodes[id_]
-        if not isinstance(node, (ColumnNode, VersionNode)):
-            return id_
-        box = self.boxes[node.dataset]
-        return id_ if any(row.id == id_ for row in box.rows) else f"more of {node.dataset}"
-
-
-def _surest(edge: Edge) -> tuple[bool, int, tuple[object, ...], str, str]:
-    """Return a key that sorts edges: those of columns first, and of these the most certain first."""
-    return edge.is_flow, rank(edge.certainty), edge.order, edge.target, edge.source
-
-
-def _look(edge: Edge) -> str:
-    preferred = edge.paths[0].certainty if edge.paths else edge.certainty
-    if preferred != "exact":
-        return _UNCERTAIN
-    if edge.is_flow:
-        return _FLOW
-    return _INFLUENCE if edge.is_influence else _VALUE
-
-
-def _near(boxes: list[str], links: Iterable[tuple[str, str]], start: str, most: int) -> set[str]:
-    """
-    Return the boxes to show: those closest to a given one.
-
-    Args:
-        boxes: all boxes.
-        links: the pairs of neighbours.
-        start: the given box; empty for the one with the most neighbours.
-        most: the maximum number of boxes.
-    """
-    if len(boxes) <= most:
-        return set(boxes)
-    beside: dict[str, set[str]] = {box: set() for box in boxes}
-    for a, b in links:
-        if a != b:
-            beside[a].add(b)
-            beside[b].add(a)
-    place = {box: at for at, box in enumerate(boxes)}
-    order = sorted(boxes, key=lambda box: (box != start, -len(beside[box]), place[box]))
-    found: dict[str, None] = {}
-    for first in order:
-        waiting = deque([first] if first not in found else [])
-        while waiting and len(found) < most:
-            at = waiting.popleft()
-            if at not in found:
-                found[at] = None
-                waiting += sorted(beside[at] - found.keys(), key=place.__getitem__)
-    return set(found)
 
 
 class _Drawing:
     """Writes a scene as SVG."""
 
-    def __init__(self, scene: _Scene) -> None:
+    def __init__(self, scene: Scene) -> None:
         self._scene = scene
         sizes = {id_: box.size for id_, box in scene.boxes.items()}
         lanes = {link: _LANE * (min(len(legs), _MOST_LANES) + 1) for link, legs in scene.legs.items()}
@@ -490,17 +111,17 @@ class _Drawing:
         """Return the picture."""
         notes = list(self._notes())
         used = {word for legs in self._scene.legs.values() for leg in legs for word in (leg.look, leg.change)}
-        looks = [look for look in (*_KEY, *_CHANGES) if look in used]
+        looks = [look for look in (*_KEY, *CHANGES) if look in used]
         bulge = _BULGE if any(a == b for a, b in self._scene.legs) else 0
-        width = max((_pixels(note) for note in notes), default=0)
+        width = max((pixels(note) for note in notes), default=0)
         width = (
-            max(width, self._layout.width + bulge, sum(_pixels(_KEY.get(look, look)) + 50 for look in looks), 160)
+            max(width, self._layout.width + bulge, sum(pixels(_KEY.get(look, look)) + 50 for look in looks), 160)
             + 2 * _MARGIN
         )
         top = self._layout.height + 2 * _MARGIN
-        height = top + (_ROW if looks else 0) + len(notes) * _ROW + (_MARGIN if looks or notes else 0)
+        height = top + (ROW if looks else 0) + len(notes) * ROW + (_MARGIN if looks or notes else 0)
         size = f'width="{width}" height="{height}"'
-        named = f'class="{_NAME}" role="group" aria-label="{_attribute(self.summary())}"'
+        named = f'class="{CLASS}" role="group" aria-label="{_attribute(self.summary())}"'
         return "".join(
             (
                 f'<svg xmlns="http://www.w3.org/2000/svg" {named} {size} viewBox="0 0 {width} {height}">',
@@ -512,7 +133,7 @@ class _Drawing:
                 "</g>",
                 *self._key(looks, top),
                 *(
-                    f'<text class="faint" x="{_MARGIN}" y="{top + (at + bool(looks)) * _ROW + 8}">{_text(note)}</text>'
+                    f'<text class="faint" x="{_MARGIN}" y="{top + (at + bool(looks)) * ROW + 8}">{_text(note)}</text>'
                     for at, note in enumerate(notes)
                 ),
                 "</svg>",
@@ -522,7 +143,7 @@ class _Drawing:
     def _style(self, used: set[str]) -> str:
         """Return the style for the elements of the picture."""
         has_parts = any(isinstance(box.node, OperatorNode) for box in self._scene.boxes.values())
-        return f"{_STYLE}{_STYLE_OF_CHANGES if used & {*_CHANGES} else ''}{_STYLE_OF_PARTS if has_parts else ''}"
+        return f"{STYLE}{STYLE_OF_CHANGES if used & {*CHANGES} else ''}{STYLE_OF_PARTS if has_parts else ''}"
 
     def summary(self) -> str:
         """Return the sentence that a screen reader reads out for the picture."""
@@ -563,9 +184,9 @@ class _Drawing:
         for look in looks:
             yield f'<path class="{look}" d="M{left},{top + 4}h28"/>'
             yield f'<text class="faint" x="{left + 34}" y="{top + 8}">{_KEY.get(look, look)}</text>'
-            left += _pixels(_KEY.get(look, look)) + 50
+            left += pixels(_KEY.get(look, look)) + 50
 
-    def _box(self, box: _PlacedBox) -> str:
+    def _box(self, box: PlacedBox) -> str:
         x, y = self._layout.places[box.node.id]
         size = self._sizes[box.node.id]
         start = " start" if box.node.id == self._scene.start else ""
@@ -580,34 +201,36 @@ class _Drawing:
             f'width="{size.width}" height="{size.height}"><title>{_text(label)}</title>{inner}</svg>'
         )
 
-    def _label_of_table(self, box: _PlacedBox) -> str:
+    def _label_of_table(self, box: PlacedBox) -> str:
         made = self._made(box.node.id)
         what = "Table " if isinstance(box.node, DatasetNode) else ""
         return f"{what}{shown(self._scene.label(box.node.id), _LONGEST_TEXT)}{f', every row: {made}' if made else ''}"
 
-    def _rows(self, box: _PlacedBox, size: Size) -> str:
+    def _rows(self, box: PlacedBox, size: Size) -> str:
         paper = f'<rect class="paper" x="1" y="1" width="{size.width - 2}" height="{size.height - 2}" rx="4"/>'
-        head = f'<rect class="head" x="2" y="2" width="{size.width - 4}" height="{_HEAD - 4}" rx="3"/>'
+        head = f'<rect class="head" x="2" y="2" width="{size.width - 4}" height="{HEAD - 4}" rx="3"/>'
         parts = [paper, head, f'<text class="name" x="9" y="16">{_text(box.label)}</text>']
         for at, row in enumerate(box.rows):
-            base = _HEAD + at * _ROW + 12
+            base = HEAD + at * ROW + 12
             made = self._made(row.id)
-            label = f"Column {shown(row.name, _LONGEST_TEXT)} {_type(row)}".strip() + (f", {made}" if made else "")
-            type_ = _text(_type(row))
+            label = f"Column {shown(row.name, _LONGEST_TEXT)} {type_of_row(row)}".strip() + (
+                f", {made}" if made else ""
+            )
+            type_ = _text(type_of_row(row))
             shown_type = f'<text class="faint" x="{size.width - 9}" y="{base}" text-anchor="end">{type_}</text>'
             asked = " start" if row.id == self._scene.around else ""
             parts.append(
                 f'<g class="row{asked}" role="img" aria-label="{_attribute(label)}"><title>{_text(label)}</title>'
-                f'<text x="9" y="{base}">{_text(_name(row))}</text>{shown_type if type_ else ""}</g>'
+                f'<text x="9" y="{base}">{_text(name_of_row(row))}</text>{shown_type if type_ else ""}</g>'
             )
         if box.more:
-            base = _HEAD + len(box.rows) * _ROW + 12
+            base = HEAD + len(box.rows) * ROW + 12
             parts.append(f'<text class="faint" x="9" y="{base}">… {box.more:,} more</text>')
         return "".join(parts)
 
-    def _small(self, box: _PlacedBox, node: JobNode | RunNode | OperatorNode, size: Size) -> tuple[str, str, str]:
+    def _small(self, box: PlacedBox, node: JobNode | RunNode | OperatorNode, size: Size) -> tuple[str, str, str]:
         """Return the class, the label and the inner part of a job, a run or an operator."""
-        paper = f'<rect class="paper" x="1" y="1" width="{size.width - 2}" height="{_HEAD - 2}" rx="11"/>'
+        paper = f'<rect class="paper" x="1" y="1" width="{size.width - 2}" height="{HEAD - 2}" rx="11"/>'
         name = f'<text x="22" y="16">{_text(box.label)}</text>'
         if isinstance(node, OperatorNode):
             paper = paper.replace('rx="11"', 'rx="4"')
@@ -630,7 +253,7 @@ class _Drawing:
 
     def _made(self, id_: str) -> str:
         """Return in words from what a column or a table is computed; empty if no edge states it."""
-        edges = sorted(self._scene.by_target.get(id_, ()), key=_surest)
+        edges = sorted(self._scene.by_target.get(id_, ()), key=certainty_order)
         texts = dict.fromkeys(
             f"{kind} of {shown(self._scene.label(each.source), 80)}".lstrip()
             for each in edges
@@ -658,7 +281,7 @@ class _Drawing:
         for x, y, backward in ends:
             yield f'<path class="end" d="M{x},{y}l{"6" if backward else "-6"},-3v6z"/>'
 
-    def _points(self, link: tuple[str, str], leg: _Leg, lane: float) -> list[tuple[int, int]]:
+    def _points(self, link: tuple[str, str], leg: Leg, lane: float) -> list[tuple[int, int]]:
         """
         Return the points of a line.
 

@@ -8,7 +8,7 @@ import io
 import pytest
 from openlineage_pyspark.workbench.pictures.plain import csv_of, plain
 from openlineage_pyspark.workbench.pictures.table import code_of
-from openlineage_pyspark.workbench.questions.diff import ChangeRow, Diff, text_of_diff
+from openlineage_pyspark.workbench.questions.changes import ChangeRow, Diff, text_of_diff
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep
 
