@@ -34,10 +34,7 @@ if TYPE_CHECKING:
         TransportConfigError,
         TransportError,
     )
-    from openlineage_pyspark.facets.events.providers import (
-        CustomFacets,
-        FacetProvider,
-    )
+    from openlineage_pyspark.facets.events.providers import CustomFacets, FacetProvider
     from openlineage_pyspark.facets.model.dataset import (
         Catalog,
         Dataset,
@@ -47,18 +44,8 @@ if TYPE_CHECKING:
         Symlink,
         TableVersions,
     )
-    from openlineage_pyspark.facets.model.lineage import (
-        ColumnLineage,
-        InputField,
-        OutputColumn,
-        Transformation,
-    )
-    from openlineage_pyspark.facets.model.micro_batch import (
-        BatchSink,
-        BatchSource,
-        MicroBatch,
-        StreamingQuery,
-    )
+    from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
+    from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
     from openlineage_pyspark.facets.model.run import (
         CallSite,
         Engine,
@@ -79,44 +66,16 @@ if TYPE_CHECKING:
         Submission,
     )
     from openlineage_pyspark.facets.model.session import StatementSession
-    from openlineage_pyspark.listener.metrics import (
-        Metrics,
-    )
-    from openlineage_pyspark.listener.start.register import (
-        Handle,
-        register,
-    )
-    from openlineage_pyspark.transport.base import (
-        Reached,
-        Transport,
-    )
-    from openlineage_pyspark.transport.delivery.counts import (
-        ReceiverMetrics,
-    )
-    from openlineage_pyspark.transport.event import (
-        Event,
-    )
-    from openlineage_pyspark.transport.options import (
-        Option,
-    )
-    from openlineage_pyspark.transport.registry import (
-        open_transport,
-    )
-    from openlineage_pyspark.workbench.answer import (
-        Answer,
-        Result,
-        Rows,
-        Values,
-        Writer,
-    )
-    from openlineage_pyspark.workbench.blame.made import (
-        BlamedRow,
-        BlameRow,
-    )
-    from openlineage_pyspark.workbench.finished_run import (
-        FinishedRun,
-        last_run,
-    )
+    from openlineage_pyspark.listener.metrics import Metrics
+    from openlineage_pyspark.listener.start.register import Handle, register
+    from openlineage_pyspark.transport.base import Reached, Transport
+    from openlineage_pyspark.transport.delivery.counts import ReceiverMetrics
+    from openlineage_pyspark.transport.event import Event
+    from openlineage_pyspark.transport.options import Option
+    from openlineage_pyspark.transport.registry import open_transport
+    from openlineage_pyspark.workbench.answer import Answer, Result, Rows, Values, Writer
+    from openlineage_pyspark.workbench.blame.made import BlamedRow, BlameRow
+    from openlineage_pyspark.workbench.finished_run import FinishedRun, last_run
     from openlineage_pyspark.workbench.model.graph import (
         ColumnNode,
         DatasetNode,
@@ -131,56 +90,19 @@ if TYPE_CHECKING:
         Step,
         VersionNode,
     )
-    from openlineage_pyspark.workbench.model.kinds import (
-        Certainty,
-        Code,
-        Diagnostic,
-        Kind,
-        Level,
-        NodeId,
-    )
-    from openlineage_pyspark.workbench.model.reach import (
-        Reach,
-    )
-    from openlineage_pyspark.workbench.page.formats import (
-        GraphFormat,
-    )
-    from openlineage_pyspark.workbench.pictures.outline import (
-        Tree,
-    )
-    from openlineage_pyspark.workbench.pictures.table import (
-        TableColumn,
-        TextTable,
-    )
-    from openlineage_pyspark.workbench.predict.query import (
-        lineage,
-    )
-    from openlineage_pyspark.workbench.questions.datasets import (
-        DatasetRow,
-    )
-    from openlineage_pyspark.workbench.questions.diff import (
-        BelowChange,
-        ChangeRow,
-        Diff,
-    )
-    from openlineage_pyspark.workbench.questions.history import (
-        History,
-        InputVersion,
-        VersionRow,
-    )
-    from openlineage_pyspark.workbench.questions.jobs import (
-        JobRow,
-    )
-    from openlineage_pyspark.workbench.questions.runs import (
-        RunRow,
-    )
-    from openlineage_pyspark.workbench.questions.sql import (
-        QueryRows,
-    )
-    from openlineage_pyspark.workbench.questions.unused import (
-        UnusedRow,
-        Use,
-    )
+    from openlineage_pyspark.workbench.model.kinds import Certainty, Code, Diagnostic, Kind, Level, NodeId
+    from openlineage_pyspark.workbench.model.reach import Reach
+    from openlineage_pyspark.workbench.page.formats import GraphFormat
+    from openlineage_pyspark.workbench.pictures.outline import Tree
+    from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
+    from openlineage_pyspark.workbench.predict.query import lineage
+    from openlineage_pyspark.workbench.questions.changes import BelowChange, ChangeRow, Diff
+    from openlineage_pyspark.workbench.questions.datasets import DatasetRow
+    from openlineage_pyspark.workbench.questions.history import History, InputVersion, VersionRow
+    from openlineage_pyspark.workbench.questions.jobs import JobRow
+    from openlineage_pyspark.workbench.questions.runs import RunRow
+    from openlineage_pyspark.workbench.questions.sql import QueryRows
+    from openlineage_pyspark.workbench.questions.unused import UnusedRow, Use
     from openlineage_pyspark.workbench.recovery.plan import (
         CheckpointMove,
         Mode,
@@ -192,12 +114,8 @@ if TYPE_CHECKING:
         TableId,
         TouchedDataset,
     )
-    from openlineage_pyspark.workbench.report import (
-        Lineage,
-    )
-    from openlineage_pyspark.workbench.store_api import (
-        Store,
-    )
+    from openlineage_pyspark.workbench.report import Lineage
+    from openlineage_pyspark.workbench.store_api import Store
 
 __all__ = [
     "AmbiguousNameError",
@@ -354,7 +272,7 @@ _NAMES = {
     "workbench.model.reach": "Reach",
     "workbench.page.formats": "GraphFormat",
     "workbench.predict.query": "lineage",
-    "workbench.questions.diff": "BelowChange ChangeRow Diff",
+    "workbench.questions.changes": "BelowChange ChangeRow Diff",
     "workbench.pictures.outline": "Tree",
     "workbench.pictures.table": "TableColumn TextTable",
     "workbench.blame.made": "BlamedRow BlameRow",

@@ -23,7 +23,8 @@ from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, readers_of
 from openlineage_pyspark.workbench.predict.outcome import summary_of
-from openlineage_pyspark.workbench.questions.diff import Diff, downstream_of, markdown_of_diff, text_of_diff
+from openlineage_pyspark.workbench.questions.below_changes import downstream_of
+from openlineage_pyspark.workbench.questions.changes import Diff, markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.rebuild.findings import ChangeFinding, findings_of
 from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, sentence_of_plan, text_of_plan
 from openlineage_pyspark.workbench.rebuild.masks import unmasked_values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from openlineage_pyspark.command.change import JudgedChange, text_of_change
-from openlineage_pyspark.workbench.questions.diff import Diff
+from openlineage_pyspark.workbench.questions.changes import Diff
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, TablePlan
 
 MADE = RebuildPlan((TablePlan("t", "make", "a setting"),))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.questions.diff import downstream_of
+from openlineage_pyspark.workbench.questions.below_changes import downstream_of
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import company, dataset, run_event, symlink, taken
 from support.reached import nodes_of, start_of

@@ -19,7 +19,8 @@ from openlineage_pyspark.workbench.model.graph import (
     place_of_id,
     united,
 )
-from openlineage_pyspark.workbench.questions.diff import Diff, PlacedGraph, differences, downstream_of
+from openlineage_pyspark.workbench.questions.below_changes import downstream_of
+from openlineage_pyspark.workbench.questions.changes import Diff, PlacedGraph, differences
 from openlineage_pyspark.workbench.report import table_of
 
 if TYPE_CHECKING:

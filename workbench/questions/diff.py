@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import attrs
-from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.events.files import is_store_file, refuse_missing_file
-from openlineage_pyspark.workbench.model.change import difference
-from openlineage_pyspark.workbench.model.document import document_of, from_document
-from openlineage_pyspark.workbench.model.graph import (
-    ColumnNode,
-    DatasetNode,
-    Edge,
-    Graph,
-    column_id,
-    node_id,
-    united,
-)
+from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, Edge, Graph, column_id, node_id, united
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.page.formats import text_of_comparison
-from openlineage_pyspark.workbench.pictures.diagrams import MARKS
-from openlineage_pyspark.workbench.pictures.plain import plain
-from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.questions.arguments import limits_of
+from openlineage_pyspark.workbench.questions.below_changes import downstream_of_changes
+from openlineage_pyspark.workbench.questions.changes import (
+    Diff,
+    PlacedGraph,
+    differences,
+    markdown_of_diff,
+    text_of_diff,
+)
 from openlineage_pyspark.workbench.questions.graph import whole_graph
 from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_diagnostics, oddities, text_only_edges
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
+from openlineage_pyspark.workbench.questions.reach import Limits
 from openlineage_pyspark.workbench.questions.registry import Help, answered, input_diagnostics, last_seen, question
 from openlineage_pyspark.workbench.questions.resolve import find_run, runs_within
 from openlineage_pyspark.workbench.questions.run_details import details_of_runs, diagnostics_of, explained, stored_edge
@@ -38,12 +33,12 @@ from openlineage_pyspark.workbench.store.described import described_by_runs
 from openlineage_pyspark.workbench.store.events.ingest import rows_of_events
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.in_memory import events_in_memory
-from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name, find
+from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.workbench.answer import Writer
     from openlineage_pyspark.workbench.model.kinds import Diagnostic
@@ -51,132 +46,6 @@ if TYPE_CHECKING:
 
 _SIDE = "a time, an age such as 2d, or `now`; or run:ID. On the command line, also an event file or a folder of them"
 _RUN = "run:"
-_UNMASKED = "no longer masked"
-
-
-@attrs.frozen
-class ChangeRow:
-    """
-    A change, with readable names.
-
-    Args:
-        what: `column`, `edge` between two columns, `table edge` between two datasets.
-        sign: `added`, `removed` or `changed`.
-        name: the column, or both ends of the edge.
-        before: its type, or how the target was made; empty if it did not exist.
-        after: the same, after the change.
-        unmasked: whether a value that was masked is no longer masked.
-    """
-
-    what: Literal["column", "edge", "table edge"]
-    sign: Literal["added", "removed", "changed"]
-    name: str
-    before: str
-    after: str
-    unmasked: bool = False
-
-
-class BelowChange(NamedTuple):
-    """The name of what is downstream of a change, and the number of jobs between."""
-
-    name: str
-    depth: int
-
-
-def _below_changes(pairs: Iterable[tuple[str, int]]) -> tuple[BelowChange, ...]:
-    return tuple(BelowChange(*each) for each in pairs)
-
-
-@attrs.frozen
-class Diff:
-    """
-    The differences between two states.
-
-    Args:
-        changes: the differences, by their names.
-        downstream: what is downstream of the changes, nearest first.
-        sides: the complete graphs that were compared, to draw them; None for two runs, and if they are not kept.
-    """
-
-    BESIDE_ITS_FIELDS: ClassVar[dict[str, Any]] = {"type": {"const": "diff"}}
-
-    changes: tuple[ChangeRow, ...]
-    downstream: tuple[BelowChange, ...] = attrs.field(converter=_below_changes)
-    sides: tuple[Graph, Graph] | None = attrs.field(default=None, eq=False, repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the difference as plain values, for JSON."""
-        below = [each._asdict() for each in self.downstream]
-        return {"type": "diff", "changes": document_of(self.changes), "downstream": below}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Diff:
-        """Return the difference that `to_dict` wrote, without the graphs."""
-        return from_document(cls, document)
-
-
-@attrs.frozen
-class PlacedGraph:
-    """
-    A graph without jobs, whose nodes have keys of their own.
-
-    Args:
-        graph: the graph. An edge between two datasets has no paths.
-        places: the id of a node -> the key of its dataset, and the column, which is empty for the dataset itself.
-        whole: the same with its jobs, for the picture; None if it is not drawn.
-    """
-
-    graph: Graph
-    places: Mapping[str, tuple[Any, str]]
-    whole: Graph | None = None
-
-
-@attrs.frozen
-class Differences:
-    """
-    The difference of two graphs.
-
-    Args:
-        rows: the changes with names for people: columns that are no longer masked come first.
-        columns: the columns that changed, or are made differently.
-        datasets: the datasets that are made of other ones.
-    """
-
-    rows: tuple[ChangeRow, ...]
-    columns: frozenset[tuple[Any, str]]
-    datasets: frozenset[Any]
-
-
-def differences(before: PlacedGraph, after: PlacedGraph, label: Callable[[Any], str]) -> Differences:
-    """
-    Return the difference of two graphs.
-
-    Args:
-        before: the earlier one.
-        after: the later one.
-        label: gives the name of a dataset, by its key.
-    """
-    places = {**before.places, **after.places}
-
-    def name(id_: str) -> str:
-        dataset, column = places[id_]
-        return f"{label(dataset)}.{column}" if column else label(dataset)
-
-    rows, columns, datasets_made = [], set(), set()
-    for change in difference(before.graph, after.graph):
-        one = change.one
-        if not isinstance(one, Edge):
-            text = name(one.id)
-            columns.add(places[one.id])
-        else:
-            text = f"{name(one.source)} -> {name(one.target)}"
-            dataset, column = places[one.target]
-            if one.paths:
-                columns.add((dataset, column))
-            else:
-                datasets_made.add(dataset)
-        rows.append(ChangeRow(change.what, change.sign, text, *change.texts, change.is_unmasked))
-    return Differences(tuple(sorted(rows, key=_order)), frozenset(columns), frozenset(datasets_made))
 
 
 def _drawn(format_: str) -> Writer:
@@ -327,60 +196,8 @@ def _diff(tables: QueriedTables, old: PlacedGraph, new: PlacedGraph) -> Diff:
     ids = {dataset for state in (old, new) for dataset, _ in state.places.values()}
     labels = {id_: dataset.label for id_, dataset in datasets(tables, ids).items()}
     found = differences(old, new, labels.__getitem__)
-    below = _downstream(tables, set(found.columns), {(id_, "") for id_ in found.datasets})
+    below = downstream_of_changes(tables, set(found.columns), {(id_, "") for id_ in found.datasets})
     return Diff(found.rows, below, None if old.whole is None or new.whole is None else (old.whole, new.whole))
-
-
-def downstream_of(
-    tables: QueriedTables, places: Mapping[tuple[str, str], int]
-) -> tuple[dict[tuple[str, str], int], tuple[str, ...]]:
-    """
-    Return what a store has downstream of columns that are given by their names.
-
-    Args:
-        tables: the store.
-        places: the name of a dataset and a column, which is empty for the dataset -> how many jobs it is away.
-
-    Returns:
-        Each further dataset and column -> how many jobs it is away; and why some name could not be looked up. A name
-        that the store does not have at all is no problem: nothing is made from it there.
-    """
-    found: dict[tuple[str, str], int] = {}
-    uncertain: dict[str, None] = {}
-    known: dict[str, int | None] = {}
-    limits = bounded(tables, Limits())
-    for (name, column), away in sorted(places.items(), key=lambda each: (each[1], each[0])):
-        if name not in known:
-            try:
-                known[name] = find(tables, name).dataset.id
-            except NameNotFoundError as problem:
-                known[name] = None
-                if isinstance(problem, AmbiguousNameError):
-                    uncertain[str(problem)] = None
-        id_ = known[name]
-        if id_ is None:
-            continue
-        depths = reach(tables, [(id_, column)], Direction.DOWNSTREAM, limits, by_columns=bool(column)).depths
-        labels = datasets(tables, (place[0] for place in depths))
-        for (below, field), depth in depths.items():
-            place = (labels[below].label, field)
-            if depth and place not in places:
-                found[place] = min(away + depth, found.get(place, away + depth))
-    return found, tuple(uncertain)
-
-
-def _downstream(tables: QueriedTables, columns: set[Place], made: set[Place]) -> tuple[tuple[str, int], ...]:
-    """Return everything downstream of columns and of whole datasets, nearest first."""
-    found: dict[Place, int] = {}
-    limits = bounded(tables, Limits())
-    for places, by_columns in ((columns, True), (made, False)):
-        depths = reach(tables, sorted(places), Direction.DOWNSTREAM, limits, by_columns=by_columns).depths
-        for place, depth in depths.items():
-            if depth:
-                found[place] = min(depth, found.get(place, depth))
-    named = datasets(tables, (place[0] for place in found))
-    labels = {f"{named[id_].label}{'.' if column else ''}{column}": depth for (id_, column), depth in found.items()}
-    return tuple(sorted(labels.items(), key=lambda each: (each[1], each[0])))
 
 
 def _state(store: QueriedTables, tables: QueriedTables, limits: Limits, runs: Sequence[str]) -> PlacedGraph:
@@ -493,42 +310,3 @@ def _explained(tables: QueriedTables, lineage: Iterable[Any], ids: Mapping[int, 
         made.append(stored_edge(*ends, row, ""))
         runs |= {run} if run else set()
     return explained(made, details_of_runs(tables, runs, FOREVER), {})
-
-
-def _order(row: ChangeRow) -> tuple[bool, str, str, str]:
-    return not row.unmasked, row.what, row.name, row.sign
-
-
-def text_of_diff(diff: Diff) -> str:
-    """Return a difference as lines for people."""
-    lines = [
-        f"{MARKS[each.sign]} {each.what} {each.name}{_how(each)}{f', {_UNMASKED}' if each.unmasked else ''}"
-        for each in diff.changes
-    ]
-    if diff.downstream:
-        lines += ["downstream of it:", *(f"  {depth}  {name}" for name, depth in diff.downstream)]
-    return "".join(f"{plain(line)}\n" for line in lines or ["nothing changed"])
-
-
-def markdown_of_diff(diff: Diff) -> str:
-    """Return a difference as Markdown, for a pull request."""
-    if not diff.changes:
-        return "No lineage changed.\n"
-    rows = []
-    for each in diff.changes:
-        mark = f"**{_UNMASKED}**" if each.unmasked else each.sign
-        cells = (code_of(text) for text in (each.name, each.before, each.after))
-        rows.append(f"| {mark} | {each.what} | {' | '.join(cells)} |")
-    parts = ["| | what | name | before | after |\n|---|---|---|---|---|", *rows]
-    text = "\n".join(parts) + "\n"
-    if diff.downstream:
-        listed = "".join(f"- {code_of(name)}\n" for name, _ in diff.downstream)
-        text += f"\n**Downstream of it** ({len(diff.downstream)}):\n\n{listed}"
-    return text
-
-
-def _how(change: ChangeRow) -> str:
-    if change.sign == "changed":
-        return f": {change.before} => {change.after}"
-    text = change.before or change.after
-    return f": {text}" if text else ""

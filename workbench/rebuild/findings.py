@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from openlineage_pyspark.workbench.predict.scripts import StatementLineage
-    from openlineage_pyspark.workbench.questions.diff import ChangeRow
+    from openlineage_pyspark.workbench.questions.changes import ChangeRow
     from openlineage_pyspark.workbench.rebuild.masks import ColumnPlace
     from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan
 

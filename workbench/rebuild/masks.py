@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from openlineage_pyspark.workbench.model.graph import Path
-    from openlineage_pyspark.workbench.questions.diff import PlacedGraph
+    from openlineage_pyspark.workbench.questions.changes import PlacedGraph
 
 ColumnPlace = tuple[str, str]
 """A table and a column."""

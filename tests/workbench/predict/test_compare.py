@@ -18,7 +18,7 @@ from openlineage_pyspark.workbench.predict.compare import compared, lineage_stat
 from openlineage_pyspark.workbench.predict.from_text.text import named_table
 from openlineage_pyspark.workbench.predict.scripts import StatementLineage
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
-from openlineage_pyspark.workbench.questions.diff import ChangeRow
+from openlineage_pyspark.workbench.questions.changes import ChangeRow
 from openlineage_pyspark.workbench.report import Lineage
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, lineage, run_event

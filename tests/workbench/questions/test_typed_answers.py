@@ -20,7 +20,7 @@ from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, E
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind
 from openlineage_pyspark.workbench.model.reach import Reach
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
-from openlineage_pyspark.workbench.questions.diff import BelowChange, ChangeRow, Diff
+from openlineage_pyspark.workbench.questions.changes import BelowChange, ChangeRow, Diff
 from openlineage_pyspark.workbench.questions.history import InputVersion
 from openlineage_pyspark.workbench.questions.registry import question_called, questions
 from openlineage_pyspark.workbench.questions.runs import RunRow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, Edge, Graph, Path, column_id
 from openlineage_pyspark.workbench.model.kinds import Kind
-from openlineage_pyspark.workbench.questions.diff import PlacedGraph
+from openlineage_pyspark.workbench.questions.changes import PlacedGraph
 from openlineage_pyspark.workbench.rebuild.findings import findings_of
 from openlineage_pyspark.workbench.rebuild.masks import unmasked_values
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.change import difference
-from openlineage_pyspark.workbench.questions.diff import ChangeRow, diff_of_files, markdown_of_diff, text_of_diff
+from openlineage_pyspark.workbench.questions.changes import ChangeRow, markdown_of_diff, text_of_diff
+from openlineage_pyspark.workbench.questions.diff import diff_of_files
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, dataset, lineage, run_event, text_of_events
 
