@@ -29,6 +29,7 @@ from openlineage_pyspark.workbench.predict.from_text.text import (
 )
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
 from openlineage_pyspark.workbench.predict.session import UNOPENED, Analyzed, FoundTable, ScriptSession
+from openlineage_pyspark.workbench.predict.sql.databricks import columns_beside_query
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement, statements_of
 from openlineage_pyspark.workbench.predict.tables.declared import (
     SPARK_CATALOG,
@@ -365,7 +366,11 @@ def analyzed(session: ScriptSession, statement: ScriptStatement, options: Analys
     known = {name: table for name, table in spelled.items() if table is not None}
     makes = found.kind in _MADE_OF_QUERY or (not found.kind and _creates(text))
     if makes and len(texts) == 1 and texts[0].target:
-        _declare_from_text(session, read_text(text, options.dialect, Known(_columns(known))), place, known)
+        name, columns = texts[0].target, session.columns(columns_beside_query(statement.text))
+        if columns:
+            session.declare(DeclaredTable(session.whole(names_in(name)), columns))
+        else:
+            _declare_from_text(session, read_text(text, options.dialect, Known(_columns(known))), place, known)
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
 
 

@@ -228,6 +228,13 @@ class ScriptSession:
         except (ValueError, ProbeError):
             return None
 
+    def columns(self, ddl: str) -> tuple[tuple[str, str], ...]:
+        """Return the columns in a text such as `a INT, b STRING`; none if Spark can't read it."""
+        try:
+            return self._spark.columns(self._spark.parser.parseTableSchema(ddl)) if ddl else ()
+        except spark_errors():
+            return ()
+
     def declare(self, table: DeclaredTable, from_text: str = "") -> None:
         """Declare a table to statements, as `Knowledge.declare` does."""
         self._knowledge.declare(table, from_text)
@@ -265,18 +272,23 @@ class ScriptSession:
         """Return the tables that were declared since the last call."""
         return self._knowledge.made()
 
-    def with_known(self, action: Callable[[], Any]) -> Any:
+    def with_known(self, action: Callable[[], Any], text: str = "") -> Any:
         """
         Run an action in Spark with all known definitions, and return its result.
 
         Args:
             action: the action, which is repeated until Spark misses no known definition.
+            text: the statement that it analyzes, from whose use of columns unknown types are guessed; empty for none.
 
         Raises:
             AnalysisException: Spark refuses it even with all known definitions.
         """
         self.use_from_this_thread()
-        return self._knowledge.retried(action)
+        self._knowledge.begin(text)
+        try:
+            return self._knowledge.retried(action)
+        finally:
+            self._knowledge.end()
 
     def _targets(self, kind: str, parsed: Any) -> tuple[str, ...]:
         """Return the full names of the tables that a statement creates, drops or changes, if it names them."""

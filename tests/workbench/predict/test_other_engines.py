@@ -14,7 +14,12 @@ from openlineage_pyspark.workbench.predict.outcome import certainty_of_statement
 from openlineage_pyspark.workbench.predict.project.dbt import read_project, scripts_of_models, scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.project.exposures import lineage_of_exposures
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
-from openlineage_pyspark.workbench.predict.sql.databricks import as_spark, has_no_lineage, makes_function
+from openlineage_pyspark.workbench.predict.sql.databricks import (
+    as_spark,
+    columns_beside_query,
+    has_no_lineage,
+    makes_function,
+)
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
@@ -51,6 +56,13 @@ def plain(text: str) -> str:
                 "(PARTITION BY k ORDER BY ts) AS `newest first` FROM s) WHERE `newest first` = 1 AND NOT (op = 'D')"
             ),
         ),
+        (
+            "APPLY CHANGES INTO t FROM s KEYS (k) SEQUENCE BY ts -- orders events\n COLUMNS * EXCEPT (op)",
+            (
+                "CREATE TABLE t AS SELECT * EXCEPT (`newest first`, op) FROM (SELECT *, row_number() OVER "
+                "(PARTITION BY k ORDER BY ts) AS `newest first` FROM s) WHERE `newest first` = 1"
+            ),
+        ),
         ("CREATE TABLE a SHALLOW CLONE b", "CREATE TABLE a AS SELECT * FROM b"),
         ("COPY INTO t FROM '/in' FILEFORMAT = CSV", "INSERT INTO t SELECT * FROM csv.`/in`"),
         ("COPY INTO t FROM (SELECT a AS b FROM 's3://x') FILEFORMAT = JSON", "INSERT INTO t SELECT a AS b FROM json.`s3://x`"),
@@ -65,6 +77,28 @@ def plain(text: str) -> str:
 )  # fmt: skip
 def test_a_statement_of_databricks_becomes_one_of_spark(statement: str, expected: str) -> None:
     assert plain(as_spark(statement)) == plain(expected).replace("( a", "(a")
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (
+            (
+                "CREATE OR REFRESH STREAMING TABLE d.t (a STRING NOT NULL, m MAP<INT, INT> COMMENT 'x, y', -- no type\n"
+                "CONSTRAINT c EXPECT (a > 1)) COMMENT 'z' AS SELECT * FROM s"
+            ),
+            "a STRING NOT NULL, m MAP<INT, INT> COMMENT 'x, y'",
+        ),
+        ("CREATE STREAMING TABLE t (CONSTRAINT c EXPECT (a > 1)) AS SELECT a FROM s", ""),
+        ("CREATE MATERIALIZED VIEW v (a COMMENT 'first', b) AS SELECT a, b FROM s", ""),
+        ("CREATE MATERIALIZED VIEW v AS SELECT a, b FROM s", ""),
+        ("CREATE TABLE t (a INT)", ""),
+    ],
+)
+def test_the_columns_that_a_table_of_a_pipeline_declares_are_found_beside_its_query(
+    statement: str, expected: str
+) -> None:
+    assert columns_beside_query(statement) == expected
 
 
 def test_places_stay_what_they_were_in_a_table_of_a_pipeline() -> None:

@@ -104,9 +104,10 @@ def as_spark(text: str) -> str:
     Args:
         text: a statement.
     """
-    changes = _CHANGES.match(text)
+    plain = _without_comments(text)
+    changes = _CHANGES.match(plain)
     if changes is not None:
-        return _as_query(text, changes)
+        return _as_query(plain, changes)
     text = _CLONE.sub(r"\1\2 AS SELECT * FROM \3", text, count=1)
     text = _copied(text)
     pipeline = _PIPELINE.match(text)
@@ -116,6 +117,35 @@ def as_spark(text: str) -> str:
         text = _without(_STREAM, text)
     text = _replaced(_STREAM_OF, _files_as_paths(text), _only_name)
     return _replaced(_CHANGED, _with_plain_columns(text), lambda found: found[1])
+
+
+def columns_beside_query(text: str) -> str:
+    """
+    Return the columns and types that a pipeline's table declares beside its query, as in a CREATE TABLE.
+
+    Args:
+        text: a statement.
+
+    Returns:
+        Empty if it is not such a statement, or does not declare a type for each of its columns.
+    """
+    head = _PIPELINE.match(text)
+    if head is None:
+        return ""
+    end = _end_of_name(text, head.end())
+    opened = re.match(r"\s*\(", text[end:])
+    if opened is None:
+        return ""
+    first = end + opened.end()
+    parts = _parts(_without_comments(text[first : _closing(text, first - 1)]))
+    columns = [each.strip() for each in map(_plain_column, parts) if each.strip()]
+    return ", ".join(columns) if all(map(_has_type, columns)) else ""
+
+
+def _has_type(column: str) -> bool:
+    """Return whether a type follows the name of a column."""
+    words = [token for token in tokens(column) if token.kind is not TokenKind.SPACE]
+    return len(words) > 1 and words[1].kind is TokenKind.WORD and words[1].text.upper() != "COMMENT"
 
 
 def _as_table(text: str, head: re.Match[str]) -> str:
@@ -289,6 +319,11 @@ def _only_name(found: re.Match[str]) -> str:
     """Return the name in `STREAM(name)` at its position, with blanks around it."""
     before = found.start(1) - found.start()
     return f"{' ' * before}{found[1]}{' ' * (len(found[0]) - before - len(found[1]))}"
+
+
+def _without_comments(text: str) -> str:
+    """Return a text with blanks for its comments."""
+    return "".join(blanked(each.text) if each.kind is TokenKind.COMMENT else each.text for each in tokens(text))
 
 
 def _words(text: str) -> Iterator[str]:
