@@ -338,7 +338,7 @@ class World:
         """
         while True:
             try:
-                return self.session.with_known(ask)
+                return self.session.with_known(ask, text)
             except analysis_errors() as problem:
                 refusal = refusal_of(problem)
                 if refusal.code != _UNKNOWN_TABLE:
