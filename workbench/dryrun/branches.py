@@ -1,4 +1,9 @@
-"""Both outcomes of decisions on data: a script runs again for each decision, and its edges are united."""
+"""
+The outcomes of decisions on data.
+
+A script that fails after a decision runs again with the other outcome. On request, a script runs again for each of its
+decisions, and its edges are united.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +26,41 @@ if TYPE_CHECKING:
 
 MOST_BRANCHES = 16
 """The maximum number of further runs of a script."""
+_MOST_FAILURES = 4
+_FAILURES = frozenset({"SCRIPT_FAILED", "SCRIPT_ENDED"})
+
+
+def records_past_failures(runner: ScriptRunner, request: ScriptRequest) -> ScriptRecords:
+    """
+    Return the records of a script.
+
+    A script that fails after a decision on data may succeed with other data. So it runs again with the other outcome of
+    its last decision, as long as it gets further.
+
+    Args:
+        runner: runs scripts.
+        request: the script.
+    """
+    records = runner.run(request)
+    for _ in range(_MOST_FAILURES):
+        last = next((each for each in reversed(list(_decisions(records))) if each not in request.flipped), None)
+        if last is None or not _fails(records):
+            break
+        tried = attrs.evolve(request, flipped=(*request.flipped, last))
+        further = runner.run(tried)
+        if _fails(further) and _progress(further) <= _progress(records):
+            break
+        request, records = tried, further
+    return records
+
+
+def _fails(records: ScriptRecords) -> bool:
+    return any(each["k"] == "problem" and each["code"] in _FAILURES for each in records)
+
+
+def _progress(records: ScriptRecords) -> int:
+    """Return how much a script has read, written and decided until its end."""
+    return sum(each["k"] != "problem" or each["code"] == DECISION for each in records)
 
 
 def lineage_of_branches(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.errors import TextError
-from openlineage_pyspark.workbench.dryrun.branches import lineage_of_branches
+from openlineage_pyspark.workbench.dryrun.branches import lineage_of_branches, records_past_failures
 from openlineage_pyspark.workbench.dryrun.libraries.pipelines import SPECIFICATIONS
 from openlineage_pyspark.workbench.dryrun.lineage import columns_of_script, lineage_of_script, tables_of_script
 from openlineage_pyspark.workbench.dryrun.run import ScriptRecords, ScriptRunner
@@ -117,7 +117,7 @@ def lineage_of_files(
                 continue
             ddl = tuple((each.name, each.text) for each in before)
             request = _request(script, ddl, KnownColumns(tables, places), settings, folder)
-            lines = runner.run(request)
+            lines = records_past_failures(runner, request)
             others: ScriptRecords = ()
             if settings.branches:
                 lineages[at], others = lineage_of_branches(runner, request, lines, tables)

@@ -198,7 +198,7 @@ def test_the_other_sides_of_decisions_are_united_and_marked(tmp_path: Path) -> N
     (tmp_path / "job.py").write_text(DECISIONS, "utf-8")
     first = {"shop.orders.id -> few.id", "shop.orders.day -> always.day"}
     assert edges(found("job.py", DECISIONS)) == first
-    assert [each.problem.line for each in found("job.py", DECISIONS) if each.problem] == [4]
+    assert problems(found("job.py", DECISIONS)) == [(4, "DECISION"), (10, "DECISION")]
     every = found("job.py", DECISIONS, ScriptSettings(branches=True))
     assert [each.problem.code for each in every if each.problem] == ["BRANCH", "BRANCH"]
     assert edges(every) == {*first, "shop.orders.id -> many.id", "shop.orders.id -> inner.id"}
@@ -209,3 +209,27 @@ def test_the_other_sides_of_decisions_are_united_and_marked(tmp_path: Path) -> N
         5: "only written if the decision at job.py:4 goes the other way",
         7: "only written if the decision at job.py:4 and at job.py:6 goes the other way",
     }
+
+
+FAILING = """\
+from pyspark.sql import SparkSession
+import requests
+spark = SparkSession.builder.getOrCreate()
+o = spark.table("shop.orders")
+if o.count() > 0:
+    o.select("day").write.parquet("s3://b/some")
+answer = requests.get("https://example.com")
+if answer.text == "failed":
+    raise ApiError("the other system failed")
+with open("answer.json", "w") as file:
+    file.write(answer.text)
+o.select("id").write.parquet("s3://b/after")
+"""
+
+
+def test_a_script_that_fails_after_a_decision_goes_on_with_its_other_outcome(tmp_path: Path) -> None:
+    answer = found("job.py", FAILING)
+    assert edges(answer) == {"shop.orders.day -> some.day", "shop.orders.id -> after.id"}
+    assert problems(answer) == [(2, "STAND_IN"), (5, "DECISION"), (8, "DECISION"), (10, "NOT_DONE")]
+    (decision,) = (each.problem.message for each in answer if each.problem is not None and each.problem.line == 8)
+    assert decision.startswith("a decision depends on {requests.get().text}, which is assumed not to be 'failed': ")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
+import pytest
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, UnknownNames
 from openlineage_pyspark.workbench.dryrun.patches.standins import count_of
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, text_of_error
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, guarded_imports
+from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
+from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
 
 def test_a_count_tells_each_decision_and_no_text_of_it() -> None:
@@ -38,6 +43,57 @@ def test_a_stand_in_takes_every_use_and_says_what_it_stands_for() -> None:
     )
     with client.open() as opened:
         opened.write("x")
+
+
+DECIDING = """\
+answer = StandIn("requests").get("https://example.com")
+taken = []
+if answer.status_code != 200:
+    taken.append("failed")
+if answer.text == "ready" and answer:
+    taken.append("ready")
+while answer.state != "done":
+    taken.append("waits")
+for page in answer.pages:
+    taken.append(f"reads {page}")
+if "x" in answer.names or answer.size >= 5:
+    taken.append("large")
+"""
+
+
+@pytest.mark.parametrize(
+    ("flipped", "taken"),
+    [
+        ((), ["ready"]),
+        (("job.py:3", "job.py:9", "job.py:11"), ["failed", "ready", "reads {requests.get().pages[0]}", "large"]),
+    ],
+)
+def test_each_decision_on_a_stand_in_is_reported_and_may_go_the_other_way(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, flipped: tuple[str, ...], taken: list[str]
+) -> None:
+    with (tmp_path / "records").open("w+b") as records:
+        request = ScriptRequest("job.py", "/job.py", DECIDING, (), "/", "", "/", flipped=flipped)
+        monkeypatch.setattr(StandIn, "stage", Stage(request, records.fileno()))
+        names: dict[str, Any] = {"StandIn": StandIn}
+        exec(compile(DECIDING, "/job.py", "exec"), names)  # noqa: S102 (a script, as in a dry run)
+        # A library that compares one decides nothing.
+        assert [StandIn("a") == StandIn("a"), bool(StandIn("a")), len(StandIn("a"))] == [False, True, 0]
+    lines = [json.loads(line) for line in (tmp_path / "records").read_text("utf-8").splitlines()]
+    about = [(each["spot"]["line"], each["message"].partition(", which is ")[2].partition(":")[0]) for each in lines]
+    assert names["taken"] == taken
+    expected = {
+        3: ["to be 200"],
+        5: ["to be 'ready'", "to be true"],
+        7: ["to be 'done'"],
+        9: ["to be empty"],
+        11: ["to be without 'x'", "to be below 5"],
+    }
+    others = {int(each.partition(":")[2]) for each in flipped}
+    assert about == [
+        (line, f"assumed {'not ' if line in others else ''}{each}")
+        for line, every in expected.items()
+        for each in (every[:1] if line in others else every)
+    ]
 
 
 def test_a_module_that_a_script_can_do_without_is_not_replaced() -> None:

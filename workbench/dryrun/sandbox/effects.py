@@ -16,6 +16,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -97,5 +99,18 @@ class Effects:
         instead = self._files / path.lstrip(os.sep).replace(os.sep, "__")
         if any(each in mode for each in "wax+"):
             self._stage.problem("NOT_DONE", f"it writes the file {os.fsdecode(file)}, which a dry run does not do")
-            return self._open(instead, mode, *arguments, **named)
+            return _taking_stand_ins(self._open(instead, mode, *arguments, **named), is_text="b" not in mode)
         return self._open(instead if instead.exists() else file, mode, *arguments, **named)
+
+
+def _taking_stand_ins(file: Any, *, is_text: bool) -> Any:
+    """Make an opened file take stand-ins as texts."""
+    write = file.write
+
+    def written(content: Any) -> Any:
+        if isinstance(content, StandIn):
+            return write(str(content) if is_text else str(content).encode())
+        return write(content)
+
+    file.write = written
+    return file

@@ -14,7 +14,7 @@ import inspect
 import json
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
@@ -31,15 +31,21 @@ CLIENTS = frozenset(
     """.split()
 )
 """The top-level names of modules that contact other systems."""
+_MOST_SHOWN = 40
 
 
 class StandIn:
     """
     An object that accepts every use and returns further stand-ins.
 
+    Each decision of the script on one is reported, because a real run may decide otherwise.
+
     Args:
         name: the name of the object that it represents.
     """
+
+    stage: ClassVar[Stage | None] = None
+    """Where decisions are reported; None for nowhere."""
 
     def __init__(self, name: str = "") -> None:
         self.__dict__["_name"] = name
@@ -66,16 +72,38 @@ class StandIn:
 
     def __iter__(self) -> Iterator[Any]:
         # `key, name = client.login()` gets as many values as there are names; a loop gets none.
-        return iter([StandIn(f"{self._name}[{at}]") for at in range(_taken_apart(sys._getframe(1)))])
+        taken = _taken_apart(sys._getframe(1))
+        if not taken and self._is_otherwise("empty"):
+            taken = 1
+        return iter([StandIn(f"{self._name}[{at}]") for at in range(taken)])
 
     def __len__(self) -> int:
-        return 0
+        return int(self._is_otherwise("empty"))
 
     def __bool__(self) -> bool:
-        return True
+        return not self._is_otherwise("true")
 
-    def __contains__(self, _: object) -> bool:
-        return False
+    def __contains__(self, item: object) -> bool:
+        return self._is_otherwise(f"without {_shown(item)}")
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (self._is_asked() and not self._is_otherwise(_shown(other)))
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other and (not self._is_asked() or self._is_otherwise(_shown(other)))
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def _is_asked(self) -> bool:
+        """Return whether the user's code, and not a library, uses a special method of the stand-in."""
+        return self.stage is not None and self.stage.is_users(sys._getframe(2).f_code.co_filename)
+
+    def _is_otherwise(self, taken: str) -> bool:
+        """Report a decision of the user's code; return whether the assumption is dropped this time."""
+        if self.stage is None or not self.stage.is_users(sys._getframe(2).f_code.co_filename):
+            return False
+        return self.stage.decides(str(self), taken)
 
     def __enter__(self) -> Any:
         return self
@@ -106,10 +134,17 @@ class StandIn:
     def __float__(self) -> float:
         return 1.0
 
-    def __lt__(self, _: object) -> bool:
-        return False
+    def __lt__(self, other: object) -> bool:
+        return self._is_otherwise(f"at least {_shown(other)}")
 
-    __gt__ = __le__ = __ge__ = __lt__
+    def __gt__(self, other: object) -> bool:
+        return self._is_otherwise(f"at most {_shown(other)}")
+
+    def __le__(self, other: object) -> bool:
+        return self._is_otherwise(f"above {_shown(other)}")
+
+    def __ge__(self, other: object) -> bool:
+        return self._is_otherwise(f"below {_shown(other)}")
 
     def __sub__(self, _: object) -> Any:
         return self
@@ -122,6 +157,12 @@ class StandIn:
 
     def __radd__(self, other: object) -> Any:
         return f"{other}{self}" if isinstance(other, str) else self
+
+
+def _shown(value: object) -> str:
+    """Return a value for a message: other values than short constants are not shown."""
+    text = repr(value) if isinstance(value, StandIn | str | int | float | None) else ""
+    return text if 0 < len(text) <= _MOST_SHOWN else "a certain value"
 
 
 def _taken_apart(frame: types.FrameType) -> int:
@@ -210,6 +251,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             if (first := name.partition(".")[0]) in CLIENTS and first not in self._allowed:
                 del sys.modules[name]
         sys.meta_path.insert(0, self)
+        StandIn.stage = self._stage
         _install_json()
         last = Finder(self._stage, tuple(self._allowed), self._guarded)
         last._is_last = True

@@ -97,10 +97,12 @@ class Stage:
 
     def decides(self, what: str, taken: str = "1") -> bool:
         """Report a decision that depends on data; return whether to decide the other way this time."""
-        message = f"a decision depends on {what}, which is assumed to be {taken}: a real run may decide otherwise"
-        self.problem("DECISION", message)
         at = self.spot()
-        return decision_of(at.file, at.line) in self.request.flipped
+        is_otherwise = decision_of(at.file, at.line) in self.request.flipped
+        assumed = f"{'not ' if is_otherwise else ''}to be {taken}"
+        message = f"a decision depends on {what}, which is assumed {assumed}: a real run may decide otherwise"
+        self.problem("DECISION", message)
+        return is_otherwise
 
     def is_empty(self, what: str) -> bool:
         """Return whether there are no rows, and record that the script decides on this."""
