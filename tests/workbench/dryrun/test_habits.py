@@ -307,3 +307,35 @@ PrefixSpan().findFrequentSequentialPatterns(orders).select("freq").write.parquet
         "data/k.v -> out/patterns.freq",
     ]
     assert found.problems == [(5, "STAND_IN")]
+
+
+def test_a_stream_is_one_and_what_is_taken_of_absent_rows_and_files_is_a_stand_in(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    text = """\
+import pandas as pd
+events = spark.readStream.format("kafka").option("subscribe", "orders").load()
+assert events.isStreaming and events.select("value").isStreaming, "no stream"
+assert not spark.read.parquet("data/k").isStreaming
+def each(batch, _):
+    assert not batch.isStreaming
+    batch.select("value").write.parquet("out/batch")
+events.writeStream.foreachBatch(each).start()
+lines = spark.sparkContext.textFile("data/raw/a.csv")
+names = lines.first().split(",")
+first = lines.take(5)[0]
+print(first[0], round(lines.map(len).sum() / 2), [each for each in lines.collect()])
+spark.createDataFrame(lines.collect(), "a STRING").write.parquet("out/none")
+days = pd.read_csv("absent.csv")
+prices = pd.read_parquet("s3://prices/today")
+spark.createDataFrame(days, "day DATE").write.parquet("out/days")
+spark.read.parquet("data/k").write.parquet("out/after")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.writes == [
+        (["orders"], "out/batch"),
+        ([], "out/none"),
+        ([], "out/days"),
+        (["data/k"], "out/after"),
+    ]
+    assert found.problems == [(line, "STAND_IN") for line in (12, 13, 14, 14, 15, 16, 17)]

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _STAND_IN = re.compile(r"\{[^{}]*\}")
 _JAVA = "KnownTables.java"
 _CLASS = "openlineage.pyspark.KnownTables"
+_KNOWN_TABLE = "KnownTable"
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _KAFKA = (
     ("key", "BINARY"), ("value", "BINARY"), ("topic", "STRING"), ("partition", "INT"), ("offset", "BIGINT"),
@@ -297,6 +298,16 @@ class World:
         except ProbeError as problem:
             self.stage.problem("UNREADABLE", f"the plan can't be read: {problem}")
             return ""
+
+    def places_of(self, frame: Any) -> tuple[str, ...]:
+        """Return the places that a DataFrame reads, as `DataPlace.to_text` writes them, except tables."""
+        leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
+        tables = [
+            each.table()
+            for each in map(leaves.apply, range(leaves.size()))
+            if str(each.getClass().getSimpleName()) == "DataSourceV2Relation"
+        ]
+        return tuple(str(each.place()) for each in tables if str(each.getClass().getSimpleName()) == _KNOWN_TABLE)
 
     def is_query(self, text: str) -> bool:
         """Return whether an SQL text is a query, which has no effect by itself; False if it can't be parsed."""

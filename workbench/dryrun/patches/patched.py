@@ -21,12 +21,14 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.world import World
 from openlineage_pyspark.workbench.dryrun.patches.catalog import ScriptCatalog
 from openlineage_pyspark.workbench.dryrun.patches.dstreams import DSTREAMS, install_dstreams
 from openlineage_pyspark.workbench.dryrun.patches.late_imports import when_imported
+from openlineage_pyspark.workbench.dryrun.patches.local_frames import PANDAS, install_local_frames
 from openlineage_pyspark.workbench.dryrun.patches.models import MODELS, install_models
 from openlineage_pyspark.workbench.dryrun.patches.rdds import install_rdds, schema_of_names
 from openlineage_pyspark.workbench.dryrun.patches.standins import count_of, plain_row, row_of
 from openlineage_pyspark.workbench.dryrun.patches.statistics import install_statistics
 from openlineage_pyspark.workbench.dryrun.patches.streams import FinishedQuery, NoQueries
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
 from openlineage_pyspark.workbench.dryrun.script.values import texts_in, with_quoted_operators, with_values
 from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
@@ -78,6 +80,7 @@ class Patches:
         self._worlds = {self._key(spark): self.world}
         self._frame: Any = type(spark.range(0))
         self._conf: dict[str, str] = {}
+        self._in_batch = 0
         self._unknown = class_of_unknown(self._frame, self._methods_of_unknown(), F.col, self._plan)
 
     def apply(self) -> None:
@@ -90,6 +93,7 @@ class Patches:
         ScriptCatalog(self._tables, self._stage, self.world_of).install()
         when_imported(MODELS, lambda: install_models(self._stage, self.without_columns))
         when_imported(DSTREAMS, lambda: install_dstreams(self._stage, self._write_rdd))
+        when_imported(PANDAS, lambda: install_local_frames(self._stage))
         for owner, names in (
             (SparkSession, ("_jvm", "_jsc", "_jsparkSession")),
             (SparkContext, ("_jvm", "_jsc", "_gateway")),
@@ -243,7 +247,12 @@ class Patches:
             writer._jwriter = self.world_of(writer._spark).table_writer(frame, name)
 
         def each_batch(writer: Any, call: Callable[[Any, int], None]) -> Any:
-            writer._jwrite.save = lambda *_: call(writer._df, 0)
+            def save(*_: Any) -> None:
+                self._in_batch += 1
+                call(writer._df, 0)
+                self._in_batch -= 1
+
+            writer._jwrite.save = save
             return writer
 
         def each_row(writer: Any, _: Any) -> Any:
@@ -268,6 +277,7 @@ class Patches:
         for name in _QUIET:
             setattr(frame, name, lambda *_, **__: None)
         frame.count = self._count
+        frame.isStreaming = property(self._is_streaming)
         frame.isEmpty = lambda _: self._stage.is_empty("isEmpty()")
         for name in _ROWS:
             setattr(frame, name, self._action(name))
@@ -347,6 +357,14 @@ class Patches:
 
         return method
 
+    def _is_streaming(self, frame: Any) -> bool:
+        """Return whether a stream reads one of the places of a DataFrame, which is not a batch of a stream."""
+        if self._in_batch:
+            return False
+        known = Unknown.of(frame)
+        places = self.world.places_of(frame) if known is None else known.places
+        return any(DataPlace.of_text(each).streamed for each in places)
+
     def _methods_of_unknown(self) -> dict[str, Any]:
         def view(frame: Any, name: str) -> None:
             known = Unknown.of(frame)
@@ -364,7 +382,7 @@ class Patches:
             "columns": property(lambda _: []),
             "dtypes": property(lambda _: []),
             "schema": property(lambda _: StructType([])),
-            "isStreaming": property(lambda _: False),
+            "isStreaming": property(self._is_streaming),
             "sparkSession": property(lambda self_: vars(self_)["_session"]),
             "transform": lambda self_, call, *rest, **named: call(self_, *rest, **named),
             "write": property(DataFrameWriter),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.patches.standins import count_of
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
 from openlineage_pyspark.workbench.dryrun.script.places import qualified
 from pyspark import SparkContext, SparkFiles
 from pyspark.rdd import RDD, PipelinedRDD
@@ -49,9 +51,11 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
     for name in _OF_PATHS:
         setattr(SparkContext, name, _of_path(getattr(SparkContext, name), stage))
     _install_files(stage)
-    for names, value in ((_LISTS, list), (_MAPS, dict), ((*_SINGLE, *_NOTHING), _nothing)):
+    for names, value in ((_LISTS, NoRows), (_MAPS, dict), (_NOTHING, _nothing)):
         for name in names:
             setattr(RDD, name, without_rows(name, value))
+    for name in _SINGLE:
+        setattr(RDD, name, without_rows(name, functools.partial(StandIn, f"RDD.{name}()")))
     for name in _SAVES:
         setattr(RDD, name, lambda rdd, path, *_, **__: write(rdd, str(path)))
     RDD.count = lambda _: count_of(stage.gives("the count() of an RDD"))
@@ -79,6 +83,13 @@ def _install_files(stage: Stage) -> None:
     SparkContext.addFile = add
     SparkFiles.get = staticmethod(get)
     SparkFiles.getRootDirectory = staticmethod(lambda: _SHIPPED)
+
+
+class NoRows(list[Any]):
+    """The rows of an RDD: there are none, but a script that takes the first one gets a stand-in."""
+
+    def __getitem__(self, at: Any) -> Any:
+        return NoRows() if isinstance(at, slice) else StandIn(f"row[{at}]")
 
 
 def _nothing() -> None:
