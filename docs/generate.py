@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.commands import registry
+from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.trace import expressions, operators
 from openlineage_pyspark.listener.settings.catalog import WITHOUT_EFFECT, option_key
 from openlineage_pyspark.listener.settings.given import PREFIX
@@ -27,6 +28,7 @@ from openlineage_pyspark.workbench.store.tables.views import VIEWS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from openlineage_pyspark.facets.class_rules import ClassRules
     from openlineage_pyspark.listener.settings.reading import Key
     from openlineage_pyspark.transport.base import Transport
     from openlineage_pyspark.workbench.store.tables.schema import StoredTable
@@ -127,15 +129,20 @@ def documents(root: Path) -> dict[str, str]:
     }
 
 
+def by_simple_name(rules: ClassRules[Any]) -> dict[str, Any]:
+    """Return rules by the names of their classes without the packages."""
+    return {simple_name(name): rule for name, rule in rules.items()}
+
+
 def operator_table() -> str:
     """Return the table of what each logical operator means."""
-    return _table(("Operator", "Spark's classes"), _by_rule(operators.RULES.simple_names()))
+    return _table(("Operator", "Spark's classes"), _by_rule(by_simple_name(operators.RULES)))
 
 
 def command_table() -> str:
     """Return the table of what each command writes."""
     modules = [module.__name__ for module in registry.BUILT_IN]
-    rules = sorted(registry.WRITES.simple_names().items(), key=lambda item: modules.index(item[1].__module__))
+    rules = sorted(by_simple_name(registry.WRITES).items(), key=lambda item: modules.index(item[1].__module__))
     return _table(("Command", "Spark's classes"), _by_rule(dict(rules)))
 
 
@@ -223,7 +230,7 @@ def _reference() -> str:
             _code(sorted(expressions.RANKING)) + ".",
             "\n## Commands that write no dataset\n",
             "These commands make no event:",
-            _code(sorted(registry.QUIET.simple_names())) + ".",
+            _code(sorted(by_simple_name(registry.QUIET))) + ".",
             "",
         ]
     )

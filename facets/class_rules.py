@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
+from openlineage_pyspark.facets.model.plan import simple_name
+
 Classes = Mapping[str, str]
 """Package -> the simple names of its classes, separated by blanks; a nested class is written `Outer$Inner`."""
 
@@ -52,7 +54,7 @@ class ClassRules(Generic[R]):
                 if name in self._rules:
                     raise ValueError(f"{name} already has a rule")
                 self._rules[name] = rule
-                self._full_names.setdefault(_simple(name), name)
+                self._full_names.setdefault(simple_name(name), name)
                 self._read(name, reads or {})
             return rule
 
@@ -82,16 +84,12 @@ class ClassRules(Generic[R]):
 
     def namesake(self, class_name: str) -> str | None:
         """Return the full name of a class with a rule and the same simple name in another package, if there is one."""
-        known = self._full_names.get(_simple(class_name))
+        known = self._full_names.get(simple_name(class_name))
         return None if class_name.rstrip("$") in self._rules else known
 
     def items(self) -> Iterator[tuple[str, R]]:
         """Yield each full class name with its rule, in the order of registration."""
         yield from self._rules.items()
-
-    def simple_names(self) -> dict[str, R]:
-        """Return the rules by simple class name, for the documents."""
-        return {_simple(name): rule for name, rule in self._rules.items()}
 
     def __contains__(self, class_name: str) -> bool:
         return class_name.rstrip("$") in self._rules
@@ -108,7 +106,3 @@ class ClassRules(Generic[R]):
 def full_names(classes: Classes) -> tuple[str, ...]:
     """Return the full names of classes that are grouped by package."""
     return tuple(f"{package}.{name}" for package, names in classes.items() for name in names.split())
-
-
-def _simple(class_name: str) -> str:
-    return class_name.rstrip("$").rsplit(".", 1)[-1].rsplit("$", 1)[-1]

@@ -107,7 +107,7 @@ def test_the_command_refuses_a_folder_that_is_not_the_repository(tmp_path: Path,
 
 @pytest.mark.parametrize(
     "rules",
-    [operators.RULES.simple_names(), expressions.RULES, registry.WRITES.simple_names()],
+    [GENERATE.by_simple_name(operators.RULES), expressions.RULES, GENERATE.by_simple_name(registry.WRITES)],
     ids=["op", "expr", "write"],
 )
 def test_every_class_with_a_rule_stands_in_a_table(rules: dict):

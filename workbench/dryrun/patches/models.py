@@ -254,26 +254,27 @@ def _install_algorithms(unknown: Callable[[Any], Any]) -> None:
     """Make algorithms that have no model return the columns that they make, from the columns that they read."""
     clustering, fpm = (importlib.import_module(f"{MODELS}.{each}") for each in ("clustering", "fpm"))
 
-    def made(dataset: Any, sources: Sequence[str], fields: Sequence[StructField]) -> Any:
-        columns = [F.col(f"`{each}`") for each in sources]
-        return dataset.select(*(F.udf(_model, each.dataType)(*columns).alias(each.name) for each in fields))
+    def result(columns_of: Callable[[Any, Any], tuple[Sequence[str], Sequence[StructField]]]) -> Callable[..., Any]:
+        def run(algorithm: Any, dataset: Any) -> Any:
+            if Unknown.of(dataset) is not None:
+                return unknown(dataset)
+            sources, fields = columns_of(algorithm, dataset)
+            columns = [F.col(f"`{each}`") for each in sources]
+            return dataset.select(*(F.udf(_model, each.dataType)(*columns).alias(each.name) for each in fields))
 
-    def assign(algorithm: Any, dataset: Any) -> Any:
-        if Unknown.of(dataset) is not None:
-            return unknown(dataset)
+        return run
+
+    def assigned(algorithm: Any, _: Any) -> tuple[Sequence[str], Sequence[StructField]]:
         weights = [algorithm.getWeightCol()] if algorithm.isDefined("weightCol") else []
         fields = (StructField("id", LongType()), StructField("cluster", IntegerType()))
-        return made(dataset, [algorithm.getSrcCol(), algorithm.getDstCol(), *weights], fields)
+        return [algorithm.getSrcCol(), algorithm.getDstCol(), *weights], fields
 
-    def find(algorithm: Any, dataset: Any) -> Any:
-        if Unknown.of(dataset) is not None:
-            return unknown(dataset)
+    def found(algorithm: Any, dataset: Any) -> tuple[Sequence[str], Sequence[StructField]]:
         name = algorithm.getSequenceCol()
-        fields = (StructField("sequence", dataset.schema[name].dataType), StructField("freq", LongType()))
-        return made(dataset, [name], fields)
+        return [name], (StructField("sequence", dataset.schema[name].dataType), StructField("freq", LongType()))
 
-    clustering.PowerIterationClustering.assignClusters = assign
-    fpm.PrefixSpan.findFrequentSequentialPatterns = find
+    clustering.PowerIterationClustering.assignClusters = result(assigned)
+    fpm.PrefixSpan.findFrequentSequentialPatterns = result(found)
 
 
 def _install_measures(stage: Stage) -> None:
