@@ -33,12 +33,7 @@ from openlineage_pyspark.command.store_option import file_reason_of, pairs, refu
 from openlineage_pyspark.command.view import add_unfold, opened_from, unfold_refusal
 from openlineage_pyspark.errors import LineageError, StoreError
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.workbench.dryrun.files import (
-    ScriptSettings,
-    files_at,
-    is_python_script,
-    lineage_of_files,
-)
+from openlineage_pyspark.workbench.dryrun.files import ScriptSettings, files_at, is_python_script, lineage_of_files
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.model.graph import JobNode, node_id
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.errors import TransportConfigError
 from openlineage_pyspark.transport.attempt import attempt
 from openlineage_pyspark.transport.base import Transport
-from openlineage_pyspark.transport.options import (
-    TYPE,
-    InnerOptions,
-    Option,
-    not_such_a_word,
-    prefix_of,
-    warn_of_unused,
-)
+from openlineage_pyspark.transport.options import TYPE, InnerOptions, Option, not_such_a_word, prefix_of, warn_of_unused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

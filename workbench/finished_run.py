@@ -8,13 +8,7 @@ import attrs
 from openlineage_pyspark.errors import RegistrationError
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.listener.start.register import handle_of
-from openlineage_pyspark.workbench.model.graph import (
-    DatasetNode,
-    Edge,
-    JobNode,
-    RunNode,
-    node_id,
-)
+from openlineage_pyspark.workbench.model.graph import DatasetNode, Edge, JobNode, RunNode, node_id
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.report import Lineage, html_of
 

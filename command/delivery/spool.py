@@ -16,14 +16,7 @@ from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.start.delivery import named_root
 from openlineage_pyspark.transport.spool.content import Content, content, dead_letters
-from openlineage_pyspark.transport.spool.place import (
-    UNREADABLE,
-    default_root,
-    directories,
-    hold,
-    release,
-    remove,
-)
+from openlineage_pyspark.transport.spool.place import UNREADABLE, default_root, directories, hold, release, remove
 from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.pictures.table import TableColumn
 from openlineage_pyspark.workbench.pictures.words import counted

@@ -18,14 +18,7 @@ from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.questions.registry import input_diagnostics
 from openlineage_pyspark.workbench.questions.show import shown_outputs
-from openlineage_pyspark.workbench.report import (
-    EVERY_ROW,
-    HEADINGS,
-    NO_SOURCE,
-    gap_line,
-    grouped_rows,
-    reads_lines,
-)
+from openlineage_pyspark.workbench.report import EVERY_ROW, HEADINGS, NO_SOURCE, gap_line, grouped_rows, reads_lines
 from openlineage_pyspark.workbench.store.in_memory import events_in_memory
 
 if TYPE_CHECKING:

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.consent import add_consent, is_agreed
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store import spark_ingest
-from openlineage_pyspark.command.store_option import (
-    add_store,
-    is_in_spark,
-    path_of,
-    refuse_spark_options,
-    session_for,
-)
+from openlineage_pyspark.command.store_option import add_store, is_in_spark, path_of, refuse_spark_options, session_for
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.model.times import time_of

@@ -19,15 +19,7 @@ from openlineage_pyspark.facets.commands.target import (
 )
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.model.lineage import UseKind
-from openlineage_pyspark.facets.model.plan import (
-    PROJECT,
-    UNION,
-    AttributeRef,
-    ExpressionRef,
-    Operator,
-    Plan,
-    Value,
-)
+from openlineage_pyspark.facets.model.plan import PROJECT, UNION, AttributeRef, ExpressionRef, Operator, Plan, Value
 
 
 class Setting(NamedTuple):

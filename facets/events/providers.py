@@ -7,13 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
-from openlineage.client.facet_v2 import (
-    DatasetFacet,
-    InputDatasetFacet,
-    JobFacet,
-    OutputDatasetFacet,
-    RunFacet,
-)
+from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, JobFacet, OutputDatasetFacet, RunFacet
 from openlineage_pyspark.facets.events.encode import serialise
 
 if TYPE_CHECKING:

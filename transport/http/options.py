@@ -7,16 +7,7 @@ They are separate from the code that reads them, because that code needs an HTTP
 from __future__ import annotations
 
 from openlineage_pyspark.transport.http.answer import RETRY_OPTIONS
-from openlineage_pyspark.transport.options import (
-    OURS,
-    PYTHON,
-    Option,
-    flag,
-    number,
-    text,
-    text_map,
-    texts,
-)
+from openlineage_pyspark.transport.options import OURS, PYTHON, Option, flag, number, text, text_map, texts
 
 CONNECT_SECONDS = 5.0
 # A graph store may take seconds over one large event.

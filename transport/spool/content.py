@@ -13,13 +13,7 @@ from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.spool.damage import FAULTS, damage_reason_of, is_damage
 from openlineage_pyspark.transport.spool.place import DATABASE, is_held
-from openlineage_pyspark.transport.spool.store import (
-    about,
-    as_time,
-    event_from_row,
-    is_of_sender,
-    strict_text,
-)
+from openlineage_pyspark.transport.spool.store import about, as_time, event_from_row, is_of_sender, strict_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer, Rows
 from openlineage_pyspark.workbench.blame.live_rows import RowReader
-from openlineage_pyspark.workbench.blame.made import (
-    BlamedRow,
-    BlameRow,
-    join_rows,
-    text_of_rows,
-    text_of_versions,
-)
+from openlineage_pyspark.workbench.blame.made import BlamedRow, BlameRow, join_rows, text_of_rows, text_of_versions
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef
 from openlineage_pyspark.workbench.questions.history import VersionRow, history_of, lacking_versions

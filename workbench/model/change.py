@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
-from openlineage_pyspark.workbench.model.graph import (
-    ColumnNode,
-    Edge,
-    Graph,
-    Node,
-    node_of,
-)
+from openlineage_pyspark.workbench.model.graph import ColumnNode, Edge, Graph, Node, node_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

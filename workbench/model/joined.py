@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.model.graph import (
-    ColumnNode,
-    DatasetNode,
-    Edge,
-    Graph,
-    OperatorNode,
-    united,
-)
+from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, Edge, Graph, OperatorNode, united
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

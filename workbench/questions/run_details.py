@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import attrs
 from openlineage_pyspark.workbench.events.read import LEFT_OUT
-from openlineage_pyspark.workbench.model.graph import (
-    Edge,
-    OperatorNode,
-    Path,
-    column_id,
-    node_id,
-)
+from openlineage_pyspark.workbench.model.graph import Edge, OperatorNode, Path, column_id, node_id
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind
 from openlineage_pyspark.workbench.store.names import datasets, datasets_by_name
 from openlineage_pyspark.workbench.store.run_details import details_stated_by

@@ -11,12 +11,7 @@ from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.events.files import EVENT_ENDINGS, STANDARD_INPUT, event_texts
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
-from openlineage_pyspark.workbench.store.events.rows import (
-    described_rows,
-    named_rows,
-    read_event,
-    rejected,
-)
+from openlineage_pyspark.workbench.store.events.rows import described_rows, named_rows, read_event, rejected
 from openlineage_pyspark.workbench.store.tables import schema
 
 if TYPE_CHECKING:

@@ -17,15 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import attrs
 from openlineage_pyspark.errors import InvalidEventError
 from openlineage_pyspark.workbench.events.files import why_no_object
-from openlineage_pyspark.workbench.events.read import (
-    ENDS,
-    Role,
-    Sides,
-    dataset_facts,
-    edges_into,
-    facts,
-    sides_of,
-)
+from openlineage_pyspark.workbench.events.read import ENDS, Role, Sides, dataset_facts, edges_into, facts, sides_of
 from openlineage_pyspark.workbench.events.shapes import LONGEST_TEXT
 
 if TYPE_CHECKING:
