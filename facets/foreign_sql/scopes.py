@@ -7,7 +7,7 @@ This module is imported only for a query, because sqlglot is large.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -138,31 +138,22 @@ class ScopeNames:
 
     def star(self, scope: SelectScope, qualifier: str | None, star: Any) -> SourceRows:
         """Return all columns of the tables in a scope, or of one of them."""
-        if qualifier is None:
-            chosen = scope.rows
-        else:
-            named = self.table(scope, self._key(qualifier))
-            chosen = [named] if named is not None else [SourceRows([], None)]
-        left_out = {self._key(each.name) for each in argument(star, "except") or ()}
-        changed = any(argument(star, key) for key in ("replace", "rename", "ilike"))
-        found: list[ResultColumn] = []
+        chosen, merged, found = scope.rows, scope.merged, list[ResultColumn]()
         if qualifier is None:
             found += [ResultColumn(key, self.shared(scope, key)) for key in scope.using]
-        merged = {} if qualifier is not None else scope.merged
+        else:
+            named = self.table(scope, self._key(qualifier))
+            chosen, merged = [named if named is not None else SourceRows([], None)], {}
         for rows in chosen:
             own = {key for key, sides in merged.items() if any(each is rows for each in sides)}
             found += [each for each in rows.items if each.name is None or self._key(each.name) not in own]
+        left_out = {self._key(each.name) for each in argument(star, "except") or ()}
         items = [each for each in found if each.name is None or self._key(each.name) not in left_out]
+        self.effort.count(len(items))
+        changed = any(argument(star, key) for key in ("replace", "rename", "ilike"))
         natural = scope.is_natural and qualifier is None
         unknown = changed or natural or any(rows.every is not ABSENT for rows in chosen)
-        self.effort.count(len(items))
-        keys = Counter(key for rows in chosen for key in rows.used)
-        used = {
-            key: sources
-            for rows in chosen
-            for key, sources in rows.used.items()
-            if keys[key] == 1 and key not in left_out and key not in merged and not changed
-        }
+        used = {} if changed else _used_once(chosen, {*left_out, *merged})
         return SourceRows(items, None if unknown else ABSENT, used=used)
 
     def shared(self, scope: SelectScope, key: str) -> SourceKinds | None:
@@ -296,3 +287,11 @@ class ScopeNames:
             scope.solved[key] = self._value(expression, scope)
             scope.solving.discard(key)
         return scope.solved[key]
+
+
+def _used_once(tables: Sequence[SourceRows], left_out: set[str]) -> dict[str, SourceKinds]:
+    """Return the further columns that one table alone has, by their names, without those that are left out."""
+    keys = Counter(key for rows in tables for key in rows.used)
+    return {
+        key: sources for rows in tables for key, sources in rows.used.items() if keys[key] == 1 and key not in left_out
+    }
