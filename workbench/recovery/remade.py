@@ -227,7 +227,7 @@ class _Settling:
         """Return the version to restore so that everything from a position on can be recomputed."""
         history, known = self._facts.histories[dataset], self._facts.datasets[dataset]
         is_kept = known.has_versions and not self._flow.is_dropped_after(HistoryPlace(dataset, place))
-        is_root = dataset == self._root
+        is_root, is_gone = dataset == self._root, self._flow.is_gone(dataset)
         if history[place].whole is True and not is_root:
             return Base(place, replaced=True)
         wanted = ""
@@ -241,10 +241,12 @@ class _Settling:
             here = self._flow.before.get(here)
             before = history[here.place] if here else None
             version = history[at].parent or (before.snapshot if before else "")
-            if not version and before and before.empties:
-                return Base(at, instead_of=wanted, begins_empty=True)
             is_expired = (dataset, version) in self._request.expired
-            if is_kept and is_version(version) and not is_expired:
+            is_there = is_kept and is_version(version) and not is_expired
+            if before and before.empties and (not version or not (is_there or is_gone)):
+                # What made it empty would not run on the table that is there.
+                return Base(at, instead_of=wanted or (version if is_expired else ""), begins_empty=True)
+            if is_there:
                 return Base(at, version, instead_of=wanted)
             wanted = wanted or (version if is_expired else "")
         if is_root:

@@ -1475,6 +1475,79 @@ def test_a_table_that_began_empty_and_got_bad_rows_first_is_emptied(filled: Fill
     assert code_of(found) == [begin, "INSERT INTO db.raw VALUES (1)", again]
 
 
+def of_delta(name: str, version: str, change: str = "") -> dict[str, Any]:
+    """Return a table of Delta Lake, whose versions are counted from its creation on."""
+    parent = str(int(version) - 1) if version not in ("", "0") else ""
+    return table(name, version, parent=parent, change=change, lake="delta")
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_table_of_delta_without_versions_to_go_back_to_is_emptied_and_not_created_again(
+    filled: Fill, *, is_first: bool
+) -> None:
+    """Its CREATE TABLE made a version, and would not run on the table that is there."""
+    raw, made = "INSERT INTO db.raw VALUES ({})", "INSERT INTO db.made SELECT * FROM db.raw"
+    events = [
+        *statement("begin", 1, "CREATE TABLE db.raw (k INT) USING delta", (), of_delta("raw", "0", "CREATE")),
+        *statement("begin", 2, "CREATE TABLE db.made (k INT) USING delta", (), of_delta("made", "0", "CREATE")),
+        *statement("load", 3, raw.format(1), (), of_delta("raw", "1")),
+        *statement("make", 4, made, (of_delta("raw", "1"),), of_delta("made", "1")),
+        *statement("load", 5, raw.format(-2), (), of_delta("raw", "2")),
+        *statement("make", 6, made, (of_delta("raw", "2"),), of_delta("made", "2")),
+    ]
+    name = "raw" if is_first else "made"
+
+    found = filled(*events).recover(
+        "db.raw",
+        version="2",
+        correction=("INSERT INTO db.raw VALUES (2)",),
+        expired=(f"db.{name}@0", f"db.{name}@1"),
+    )
+
+    again = "INSERT INTO spark_catalog.db.{} SELECT * FROM spark_catalog.db.raw{}"
+    assert code_of(found.result) == (
+        [
+            "DELETE FROM spark_catalog.db.raw",
+            "RESTORE TABLE spark_catalog.db.made TO VERSION AS OF 1",
+            "INSERT INTO spark_catalog.db.raw VALUES (1)",
+            "INSERT INTO db.raw VALUES (2)",
+            again.format("made", ""),
+        ]
+        if is_first
+        else [
+            "RESTORE TABLE spark_catalog.db.raw TO VERSION AS OF 1",
+            "DELETE FROM spark_catalog.db.made",
+            "INSERT INTO db.raw VALUES (2)",
+            again.format("made", " VERSION AS OF 1"),
+            again.format("made", ""),
+        ]
+    )
+
+
+def test_a_table_of_delta_that_was_created_again_is_emptied_before_its_first_rows_are_made_again(filled: Fill) -> None:
+    create, made = "CREATE TABLE db.made (k INT) USING delta", "INSERT INTO db.made SELECT * FROM db.raw"
+    out = "INSERT INTO db.out SELECT * FROM db.made"
+    events = [
+        *statement("begin", 1, create, (), of_delta("made", "0", "CREATE")),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), of_delta("raw", "1")),
+        *statement("make", 3, made, (of_delta("raw", "1"),), of_delta("made", "1")),
+        *statement("tell", 4, out, (of_delta("made", "1"),), of_delta("out", "1")),
+        *statement("end", 5, "DROP TABLE db.made", (), of_delta("made", "", "DROP")),
+        *statement("begin", 6, create, (), of_delta("made", "0", "CREATE")),
+    ]
+
+    found = filled(*events).recover("db.raw", version="1", correction=("INSERT INTO db.raw VALUES (2)",)).result
+
+    assert code_of(found)[-5:] == [
+        "INSERT INTO db.raw VALUES (2)",
+        "INSERT INTO spark_catalog.db.made SELECT * FROM spark_catalog.db.raw",
+        "INSERT INTO spark_catalog.db.out SELECT * FROM spark_catalog.db.made",
+        "DROP TABLE spark_catalog.db.made",
+        "CREATE TABLE spark_catalog.db.made (k INT) USING DELTA",
+    ]
+    assert "DELETE FROM spark_catalog.db.made" in code_of(found)
+
+
 def test_what_was_emptied_and_corrected_is_not_corrected_again(filled: Fill) -> None:
     insert = "INSERT INTO ice.db.raw SELECT * FROM ice.db.files"
     events = [
