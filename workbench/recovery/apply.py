@@ -33,7 +33,7 @@ from openlineage_pyspark.workbench.recovery.checks import (
 from openlineage_pyspark.workbench.recovery.formats import in_folder
 from openlineage_pyspark.workbench.recovery.interrupted import StepProgress, queries_since, written_since
 from openlineage_pyspark.workbench.recovery.journal import JournalEntry
-from openlineage_pyspark.workbench.recovery.statements import OVERWRITTEN_FORMATS, roll_back, sql_name
+from openlineage_pyspark.workbench.recovery.statements import OVERWRITTEN_FORMATS, WHOLE_TABLE, roll_back, sql_name
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.checks import PlanProblem
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.live import LiveSession
     from openlineage_pyspark.workbench.recovery.plan import CheckpointMove, RecoveryPlan, RecoveryStep
     from openlineage_pyspark.workbench.recovery.recording import Recorder
+
+# Spark 3.5.6 and later with Delta Lake 3.3 replace no table by a query.
+_REPLACES_NO_TABLE = "does not support truncate in batch mode"
 
 PlanOutcome: TypeAlias = Literal["applied", "refused", "declined", "failed", "waits"]
 """`refused`: a check failed; `declined`: a person said no; `waits`: a person does the next step."""
@@ -405,11 +408,37 @@ class PlanApplication:
                 JournalEntry(number, place, "failed", before, str(problem), files=files, application=by)
             )
             now = self._versions(step)
+            if now == before and (other := self._instead(step, sql, str(problem))) is not None:
+                self._say("  This Spark can't replace a table of Delta Lake by a query, so it does this instead:")
+                self._say(f"  {other.code[0]}")
+                return self._run(number, other, place, other.code[0], before)
             committed = "\nIts tables have a new version nevertheless: --resume counts it as done"
             return f"{problem}{committed if now != before else ''}", now
         now = self._versions(step)
         self._journal.write(JournalEntry(number, place, "done", now))
         return "", now
+
+    def _instead(self, step: RecoveryStep, sql: str, problem: str) -> RecoveryStep | None:
+        """
+        Return the step that does the same without replacing a table, for one that failed because of that; else None.
+
+        Args:
+            step: the step.
+            sql: its statement.
+            problem: why that failed.
+        """
+        if _REPLACES_NO_TABLE not in problem:
+            return None
+        from openlineage_pyspark.workbench.recovery.rewriting import without_replace
+
+        found = without_replace(sql)
+        if found is None:
+            return None
+        if self._session.table(step.writes[0]) is None:
+            return attrs.evolve(step, code=(found.create,))
+        settings = (*step.settings, WHOLE_TABLE)
+        is_same = self._session.is_as_wide(found.query, found.table, settings)
+        return attrs.evolve(step, code=(found.overwrite,), settings=settings) if is_same else None
 
     def _set_back(self, number: int, step: RecoveryStep, move: CheckpointMove) -> PlanOutcome:
         self._journal.write(JournalEntry(number, 0, "begun", text=step.code[0] if step.code else step.title))

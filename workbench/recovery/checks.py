@@ -36,6 +36,10 @@ _WRITING = frozenset(
 _REMOVING = frozenset({"delete", "overwrite"})
 # And a MERGE that only adds rows is an append.
 _ROW_LEVEL = frozenset({"MergeIntoTable", "UpdateTable", "DeleteFromTable"})
+# Delta Lake names the creation of a table that is there already otherwise.
+_CREATING = frozenset(
+    {"CREATE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT", "REPLACE TABLE AS SELECT", "WRITE"}
+)
 _KINDS: Mapping[str, frozenset[str]] = {
     "roll back": frozenset({"RestoreTableStatement", "Call", "CallStatement", "IcebergCall"}),
     "empty": frozenset({"DeleteFromTable", "TruncateTable", "CreateTableAsSelect", "InsertIntoStatement", "DropTable"}),
@@ -512,7 +516,8 @@ def _unlike(live: LiveTable, check: TableCheck, step: RecoveryStep, session: Tab
     depends_on_data = check.table.format == "iceberg" and (
         both <= _REMOVING or (both <= _REMOVING | {"append"} and _is_row_level(step, session))
     )
-    if len(both) > 1 and not depends_on_data:
+    is_created_again = check.table.format == "delta" and then.operation != "WRITE" and both <= _CREATING
+    if len(both) > 1 and not depends_on_data and not is_created_again:
         yield f"{name}: the new version was made by {now.operation}, and the one that it repeats by {then.operation}"
     if then.added is not None and now.added is not None and _differ(then.added, now.added):
         yield f"{name}: the new version added {now.added} rows, and the one that it repeats {then.added}"

@@ -216,6 +216,25 @@ class LiveSession:
             return str(problem).split(";\n")[0]
         return ""
 
+    def is_as_wide(self, query: str, name: str, settings: Sequence[tuple[str, str]]) -> bool:
+        """
+        Return whether a query has the columns of a table, with their types and in their order.
+
+        Args:
+            query: the query.
+            name: the table, as statements name it.
+            settings: the settings under which the query runs.
+
+        Raises:
+            StoreError: Spark can't analyze them.
+        """
+        with named_failure("Spark can't analyze it"), self._under(settings):
+            new, there = (
+                [(field.name, field.dataType.simpleString()) for field in self._session.sql(sql).schema]
+                for sql in (query, f"SELECT * FROM {name}")  # noqa: S608 (a name that the parser has read)
+            )
+        return new == there
+
     def has_files_of(self, table: TableId, version: str) -> bool:
         """Return whether the files of a version of a Delta table are there: VACUUM removes old ones."""
         with named_failure("Spark can't read the version"):

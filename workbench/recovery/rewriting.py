@@ -78,6 +78,40 @@ def rewritten(
         return Rewritten("", ("its statement is nested too deeply to be written again",))
 
 
+@attrs.frozen
+class WithoutReplace:
+    """
+    What a CREATE OR REPLACE TABLE ... AS does, as statements that do not replace the table.
+
+    Args:
+        create: the statement for a table that is not there.
+        overwrite: the one that only replaces the rows of a table that is there.
+        table: the name of the table.
+        query: the query.
+    """
+
+    create: str
+    overwrite: str
+    table: str
+    query: str
+
+
+def without_replace(sql: str) -> WithoutReplace | None:
+    """
+    Return what a CREATE OR REPLACE TABLE ... AS does, as other statements; None for others.
+
+    Args:
+        sql: the statement.
+    """
+    tree = _tree_of(sql)
+    query = tree.args.get("expression") if isinstance(tree, exp.Create) and tree.kind == "TABLE" else None
+    if not isinstance(query, exp.Query) or not tree.args.get("replace") or not isinstance(tree.this, exp.Table):
+        return None
+    table, text = tree.this.sql(dialect=_DIALECT), query.sql(dialect=_DIALECT)
+    tree.args["replace"] = False
+    return WithoutReplace(tree.sql(dialect=_DIALECT), f"INSERT OVERWRITE TABLE {table} {text}", table, text)
+
+
 def query_of_view(sql: str, known: Sequence[DatasetFacts]) -> str:
     """
     Return the query of a view, if it can be read in the view's place; else an empty text.

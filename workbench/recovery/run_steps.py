@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.repeated_reads import PinnedRead
     from openlineage_pyspark.workbench.recovery.restarts import Restart
 
-# For a statement that replaced some partitions: by default Spark empties the others too.
-_WHOLE_TABLE = ("spark.sql.sources.partitionOverwriteMode", "STATIC")
 _OVERWRITING = re.compile(r"\bOVERWRITE\b", re.IGNORECASE)
+# For a statement that replaced some partitions: by default Spark empties the others too.
 _PARTITIONS_ALONE = (("spark.sql.sources.partitionOverwriteMode", "dynamic"),)
 _SHOWN_GAPS = 3
 _CHANGING = re.compile(
@@ -392,7 +391,7 @@ def _settings(run: RunFacts) -> tuple[tuple[str, str], ...]:
         settings |= dict(_PARTITIONS_ALONE)
     elif run.session is not None and _OVERWRITING.search(run.sql):
         # The session that repeats it may have another one.
-        settings.setdefault(*_WHOLE_TABLE)
+        settings.setdefault(*statements.WHOLE_TABLE)
     return tuple(sorted(settings.items()))
 
 

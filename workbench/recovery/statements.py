@@ -27,6 +27,9 @@ _BESIDE = "_s1"
 NO_ROWS = "no rows"
 """What replaces a version where a table had none yet: the table is read without its rows."""
 
+WHOLE_TABLE = ("spark.sql.sources.partitionOverwriteMode", "STATIC")
+"""The setting under which INSERT OVERWRITE replaces all rows of a table, and not those of some partitions."""
+
 PLAIN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 """What a part of a name may have without backquotes, and in lower case."""
 

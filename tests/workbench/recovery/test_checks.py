@@ -261,6 +261,20 @@ def test_after_a_step_its_version_is_like_the_one_that_it_repeats(new: LiveVersi
     assert all(words in problem for words, problem in zip(said, problems, strict=True))
 
 
+@pytest.mark.parametrize("now", ["CREATE OR REPLACE TABLE AS SELECT", "WRITE", "MERGE"])
+def test_delta_lake_calls_a_table_that_is_created_where_it_is_there_otherwise(now: str) -> None:
+    delta = TableId(("spark_catalog", "db", "t"), "delta", "file:/lake/db/t")
+    check = TableCheck("like", delta, "0")
+    step = RecoveryStep("run", "Run it.", "sql", ("X",), writes=(delta,), after=(check,))
+    then = LiveVersion("0", "", "CREATE TABLE AS SELECT", "now", 3)
+    live = LiveTable("/lake/db/t", "1", {"0": then, "1": LiveVersion("1", "0", now, "now", 3)})
+
+    said = [*after_problem(step, {"spark_catalog.db.t": "0"}, Held({delta: live}))]
+
+    differs = "the new version was made by MERGE, and the one that it repeats by CREATE TABLE AS SELECT"
+    assert said == ([f"spark_catalog.db.t: {differs}"] if now == "MERGE" else [])
+
+
 @pytest.mark.parametrize(
     ("kind", "job", "then", "now", "is_like"),
     [

@@ -54,7 +54,7 @@ class Tables:
 
     def write(self, name: str) -> None:
         """Append to a table."""
-        self.versions[name] = str(int(self.versions[name]) + 1)
+        self.versions[name] = str(int(self.versions.get(name, 0)) + 1)
 
     @property
     def rows(self) -> dict[str, int]:
@@ -578,3 +578,67 @@ def test_a_result_of_another_size_is_accepted_by_whoever_has_seen_it(tmp_path: P
     assert said[-1] == f"step 1 differs from the run that it repeats: {differs}"
     assert said.count("step 1: if that is right, --resume --accept-doubt 1 continues") == 2
     assert tables.ran == ["INSERT"]
+
+
+class Older(Tables):
+    """Tables of a Spark and a Delta Lake that can't replace a table by a query."""
+
+    application = "recovery"
+
+    def __init__(self, *, columns: bool) -> None:
+        super().__init__()
+        self.has_same_columns = columns
+        self.under: tuple[tuple[str, str], ...] = ()
+
+    def run(self, sql: str, settings: object = ()) -> None:
+        self.ran.append(sql)
+        if sql.startswith("CREATE OR REPLACE TABLE"):
+            raise StoreError("Spark did not finish it: Table daily does not support truncate in batch mode.")
+        self.under = cast("tuple[tuple[str, str], ...]", settings)
+        self.write("daily")
+
+    def parsed(self, sql: str) -> LiveStatement:
+        kind = "ReplaceTableAsSelect" if sql.startswith("CREATE") else "InsertIntoStatement"
+        return LiveStatement(kind, TABLES[0].parts)
+
+    def problem_of(self, _sql: str) -> str:
+        return ""
+
+    def is_as_wide(self, query: str, name: str, _settings: object) -> bool:
+        assert (query, name) == ("SELECT k FROM ice.db.raw", "ice.db.daily")
+        return self.has_same_columns
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_table_that_no_query_can_replace_gets_its_rows_where_it_has_its_columns(
+    tmp_path: Path, *, is_same: bool
+) -> None:
+    create = "CREATE OR REPLACE TABLE ice.db.daily USING DELTA AS SELECT k FROM ice.db.raw"
+    insert = "INSERT OVERWRITE TABLE ice.db.daily SELECT k FROM ice.db.raw"
+    ansi = ("spark.sql.ansi.enabled", "false")
+    step = RecoveryStep("run", "Run it.", "sql", (create,), writes=TABLES[:1], settings=(ansi,))
+    plan, tables, said = attrs.evolve(PLAN, steps=(step,)), Older(columns=is_same), list[str]()
+    session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
+
+    outcome = PlanApplication(plan, session, journal, said.append, None, Consent()).apply()
+
+    assert [(each.state, each.text) for each in journal.entries if each.state in ("begun", "finished")] == (
+        [("begun", create), ("begun", insert), ("finished", "")] if is_same else [("begun", create)]
+    )
+    assert (outcome, tables.ran) == (("applied", [create, insert]) if is_same else ("failed", [create]))
+    assert tables.under == ((ansi, ("spark.sql.sources.partitionOverwriteMode", "STATIC")) if is_same else ())
+    assert ("  This Spark can't replace a table of Delta Lake by a query, so it does this instead:" in said) is is_same
+
+
+def test_a_table_that_is_not_there_is_created_where_none_can_be_replaced(tmp_path: Path) -> None:
+    create = "CREATE {}TABLE ice.db.daily USING DELTA AS SELECT k FROM ice.db.raw"
+    step = RecoveryStep("run", "Run it.", "sql", (create.format("OR REPLACE "),), writes=TABLES[:1])
+    tables = Older(columns=True)
+    del tables.versions["daily"]
+    session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
+
+    outcome = PlanApplication(
+        attrs.evolve(PLAN, steps=(step,)), session, journal, lambda _: None, None, Consent()
+    ).apply()
+
+    assert (outcome, tables.ran) == ("applied", [create.format("OR REPLACE "), create.format("")])
