@@ -28,7 +28,7 @@ _WRITING = frozenset(
     {
         *("InsertIntoStatement", "OverwriteByExpression", "OverwritePartitionsDynamic", "AppendData"),
         *("MergeIntoTable", "UpdateTable", "DeleteFromTable", "CreateTableAsSelect", "ReplaceTableAsSelect"),
-        *("CreateTable", "ReplaceTable", "TruncateTable"),
+        *("CreateTable", "ReplaceTable", "TruncateTable", "CloneTableStatement"),
     }
 )
 # Iceberg names a commit by what it did to files: a DELETE that rewrites one is an overwrite, one that only drops some a

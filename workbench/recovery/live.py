@@ -38,6 +38,7 @@ _TARGETS = {
     "ReplaceTableAsSelect": "name",
     "CreateTable": "name",
     "ReplaceTable": "name",
+    "CloneTableStatement": "target",
     "DropTable": "child",
     "RestoreTableStatement": "table",
 }

@@ -251,7 +251,7 @@ def _over_what_is_there(
     tree: exp.Create, dataset: DatasetFacts, name: str, doubts: list[str], *, is_copy: bool
 ) -> tuple[str, ...]:
     """
-    Make a CREATE ... AS one that runs where its target is there.
+    Make a CREATE ... AS, or ... CLONE, one that runs where its target is there.
 
     Spark takes CREATE OR REPLACE TABLE ... AS only for catalogs that can do it, such as those of Iceberg and Delta
     Lake; its own refuses it (UNSUPPORTED_FEATURE.TABLE_OPERATION).
@@ -266,7 +266,7 @@ def _over_what_is_there(
     Returns:
         The statements that must run before it.
     """
-    if tree.args.get("expression") is None:
+    if tree.args.get("expression") is None and tree.args.get("clone") is None:
         return ()
     tree.args["exists"] = False
     places = list(tree.find_all(exp.LocationProperty))
@@ -275,7 +275,9 @@ def _over_what_is_there(
             place.pop()
     if tree.args.get("replace") or tree.kind != "TABLE" or dataset.has_versions:
         tree.args["replace"] = True
-        return ()
+        # Delta Lake clones over no table that has rows.
+        emptying = f"DELETE FROM {name}"  # noqa: S608 (a quoted name)
+        return () if tree.args.get("clone") is None or is_copy else (emptying,)
     if places and not is_copy:
         doubts.append(f"DROP TABLE leaves the files in {places[0].name}: remove them before the table is created")
     return (f"DROP TABLE IF EXISTS {name}",)

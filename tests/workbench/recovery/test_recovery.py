@@ -1524,6 +1524,24 @@ def test_a_table_of_delta_without_versions_to_go_back_to_is_emptied_and_not_crea
     )
 
 
+def test_a_clone_of_delta_is_made_again_over_the_one_that_is_there(filled: Fill) -> None:
+    create = "CREATE TABLE IF NOT EXISTS db.made SHALLOW CLONE db.raw"
+    events = [
+        *statement("load", 1, "INSERT INTO db.raw VALUES (1)", (), of_delta("raw", "1")),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (-2)", (), of_delta("raw", "2")),
+        *statement("copy", 3, create, (of_delta("raw", "2"),), of_delta("made", "0", "CREATE")),
+    ]
+
+    found = filled(*events).recover("db.raw", version="2", correction=("INSERT INTO db.raw VALUES (2)",)).result
+
+    assert code_of(found) == [
+        "RESTORE TABLE spark_catalog.db.raw TO VERSION AS OF 1",
+        "INSERT INTO db.raw VALUES (2)",
+        "DELETE FROM spark_catalog.db.made",
+        "CREATE OR REPLACE TABLE spark_catalog.db.made SHALLOW CLONE spark_catalog.db.raw",
+    ]
+
+
 def test_a_table_of_delta_that_was_created_again_is_emptied_before_its_first_rows_are_made_again(filled: Fill) -> None:
     create, made = "CREATE TABLE db.made (k INT) USING delta", "INSERT INTO db.made SELECT * FROM db.raw"
     out = "INSERT INTO db.out SELECT * FROM db.made"
