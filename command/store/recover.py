@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import re
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,12 +26,13 @@ from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 from openlineage_pyspark.workbench.recovery.recording import Recorder
 from openlineage_pyspark.workbench.recovery.statements import sql_name
-from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
+from openlineage_pyspark.workbench.store.spark.session import active_or_new_session, named_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from openlineage_pyspark.workbench.recovery.apply import PlanOutcome
+    from openlineage_pyspark.workbench.recovery.journal import Journal
     from openlineage_pyspark.workbench.store_api import Store
 
 _DESCRIPTION = """Plans the recovery after a dataset got a wrong version: which versions of which datasets contain its
@@ -49,6 +51,7 @@ _OF_STEPS = (
 _WRONG = 2
 _CODES: dict[PlanOutcome, int] = {"applied": 0, "refused": 1, "declined": 1, "failed": 1, "waits": 3}
 _NAME = "recovery"
+_LOGGED = "Exception while sending command."
 _LISTENER_IS_OFF = "spark.openlineage.disabled"
 
 
@@ -162,17 +165,7 @@ def _apply(options: argparse.Namespace) -> int:
     plan = _plan_of(options.plan)
     journal = journal_of(plan, options.plan)
     with journal.held():
-        if journal.entries and not options.resume:
-            raise RecoveryError(f"the plan was already started ({journal.path}): continue it with --resume")
-        others = [] if journal.entries or not plan.store else unfinished_journals(Path(plan.store))
-        if others:
-            raise RecoveryError(
-                f"another recovery of this store is not finished ({others[0]}): {CONTINUE}, and plan again"
-            )
-        if options.resume and not journal.entries:
-            raise RecoveryError("the plan was not started yet: leave out --resume")
-        if beyond := [each for each in (*options.accept_doubt, *options.done, *options.undo) if each > len(plan.steps)]:
-            raise RecoveryError(f"there is no step {beyond[0]}: the plan has {len(plan.steps)}")
+        _refuse_start(options, plan, journal)
         if not plan.steps:
             Screen().line("Nothing has to be done.")
             return 0
@@ -181,14 +174,58 @@ def _apply(options: argparse.Namespace) -> int:
             Screen().line()
         if options.dry_run:
             return 0
-        consent = Consent(options.accept_newer, options.accept_doubt, options.done, options.undo)
-        recorder = Recorder(plan, Path(plan.store)) if plan.store and Path(plan.store).is_file() else None
-        with _session(options, is_recorded=recorder is not None) as session:
-            ask = None if options.yes else is_answered_yes
-            outcome = PlanApplication(plan, session, journal, Screen().line, ask, consent, recorder).apply()
+        try:
+            outcome = _outcome(options, plan, journal)
+        except KeyboardInterrupt:
+            _advise(journal, options.plan)
+            raise
+        except (RecoveryError, StoreError) as problem:
+            complain(str(problem))
+            outcome = "failed"
     if outcome == "failed":
-        complain(f"continue with: recover apply {options.plan} --resume")
+        _advise(journal, options.plan)
     return _CODES[outcome]
+
+
+def _refuse_start(options: argparse.Namespace, plan: RecoveryPlan, journal: Journal) -> None:
+    """
+    Refuse options that do not fit how far the plan, or another one of its store, has come.
+
+    Raises:
+        RecoveryError: they do not.
+    """
+    if journal.entries and not options.resume:
+        raise RecoveryError(f"the plan was already started ({journal.path}): continue it with --resume")
+    others = [] if journal.entries or not plan.store else unfinished_journals(Path(plan.store))
+    if others:
+        raise RecoveryError(f"another recovery of this store is not finished ({others[0]}): {CONTINUE}, and plan again")
+    if options.resume and not journal.entries:
+        raise RecoveryError("the plan was not started yet: leave out --resume")
+    if beyond := [each for each in (*options.accept_doubt, *options.done, *options.undo) if each > len(plan.steps)]:
+        raise RecoveryError(f"there is no step {beyond[0]}: the plan has {len(plan.steps)}")
+
+
+def _outcome(options: argparse.Namespace, plan: RecoveryPlan, journal: Journal) -> PlanOutcome:
+    """
+    Apply a plan in the session that the options describe, and return what came of it.
+
+    Raises:
+        StoreError: Spark can't be queried, or has ended; or the store can't be written.
+        RecoveryError: the journal can't be written, or it is unknown whether a step was done.
+    """
+    consent = Consent(options.accept_newer, options.accept_doubt, options.done, options.undo)
+    recorder = Recorder(plan, Path(plan.store)) if plan.store and Path(plan.store).is_file() else None
+    if plan.store and recorder is None:
+        Screen().line(f"The store {plan.store} is not updated: it is no file here.")
+    ask = None if options.yes else is_answered_yes
+    with _session(options, is_recorded=recorder is not None) as session:
+        return PlanApplication(plan, session, journal, Screen().line, ask, consent, recorder).apply()
+
+
+def _advise(journal: Journal, file: Path) -> None:
+    """Show how a plan that was begun is continued."""
+    if journal.is_unfinished:
+        complain(f"continue with: recover apply {file} --resume")
 
 
 def _forget(options: argparse.Namespace) -> int:
@@ -229,12 +266,16 @@ def _session(options: argparse.Namespace, *, is_recorded: bool) -> Iterator[Live
         conf[_LISTENER_IS_OFF] = "true"
     if options.packages:
         conf["spark.jars.packages"] = options.packages
-    session = active_or_new_session(conf)
+    # py4j logs a stack, by the root logger, for what it raises when its JVM ends or Ctrl-C interrupts a call.
+    logging.getLogger("root").addFilter(lambda record: record.msg != _LOGGED)
+    session = active_or_new_session(conf, what="applying a plan")
     try:
         yield LiveSession(session)
     finally:
         if not is_running:
-            session.stop()
+            # If its JVM has ended, the work has shown that, and there is nothing to stop.
+            with suppress(StoreError), named_failure("Spark did not stop"):
+                session.stop()
 
 
 def _plan_of(file: Path) -> RecoveryPlan:

@@ -270,14 +270,21 @@ class LiveSession:
         Raises:
             StoreError: Spark refused it, or it failed.
         """
-        mark = marked(self._session.conf.get(_MADE_BY, None) or "", self.application)
-        with named_failure("Spark refused it"), self._under((*settings, (_MADE_BY, mark))):
-            self._session.sql(sql).collect()
+        with named_failure("Spark did not finish it"):
+            mark = marked(self._session.conf.get(_MADE_BY, None) or "", self.application)
+            with self._under((*settings, (_MADE_BY, mark))):
+                self._session.sql(sql).collect()
 
     @property
     def application(self) -> str:
-        """Return the id of the session's application, with which its versions are marked."""
-        return str(self._session.sparkContext.applicationId)
+        """
+        Return the id of the session's application, with which its versions are marked.
+
+        Raises:
+            StoreError: Spark has ended.
+        """
+        with named_failure("Spark does not state its application"):
+            return str(self._session.sparkContext.applicationId)
 
     @contextmanager
     def _under(self, settings: Sequence[tuple[str, str]]) -> Iterator[None]:

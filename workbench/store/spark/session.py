@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _NAME = "openlineage-pyspark store"
 _LONGEST_REASON = 2000
+# py4j has an answer of the JVM for every other error: a stack, or the reason why it knows no such method.
+_NO_ANSWER = re.compile(r"An error occurred while calling \S+")
 # The store's own statements are no lineage of the user's, unless the user wants them.
 _QUIET = {"spark.openlineage.disabled": "true", "spark.ui.showConsoleProgress": "false"}
 
@@ -87,11 +90,12 @@ def active_or_new_session(
     is_new = SparkContext._active_spark_context is None
     with named_failure("Spark did not start"):
         session = builder.getOrCreate()
-    if is_new:
-        context = session.sparkContext
-        context.pythonExec = python_of_workers(
-            context.master, context.getConf().get(_PYTHON_KEY) or "", os.environ.get(_PYTHON, ""), context.pythonExec
-        )
+        if is_new:
+            context = session.sparkContext
+            named = context.getConf().get(_PYTHON_KEY) or ""
+            context.pythonExec = python_of_workers(
+                context.master, named, os.environ.get(_PYTHON, ""), context.pythonExec
+            )
     return session
 
 
@@ -191,26 +195,30 @@ def _package(pattern: str, session: SparkSession) -> str:
 @contextmanager
 def named_failure(what: str, advice: str = "") -> Iterator[None]:
     """
-    Turn what Spark raises into a StoreError.
+    Turn what Spark raises, and what Python raises once its JVM has ended, into a StoreError.
 
     Args:
         what: what could not be done.
         advice: what may help, as a sentence.
 
     Raises:
-        StoreError: Spark raised something.
+        StoreError: Spark raised something, or has ended.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except (PySparkException, Py4JError) as problem:
+    except (PySparkException, Py4JError, ConnectionError) as problem:
         raise StoreError("\n".join([f"{what}: {spark_reason_of(problem)}", *([advice] if advice else [])])) from problem
 
 
 def spark_reason_of(problem: BaseException) -> str:
     """Return why Spark refused something: its message without the stack of the JVM."""
-    lines = str(problem).strip().splitlines()
+    text = str(problem).strip()
+    if isinstance(problem, ConnectionError) or _NO_ANSWER.fullmatch(text):
+        # On Ctrl-C, the handler of PySpark 3.5 calls by the connection that waits, and breaks it.
+        return "the JVM of Spark does not answer: it has ended, or Ctrl-C interrupted the call"
+    lines = text.splitlines()
     kept = [line for line in lines if not line.startswith(("\tat ", "\t... "))]
     return "\n".join(kept)[:_LONGEST_REASON]
