@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, UnknownNames
+from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, UnknownNames, UnknownRows
 from openlineage_pyspark.workbench.dryrun.patches.standins import count_of
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, text_of_error
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, guarded_imports
@@ -171,6 +171,15 @@ def test_an_unknown_view_hides_no_table_of_another_database() -> None:
     assert (names.drop_view("ORDERS"), names.drop_view("orders")) == (True, False)
     names.drop_table(("spark_catalog", "shop", "items"))
     assert names.of(("shop", "items"), ("spark_catalog", "shop", "items")) is None
+
+
+def test_the_rows_of_an_rdd_without_known_columns_are_one_row_of_stand_ins() -> None:
+    rows = UnknownRows(object())
+    assert [rows.take(10)[0].price, rows.first()[0], [each.day for each in rows.collect()]] == [
+        "{price}",
+        "{0}",
+        ["{day}"],
+    ]
 
 
 def test_an_error_of_the_jvm_is_told_without_its_stack() -> None:

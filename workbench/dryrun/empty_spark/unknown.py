@@ -130,9 +130,13 @@ class UnknownRows:
         """Return the assumed answer whether there are no rows, which only the data show."""
         return vars(self)["_frame"].isEmpty()
 
-    def collect(self, *_: object) -> list[Any]:
-        """Return no rows."""
-        return []
+    def collect(self, *_: object, **__: object) -> list[Any]:
+        """Return one row of stand-ins."""
+        return [UnknownRow()]
+
+    def first(self) -> Any:
+        """Return a row of stand-ins."""
+        return UnknownRow()
 
     take = top = takeOrdered = takeSample = collect  # noqa: N815
 
