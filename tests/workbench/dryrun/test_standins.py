@@ -58,6 +58,8 @@ for page in answer.pages:
     taken.append(f"reads {page}")
 if "x" in answer.names or answer.size >= 5:
     taken.append("large")
+if answer.error in (None, "") or answer.ok == False or answer.code != 0:
+    taken.append("nothing")
 """
 
 
@@ -77,7 +79,9 @@ def test_each_decision_on_a_stand_in_is_reported_and_may_go_the_other_way(
         names: dict[str, Any] = {"StandIn": StandIn}
         exec(compile(DECIDING, "/job.py", "exec"), names)  # noqa: S102 (a script, as in a dry run)
         # A library that compares one decides nothing.
-        assert [StandIn("a") == StandIn("a"), bool(StandIn("a")), len(StandIn("a"))] == [False, True, 0]
+        library = compile('found = [value == "x", value != "x", bool(value), len(value)]', json.__file__, "exec")
+        exec(library, of_library := {"value": StandIn("a")})  # noqa: S102 (as above)
+        assert of_library["found"] == [False, True, True, 0]
     lines = [json.loads(line) for line in (tmp_path / "records").read_text("utf-8").splitlines()]
     about = [(each["spot"]["line"], each["message"].partition(", which is ")[2].partition(":")[0]) for each in lines]
     assert names["taken"] == taken
@@ -87,6 +91,7 @@ def test_each_decision_on_a_stand_in_is_reported_and_may_go_the_other_way(
         7: ["to be 'done'"],
         9: ["to be empty"],
         11: ["to be without 'x'", "to be below 5"],
+        13: ["to be other than None", "to be other than ''", "to be other than False", "to be 0"],
     }
     others = {int(each.partition(":")[2]) for each in flipped}
     assert about == [

@@ -87,10 +87,18 @@ class StandIn:
         return self._is_otherwise(f"without {_shown(item)}")
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (self._is_asked() and not self._is_otherwise(_shown(other)))
+        if self is other or not self._is_asked():
+            return self is other
+        if _is_nothing(other):
+            return self._is_otherwise(f"other than {_shown(other)}")
+        return not self._is_otherwise(_shown(other))
 
     def __ne__(self, other: object) -> bool:
-        return self is not other and (not self._is_asked() or self._is_otherwise(_shown(other)))
+        if self is other or not self._is_asked():
+            return self is not other
+        if _is_nothing(other):
+            return not self._is_otherwise(f"other than {_shown(other)}")
+        return self._is_otherwise(_shown(other))
 
     def __hash__(self) -> int:
         return id(self)
@@ -162,6 +170,11 @@ class StandIn:
 
     def __radd__(self, other: object) -> Any:
         return f"{other}{self}" if isinstance(other, str) else self
+
+
+def _is_nothing(value: object) -> bool:
+    """Return whether a script compares with a value to find out whether there is one. A status may be 0."""
+    return value is None or value is False or (isinstance(value, str | list | tuple | dict) and not value)
 
 
 def _shown(value: object) -> str:
