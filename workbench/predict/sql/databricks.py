@@ -23,6 +23,7 @@ _PIPELINE = re.compile(
     r"(?:\s+IF\s+NOT\s+EXISTS)?\s+",
     re.IGNORECASE,
 )
+_CAPTURE = re.compile(r"\b(?:APPLY\s+CHANGES|AUTO\s+CDC)\b", re.IGNORECASE)
 _CHANGES = re.compile(
     r"(?:CREATE\s+FLOW\s+\S+\s+AS\s+)?(?:APPLY\s+CHANGES|AUTO\s+CDC(?:\s+ONCE)?)\s+INTO\s+(?P<target>\S+)\s+"
     r"FROM\s+(?P<source>(?:STREAM\s*\([^)]*\)|STREAM\s+\S+|\S+))\s+KEYS\s*\((?P<keys>[^)]*)\)",
@@ -104,10 +105,11 @@ def as_spark(text: str) -> str:
     Args:
         text: a statement.
     """
-    plain = _without_comments(text)
-    changes = _CHANGES.match(plain)
-    if changes is not None:
-        return _as_query(plain, changes)
+    if _CAPTURE.search(text) is not None:
+        plain = _without_comments(text)
+        changes = _CHANGES.match(plain)
+        if changes is not None:
+            return _as_query(plain, changes)
     text = _CLONE.sub(r"\1\2 AS SELECT * FROM \3", text, count=1)
     text = _copied(text)
     pipeline = _PIPELINE.match(text)
