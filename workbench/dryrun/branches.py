@@ -43,10 +43,10 @@ def records_past_failures(runner: ScriptRunner, request: ScriptRequest) -> Scrip
     """
     records = runner.run(request)
     for _ in range(_MOST_FAILURES):
-        last = next((each for each in reversed(list(_decisions(records))) if each not in request.flipped), None)
-        if last is None or not _fails(records):
+        open_ones = [each for each in _decisions(records) if each not in request.flipped]
+        if not open_ones or not _fails(records):
             break
-        tried = attrs.evolve(request, flipped=(*request.flipped, last))
+        tried = attrs.evolve(request, flipped=(*request.flipped, open_ones[-1]))
         further = runner.run(tried)
         if _fails(further) and _progress(further) <= _progress(records):
             break

@@ -30,14 +30,15 @@ def install_local_frames(stage: Stage) -> None:
 
 
 def _reader(name: str, read: Callable[..., Any], stage: Stage) -> Callable[..., Any]:
-    def reading(source: Any = None, *rest: Any, **named: Any) -> Any:
-        shown = os.fsdecode(source) if isinstance(source, str | bytes | os.PathLike) else ""
+    def reading(*given: Any, **named: Any) -> Any:
+        source = next(iter((*given, *named.values())), "")
+        shown = os.fsdecode(source) if isinstance(source, str | bytes | os.PathLike) else str(source)
         if not isinstance(source, StandIn) and "://" not in shown:
             try:
-                return read(*(() if source is None else (source,)), *rest, **named)
+                return read(*given, **named)
             except FileNotFoundError:
                 pass
-        message = f"{name}({shown or str(source)!r}) reads what is not here: what is made of it is unknown"
+        message = f"{name}({shown!r}) reads what is not here: what is made of it is unknown"
         stage.problem("STAND_IN", message)
         return StandIn(f"{name}()")
 

@@ -93,18 +93,11 @@ class StandIn:
             return self._is_otherwise(f"other than {_shown(other)}")
         return not self._is_otherwise(_shown(other))
 
-    def __ne__(self, other: object) -> bool:
-        if self is other or not self._is_asked():
-            return self is not other
-        if _is_nothing(other):
-            return not self._is_otherwise(f"other than {_shown(other)}")
-        return self._is_otherwise(_shown(other))
-
     def __hash__(self) -> int:
         return id(self)
 
     def _is_asked(self) -> bool:
-        """Return whether the user's code, and not a library, uses a special method of the stand-in."""
+        """Return whether the user's code, and not a library, uses the special method that calls this."""
         return self.stage is not None and self.stage.is_users(sys._getframe(2).f_code.co_filename)
 
     def _is_otherwise(self, taken: str) -> bool:
