@@ -318,9 +318,10 @@ def key_of_read(node: Node) -> str:
 
 def key_of_name(name: str) -> str:
     """
-    Return the key of a full name: names that differ only in case mean the same table.
+    Return the key of a full name: names that differ only in case mean the same table, unless they are paths.
 
     Args:
         name: the name, with its catalog.
     """
-    return name.replace("`", "").lower().removeprefix("spark_catalog.")
+    table, slash, path = name.replace("`", "").partition("/")
+    return f"{table.lower()}{slash}{path}".removeprefix("spark_catalog.")

@@ -56,6 +56,17 @@ def test_a_script_stays_if_its_code_and_all_that_it_reads_stay() -> None:
     }
 
 
+def test_a_path_keeps_its_capitals_and_may_be_the_same_place_in_others() -> None:
+    def steps(code: str) -> list[FileStep]:
+        return [
+            script(code, (), "file:/Data/Out", "Db.Silver"),
+            script("2", ("file:/data/out",), "gold.a"),
+            script("3", ("db.SILVER",), "gold.b"),
+        ]
+
+    assert list(needs(steps("1"), steps("4"))) == ["file:/Data/Out", "db.silver", "gold.a", "gold.b"]
+
+
 def test_a_script_is_rebuilt_if_a_table_that_it_may_ask_for_its_columns_has_others() -> None:
     wider = attrs.evolve(FIRST, code="4", writes=(ScriptWrite("s3://lake/silver", "job.py:7", "id INT, name STRING"),))
 
