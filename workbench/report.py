@@ -30,7 +30,7 @@ HEADINGS = ("column", "from", "how")
 """The columns in which lineage is shown, by `lineage()` and on the command line."""
 EVERY_ROW = "(every row)"
 """The entry that replaces a column, for sources that influence all rows."""
-NO_SOURCE = "no source column"
+_NO_SOURCE = "no source column"
 """The text for a column that comes from no other one."""
 QUERY = "(query)"
 """The title of a query that writes nothing."""
@@ -319,15 +319,25 @@ def rows_of(lineage: ColumnLineage, names: ShortNames) -> Iterator[tuple[str, st
         lineage: the output's lineage.
         names: the names of the source datasets.
     """
-    every = ((EVERY_ROW, lineage.dataset),) if lineage.dataset else ()
-    for column, edges in (*((column.name, column.edges) for column in lineage.columns), *every):
+    every = ((EVERY_ROW, lineage.dataset, ""),) if lineage.dataset else ()
+    for column, edges, text in (*((each.name, each.edges, each.expression) for each in lineage.columns), *every):
         if not edges:
-            yield column, "-", NO_SOURCE
+            yield column, "-", without_source(text)
         found: dict[str, list[tuple[str, str]]] = {}
         for edge in edges:
             for how in hows(map(traced_path, edge.transformations)):
                 found.setdefault(how, []).append((names.of(edge.dataset), edge.field))
         yield from grouped_rows(column, found)
+
+
+def without_source(expression: str) -> str:
+    """
+    Return how a column is made that comes from no column.
+
+    Args:
+        expression: the SQL text of its value; empty if it is unknown.
+    """
+    return f"{_NO_SOURCE}  {expression}".rstrip()
 
 
 def grouped_rows(column: str, sources: Mapping[str, Iterable[tuple[str, str]]]) -> Iterator[tuple[str, str, str]]:

@@ -18,7 +18,14 @@ from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.questions.registry import input_diagnostics
 from openlineage_pyspark.workbench.questions.show import shown_outputs
-from openlineage_pyspark.workbench.report import EVERY_ROW, HEADINGS, NO_SOURCE, gap_line, grouped_rows, reads_lines
+from openlineage_pyspark.workbench.report import (
+    EVERY_ROW,
+    HEADINGS,
+    gap_line,
+    grouped_rows,
+    reads_lines,
+    without_source,
+)
 from openlineage_pyspark.workbench.store.in_memory import events_in_memory
 
 if TYPE_CHECKING:
@@ -183,7 +190,7 @@ def _show_columns(screen: Screen, output: ShownOutput, names: ShortNames) -> Non
     for column in output.columns:
         name = EVERY_ROW if column.column is None else column.column
         if not column.sources:
-            rows.append((name, "-", NO_SOURCE))
+            rows.append((name, "-", without_source(column.expression)))
         found: dict[str, list[tuple[str, str]]] = {}
         for each in column.sources:
             for how in hows(each.paths):

@@ -144,6 +144,10 @@ def _edge_descriptions(event: JsonObject) -> Iterator[Edit]:
         for way in edge.get("transformations", ()):
             if "description" in way:
                 yield Edit(way, "description")
+    for _, lineage in _lineages(event):
+        for column in lineage["fields"].values():
+            if "transformationDescription" in column:
+                yield Edit(column, "transformationDescription")
 
 
 def _sql(event: JsonObject) -> Iterator[Edit]:

@@ -478,7 +478,7 @@ def column_lineage_facet(
     """
     Return the `columnLineage` facet of one output.
 
-    Every output column has an entry; that of a constant is empty.
+    Every output column has an entry; that of a column without a source names no input, but has its expression.
 
     Args:
         lineage: the lineage of the output.
@@ -490,11 +490,16 @@ def column_lineage_facet(
     if _is_too_wide(lineage, options):
         return None
     described = options.descriptions_enabled
+    # A transformation belongs to a source: the text of a value without one is the column's own.
+    expressions = {accepted_column(column.name): column.expression for column in lineage.columns}
     whole = _merged(lineage.dataset, described=described)
     repeated = () if options.dataset_lineage_enabled else lineage.dataset
     return column_lineage_dataset.ColumnLineageDatasetFacet(
         fields={
-            name: column_lineage_dataset.Fields(inputFields=_merged((*edges, *repeated), described=described))
+            name: column_lineage_dataset.Fields(
+                inputFields=_merged((*edges, *repeated), described=described),
+                transformationDescription=(expressions.get(name) or None) if described and not edges else None,
+            )
             for name, edges in _by_column(lineage).items()
         },
         dataset=whole if whole and options.dataset_lineage_enabled else None,

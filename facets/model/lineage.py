@@ -303,10 +303,13 @@ class OutputColumn:
     Args:
         name: its name.
         edges: its edges, sorted; a constant has none.
+        expression: the SQL text of its value, if it has no edges: `count(1)`; empty if it has some, or if the text is
+            unknown.
     """
 
     name: str
     edges: tuple[InputField, ...]
+    expression: str = ""
 
 
 @attrs.frozen
@@ -354,7 +357,9 @@ class ColumnLineage:
             return self
         for column in other.columns:
             known = columns.get(column.name, column)
-            columns[column.name] = OutputColumn(column.name, _joined_edges(known.edges, column.edges))
+            edges = _joined_edges(known.edges, column.edges)
+            # A batch without new data may compute the column in no way at all.
+            columns[column.name] = OutputColumn(column.name, edges, "" if edges else column.expression)
         rows = _joined_edges(self.dataset, other.dataset)
         return ColumnLineage(tuple(columns.values()), rows, self.wording.joined(other.wording))
 

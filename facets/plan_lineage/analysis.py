@@ -27,7 +27,14 @@ from openlineage_pyspark.facets.model.lineage import (
     Wording,
     compose,
 )
-from openlineage_pyspark.facets.model.plan import EXTERNAL_RDD, LOGICAL_RDD, AttributeRef, Expression, Plan
+from openlineage_pyspark.facets.model.plan import (
+    EXTERNAL_RDD,
+    LOGICAL_RDD,
+    AttributeRef,
+    Expression,
+    ExpressionRef,
+    Plan,
+)
 from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.model.variables import VariableWrite, variable_writes
 from openlineage_pyspark.facets.plan_lineage.edges import (
@@ -259,7 +266,7 @@ class _Analysis:
                 origin = next(iter(before), None)
                 kept = Way(self.trace.scopes.path(origin, None) if self.paths and origin is not None else ())
                 self._add(found, (write.dataset.identifier, column.name), UseKind.IDENTITY, (kept,))
-            columns.append(OutputColumn(column.name, edges_of(found)))
+            columns.append(OutputColumn(column.name, edges_of(found), "" if found else self._text_of(column.values)))
             sources.append(found)
         rows = self._rows(write.reads)
         leave_out_generated(rows, sources)
@@ -270,6 +277,15 @@ class _Analysis:
         # A column may have the dotted name of a field.
         columns += [each for each in nested if each.name.casefold() not in taken]
         return WrittenDataset(write, ColumnLineage(tuple(columns), edges_of(rows), self._wording))
+
+    def _text_of(self, values: tuple[Scoped, ...]) -> str:
+        """Return the text of a value that has no sources; empty if it is unknown, or if there are several values."""
+        if len(values) != 1:
+            return ""
+        value, scope = values[0].value, values[0].scope
+        if isinstance(value, AttributeRef):
+            return self._composer.computed_column(scope[0], value.id) if len(scope) == 1 else ""
+        return whole_text(self.plan.expressions[value.index].sql) if isinstance(value, ExpressionRef) else ""
 
     def _changed(self, write: Write) -> dict[str, dict[Origin, None]]:
         """
@@ -343,7 +359,13 @@ class _Analysis:
 
     def _query_lineage(self, query: int, results: Mapping[int, SourceKinds]) -> ColumnLineage:
         output = self.plan.operators[query].output
-        columns = tuple(OutputColumn(column.name, edges_of(results[column.id])) for column in output)
+        columns = tuple(
+            OutputColumn(
+                column.name, edges_of(found), "" if found else self._composer.computed_column(query, column.id)
+            )
+            for column in output
+            for found in (results[column.id],)
+        )
         # Later plans may have other columns: the remembered column stays whole.
         rows = {field: {kind: list(ways) for kind, ways in kinds.items()} for field, kinds in results[ROWS].items()}
         leave_out_generated(rows, [results[column.id] for column in output])

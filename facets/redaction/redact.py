@@ -35,7 +35,7 @@ from openlineage_pyspark.facets.redaction.rows import without_rows
 from openlineage_pyspark.facets.redaction.settings import known_settings
 from openlineage_pyspark.facets.redaction.sql import MASK, SqlText, redact_sql
 from openlineage_pyspark.facets.redaction.text import redact_text, without_values
-from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens, unquoted
+from openlineage_pyspark.facets.sql_lexer import TokenKind, string_literal, tokens, unquoted
 from openlineage_pyspark.facets.urls import REDACTED
 
 _MOST_SHOWN = 10_000
@@ -137,7 +137,9 @@ def _each_named(state: RunState) -> Iterator[Named]:
             is_insert = _INSERT.search(statement) is not None
             yield from (named_by(field.name) for field in output.dataset.fields if is_insert)
             continue
-        yield from (named_by(column.name) for column in lineage.columns)
+        for column in lineage.columns:
+            yield named_by(column.name)
+            texts[column.expression] = None
         yield from map(named_by, lineage.wording.names)
         texts.update(dict.fromkeys(lineage.wording.texts))
         for edge in lineage.edges:
@@ -373,6 +375,12 @@ def _strings_of(sql: str) -> frozenset[str]:
     return frozenset(unquoted(token) for token in tokens(sql) if token.kind is TokenKind.STRING)
 
 
+def _without_strings(text: str) -> str:
+    """Return the text of a value without a source, without its strings: they are the value, which may be a secret."""
+    kinds = (TokenKind.STRING,)
+    return "".join(string_literal(REDACTED) if token.kind in kinds else token.text for token in tokens(text))
+
+
 def _lineage(lineage: ColumnLineage, expressions: _Expressions) -> ColumnLineage:
     """Redact the expressions of a lineage."""
 
@@ -385,5 +393,8 @@ def _lineage(lineage: ColumnLineage, expressions: _Expressions) -> ColumnLineage
             made.append(edge if same else attrs.evolve(edge, transformations=different(shown)))
         return tuple(made)
 
-    columns = tuple(OutputColumn(column.name, edges(column.edges)) for column in lineage.columns)
+    columns = tuple(
+        OutputColumn(column.name, edges(column.edges), _without_strings(expressions.read(column.expression)))
+        for column in lineage.columns
+    )
     return ColumnLineage(columns, edges(lineage.dataset))

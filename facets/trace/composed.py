@@ -245,6 +245,11 @@ class Composer:
         """Return the composed text of a column of an operator."""
         return self._text((_Hole(id_, operator, (operator,), self._plain_name(id_)),), None)
 
+    def computed_column(self, operator: int, id_: int) -> str:
+        """Return the composed text of a column of an operator; empty if only the column's name is known."""
+        text = self.column(operator, id_)
+        return "" if text == self._plain_name(id_) else text
+
     def _text(self, parts: _Parts, way: _Path | None) -> str:
         left = self._left
         whole = self._whole(parts, way, _DEEPEST)

@@ -52,6 +52,7 @@ LINEAGE = {
     "fields": {
         "flights": {"inputFields": [edge(FLIGHTS, "id", **DIRECT, subtype="AGGREGATION", description="count(id)")]},
         "day": {"inputFields": [edge(FLIGHTS, "day", **DIRECT, subtype="IDENTITY", description="day")]},
+        "source": {"inputFields": [], "transformationDescription": "concat('***', 4)"},
     },
     "dataset": [edge(FLIGHTS, "day", **INDIRECT, subtype="GROUP_BY")],
 }
@@ -69,7 +70,7 @@ default.daily: 1,095 rows, COMPLETE
   column       from         how
   day          flights.day  IDENTITY
   flights      flights.id   AGGREGATION  count(id)
-  source       -            no source column
+  source       -            no source column  concat('***', 4)
   (every row)  flights.day  GROUP_BY
 
 RUNS on 2026-01-01, times in UTC
@@ -469,6 +470,7 @@ def test_programs_get_json(written, run):
                 "columns": [
                     {
                         "column": "flights",
+                        "expression": "",
                         "sources": [
                             {
                                 "namespace": "file", "name": "/d/landing/flights", "field": "id",

@@ -353,6 +353,33 @@ def test_a_constant_that_a_column_gets_from_far_below_is_hidden_in_the_statement
     assert "hunter2" not in str(attrs.asdict(found))
 
 
+def without_source(plan: Plan) -> tuple[str, str]:
+    """Return the expression of the last column, which comes from no column: as found, and as it is shown."""
+    found = lineage_of_plan(plan, SESSION, memory()).columns
+    lineage = shown(plan).outputs[0].lineage
+    assert found is not None
+    assert lineage is not None
+    return found.columns[-1].expression, lineage.columns[-1].expression
+
+
+def test_a_column_that_comes_from_no_column_has_its_expression_and_its_strings_are_not_shown() -> None:
+    counted = projections(("n", ("count(1)",), ()), ("m", ("(", Mention(3, "n"), " + 1)"), (3,)))
+    constant = projections(("kind", ("concat('hunter2', 'x', 4)",), ()))
+
+    assert without_source(counted) == ("(count(1) + 1)", "(count(1) + 1)")
+    assert without_source(constant) == ("concat('hunter2', 'x', 4)", "concat('***', '***', 4)")
+
+
+def test_a_column_that_comes_from_no_column_and_is_called_a_secret_has_no_literal() -> None:
+    plan = projections(("password", ("concat(", "4711", ")"), ()), ("p", (Mention(3, "password"),), (3,)))
+
+    assert "4711" not in without_source(plan)[1]
+
+
+def test_a_column_with_a_source_has_no_expression_of_its_own() -> None:
+    assert without_source(projections(("n", ("(", Mention(1, "a"), " + 1)"), (1,)))) == ("", "")
+
+
 def test_the_wording_of_a_plan_has_the_names_and_texts_of_all_that_it_computes_and_of_what_it_reads() -> None:
     plan = projections(("p", ("'one'",), ()), ("q", ("concat(", Mention(3, "p"), ", 'two')"), (3,)))
     before = attrs.evolve(memory(), wordings={1: Wording(frozenset(("earlier",)), ("f(x)", "'one'"))})

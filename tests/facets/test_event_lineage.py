@@ -69,6 +69,12 @@ def test_descriptions_can_be_left_out():
     }
 
 
+@pytest.mark.parametrize(("described", "shown"), [(True, {"transformationDescription": "count(1)"}), (False, {})])
+def test_a_column_without_a_source_has_its_expression(described, shown):
+    lineage = ColumnLineage((OutputColumn("n", (), "count(1)"),))
+    assert as_json(lineage, descriptions_enabled=described) == {"fields": {"n": {"inputFields": [], **shown}}}
+
+
 def test_two_columns_of_one_name_share_an_entry_that_has_the_edges_of_both():
     columns = OutputColumn("x", (InputField(T, "a", (COPY,)),)), OutputColumn("x", (InputField(T, "a", (COPY, SUM)),))
     copied, summed = way("DIRECT", "IDENTITY", "a"), way("DIRECT", "AGGREGATION", "sum(a)", masking=True)

@@ -103,7 +103,7 @@ def large_state(full_run):
             OutputColumn("nested", (InputField(USER, "deep.a.b", (attrs.evolve(way("IDENTITY"), way=UNSURE),)),)),
             OutputColumn("decided", (InputField(USER, "f7", (way("CONDITIONAL", "f7 > 1", "INDIRECT"),)),)),
             OutputColumn("both", (InputField(USER, "f8", (way("AGGREGATION"), way("WINDOW", kind="INDIRECT"))),)),
-            OutputColumn("constant", ()),
+            OutputColumn("constant", (), "count(1)"),
         ),
         dataset=tuple(InputField(USER, f"f{n}", (way("FILTER", "f > 2", "INDIRECT"),)) for n in range(10)),
     )

@@ -273,7 +273,7 @@ def test_it_prints_as_a_table(session):
         "  column       from                 how",
         "  dept_id      default.emp.dept_id  IDENTITY",
         "  total        default.emp.salary   AGGREGATION  sum(emp.salary)",
-        "  one          -                    no source column",
+        "  one          -                    no source column  1",
         "  (every row)  default.emp.dept_id  GROUP_BY",
     ]
     assert repr(found) == str(found)

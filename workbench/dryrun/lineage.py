@@ -97,7 +97,10 @@ def _without_texts(lineage: Lineage, hidden: Sequence[str]) -> Lineage:
 
     outputs = []
     for dataset, columns in lineage.outputs:
-        each = tuple(OutputColumn(column.name, tuple(map(shown, column.edges))) for column in columns.columns)
+        each = tuple(
+            OutputColumn(column.name, tuple(map(shown, column.edges)), _masked(column.expression, hidden))
+            for column in columns.columns
+        )
         outputs.append((dataset, attrs.evolve(columns, columns=each, dataset=tuple(map(shown, columns.dataset)))))
     return attrs.evolve(lineage, outputs=tuple(outputs))
 
@@ -167,7 +170,7 @@ def _renamed(fields: tuple[Field, ...], names: tuple[str, ...]) -> Iterator[Fiel
 def _with_names(columns: ColumnLineage, names: tuple[str, ...]) -> ColumnLineage:
     """Return the lineage of columns under the names that they have in the target."""
     renamed = (
-        OutputColumn(names[at] if at < len(names) else column.name, column.edges)
+        attrs.evolve(column, name=names[at] if at < len(names) else column.name)
         for at, column in enumerate(columns.columns)
     )
     return attrs.evolve(columns, columns=tuple(renamed))

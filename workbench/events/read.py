@@ -228,6 +228,14 @@ class DatasetOfEvent:
         """The columns that `columnLineage` names, with a source or without."""
         return tuple(filter(None, self._odd.mapping("columnLineage", self._facet("columnLineage"), "fields")))
 
+    def expression_of(self, column: str) -> str:
+        """Return the expression of a column without a source; empty if the event states none."""
+        fields = self._odd.mapping("columnLineage", self._facet("columnLineage"), "fields")
+        field = fields.get(column)
+        if not isinstance(field, dict) or field.get("inputFields"):
+            return ""
+        return self._odd.text("columnLineage", field, "transformationDescription") or ""
+
     @once
     def lineage_edges(self) -> tuple[StatedEdge, ...]:
         """The edges into it that `columnLineage` has."""

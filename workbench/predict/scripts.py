@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Catalog, Identifier, Symlink
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn, UseKind
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, UseKind
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.sql_lexer import tokens
 from openlineage_pyspark.listener.guard import CaughtException, Guard
@@ -562,7 +562,7 @@ def with_names(lineage: Lineage, name: Callable[[Dataset], Dataset]) -> Lineage:
 
     def outputs() -> Iterator[tuple[Dataset | None, ColumnLineage]]:
         for dataset, found in lineage.outputs:
-            columns = tuple(OutputColumn(column.name, edges(column.edges)) for column in found.columns)
+            columns = tuple(attrs.evolve(column, edges=edges(column.edges)) for column in found.columns)
             yield (None if dataset is None else name(dataset)), ColumnLineage(columns, edges(found.dataset))
 
     return attrs.evolve(lineage, inputs=tuple(map(name, lineage.inputs)), outputs=tuple(outputs()))

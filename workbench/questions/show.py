@@ -94,10 +94,12 @@ class ShownColumn:
     Args:
         column: its name; None for all rows.
         sources: what it comes from.
+        expression: the SQL text of its value, if it comes from no column; empty if the event does not state it.
     """
 
     column: str | None
     sources: tuple[ShownSource, ...]
+    expression: str = ""
 
 
 @attrs.frozen
@@ -375,7 +377,8 @@ def _columns(dataset: DatasetOfEvent, event: EventFacts) -> Iterator[ShownColumn
     every = edges.pop("", [])
     schema = (field.path for field in dataset.fields if field.above < 0)
     for column in dict.fromkeys([*schema, *dataset.lineage_columns, *edges]):
-        yield ShownColumn(column, tuple(map(_source, edges.get(column, ()))))
+        sources = tuple(map(_source, edges.get(column, ())))
+        yield ShownColumn(column, sources, "" if sources else dataset.expression_of(column))
     if every:
         yield ShownColumn(None, tuple(map(_source, every)))
 

@@ -34,7 +34,7 @@ def document_of_lineage(lineage: Lineage) -> _Document:
     outputs = [
         [
             None if dataset is None else attrs.asdict(dataset),
-            [[column.name, writer.edges(column.edges)] for column in columns.columns],
+            [[column.name, writer.edges(column.edges), column.expression] for column in columns.columns],
             writer.edges(columns.dataset),
         ]
         for dataset, columns in lineage.outputs
@@ -65,7 +65,8 @@ def lineage_of_document(document: Mapping[str, Any], walked: WalkedPlan | None =
         (
             None if dataset is None else _dataset(dataset),
             ColumnLineage(
-                tuple(OutputColumn(name, reader.edges(edges)) for name, edges in columns), reader.edges(rows)
+                tuple(OutputColumn(name, reader.edges(edges), text) for name, edges, text in columns),
+                reader.edges(rows),
             ),
         )
         for dataset, columns, rows in document["outputs"]

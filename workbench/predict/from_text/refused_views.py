@@ -9,7 +9,6 @@ from openlineage_pyspark.facets.model.lineage import (
     Certainty,
     ColumnLineage,
     InputField,
-    OutputColumn,
     Transformation,
     Way,
 )
@@ -44,7 +43,7 @@ def behind_views(lineage: Lineage, views: Mapping[Identifier, Lineage]) -> Linea
         (
             dataset,
             ColumnLineage(
-                tuple(OutputColumn(column.name, _behind(column.edges, views)) for column in found.columns),
+                tuple(attrs.evolve(column, edges=_behind(column.edges, views)) for column in found.columns),
                 _behind((*found.dataset, *rows), views),
             ),
         )
