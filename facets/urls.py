@@ -60,6 +60,10 @@ _DATABASE = re.compile(r"[\w.$%\-]*(?:/[\w.$%\-]*)?")
 _EMBEDDED = ("derby", "sqlite", "h2", "hsqldb", "duckdb")
 # Their drivers connect to this machine if a URL names no host.
 _LOCAL = ("postgresql", "mysql", "mariadb")
+# What a property of a JDBC URL may state besides an address and credentials. All else is hidden.
+_HARMLESS_PROPERTY = re.compile(
+    r"(?i)[a-z][a-z\d_.]{0,60}=(?:true|false)|(?:databaseName|database|currentSchema|schema)=[\w./\\:%+\- ]*"
+)
 _AROUND = ("aws-wrapper", "p6spy", "log4jdbc", "otel", "tracing", "jtds", "microsoft")
 _OTHER_NAMES = {"pgsql": "postgresql", "postgres": "postgresql", "ch": "clickhouse"}
 _LONGEST_LOGIN = 512
@@ -77,6 +81,12 @@ def without_credentials(text: str) -> str:
     if "://" in text or "jdbc:" in text.lower():
         text = _URL.sub(_shown, text)
     return _without_logins(text) if "@" in text else text
+
+
+def url_at(text: str, start: int) -> str:
+    """Return the URL that begins at a place in a text, as it stands there; empty if none does."""
+    found = _URL.match(text, start)
+    return "" if found is None else found.group()
 
 
 def _shown(found: re.Match[str]) -> str:
@@ -145,7 +155,18 @@ def _reduced_jdbc(url: str) -> str:
     if f";{REDACTED}" in url:  # It has been reduced before.
         return url
     address = jdbc_address(url)
-    return address if address == url else f"{address};{REDACTED}"
+    return url if address == url or _is_harmless(url) else f"{address};{REDACTED}"
+
+
+def _is_harmless(url: str) -> bool:
+    """Return whether a JDBC URL has nothing but an address, and properties that can't hold credentials."""
+    start, *properties = re.split(r"[;?&]", url.removesuffix(";"))
+    # Only the URL of an embedded database may state its name as a property: a server's is part of the address.
+    return (
+        "@" not in url
+        and jdbc_address(start) == start
+        and all(_HARMLESS_PROPERTY.fullmatch(each) is not None for each in properties)
+    )
 
 
 def _without_logins(text: str) -> str:

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, tokens, unquoted
+from openlineage_pyspark.facets.urls import reduced
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _LONGEST = 400
@@ -58,6 +59,7 @@ _ABOUT = re.compile(
     """,
     re.VERBOSE,
 )
+_CONNECTION_URL = re.compile(r"connection_?url$")
 _ADDRESS_IS_SECRET = re.compile(r"webhook|connection_?url")
 _KEY = re.compile(r"(?:^|_)(?P<owner>[^_]*?)_?keys?$")
 _HARMLESS_OWNERS = frozenset(
@@ -110,8 +112,18 @@ def _is_secret(name: str) -> bool:
 
 
 def is_harmless_value(name: str, value: str) -> bool:
-    """Return whether a value is no secret although its name means one: a number of tokens, a kind of assertion."""
+    """
+    Return whether a value is no secret although its name means one.
+
+    Such values are a number of tokens, a kind of assertion, and the JDBC URL of a connection that holds no credentials.
+
+    Args:
+        name: the name.
+        value: the value; if it is only the beginning of one, the rest must be looked at too.
+    """
     low = name.lower()
+    if _CONNECTION_URL.search(_parts(name)) is not None:
+        return value.lower().startswith("jdbc:") and reduced(value) == value
     if low.endswith("tokens"):
         return value.isdigit()
     return low.endswith("assertion") and _KIND_OF_ASSERTION.fullmatch(value) is not None

@@ -30,7 +30,7 @@ from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
 from openlineage_pyspark.facets.model.run import CallSite, Engine, Failure, RedactedState, RunState, Submission
 from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.facets.redaction.errors import redact_message
-from openlineage_pyspark.facets.redaction.names import Named, is_secret, named_by, named_in
+from openlineage_pyspark.facets.redaction.names import Named, is_harmless_value, is_secret, named_by, named_in
 from openlineage_pyspark.facets.redaction.rows import without_rows
 from openlineage_pyspark.facets.redaction.settings import known_settings
 from openlineage_pyspark.facets.redaction.sql import MASK, SqlText, redact_sql
@@ -75,7 +75,7 @@ class Redaction:
 
     def property(self, name: str, value: str) -> str:
         """Redact the value of a property that the user selected by name."""
-        return REDACTED if is_secret(name) else self.text(value)
+        return REDACTED if is_secret(name) and not is_harmless_value(name, value) else self.text(value)
 
 
 # A run has the same texts when it starts and when it ends, and so have the runs of a loop.
@@ -259,7 +259,7 @@ def _word(word: str, before: str, redaction: Redaction) -> str:
     if before.startswith("-") and "=" not in before and not word.startswith("-") and is_secret(before.lstrip("-")):
         return REDACTED
     name, _, value = word.partition("=")
-    if value and is_secret(name.lstrip("-")):
+    if value and is_secret(name.lstrip("-")) and not is_harmless_value(name, value):
         return f"{redaction.text(name)}={REDACTED}"
     return redaction.text(word)
 

@@ -30,7 +30,7 @@ from openlineage_pyspark.facets.redaction.names import (
     is_shown_option,
     is_shown_property,
 )
-from openlineage_pyspark.facets.urls import PASSWORD_IN_TEXT, REDACTED, without_credentials
+from openlineage_pyspark.facets.urls import PASSWORD_IN_TEXT, REDACTED, url_at, without_credentials
 
 Span = tuple[str, int, int]
 """A name, and the start and end of its value."""
@@ -190,7 +190,9 @@ class _NamedValues:
         plain = None if name.lower().endswith(("authorization", "cookie")) else self._plain(start, assigned)
         if plain is not None:
             shown = self.text[slice(*plain)]
-            if not is_harmless_value(name, shown) and not is_placeholder(shown):
+            # A URL may go on after its first word.
+            whole = url_at(self.text, plain[0]) or shown
+            if not is_harmless_value(name, whole) and not is_placeholder(shown):
                 self._found.append((name, *plain))
             return max(start, plain[1])
         end = self._end(begins, start)

@@ -47,6 +47,42 @@ def shown(*words: str, known: tuple[str, ...] = (), mask: bool = False) -> Submi
     return found
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "jdbc:derby:;databaseName=/a/b;create=true",
+        "jdbc:derby:;databaseName=/a b/c;create=true",
+        "jdbc:derby:memory:x;create=true",
+        "jdbc:mysql://h:3306/hive?createDatabaseIfNotExist=true&useSSL=false",
+        "jdbc:postgresql://h/hive",
+    ],
+)
+def test_the_url_of_a_metastore_without_credentials_stays_as_it_is(url: str) -> None:
+    words = ("spark-submit", "--conf", f"spark.hadoop.javax.jdo.option.ConnectionURL={url}", "app.py")
+
+    assert shown(*words) == Submission(words, "/jobs", "client")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "jdbc:derby:/a;user=sa;password=s3cr3t",
+        "jdbc:derby:;databaseName=/a;create=true;password=s3cr3t",
+        "jdbc:derby:;databaseName=/a;bootPassword=s3cr3t",
+        "jdbc:mysql://h/hive?useSSL=false&user=s3cr3t",
+        "jdbc:mysql://u:s3cr3t@h/hive",
+        "jdbc:oracle:thin:scott/s3cr3t",
+        "s3cr3t",
+    ],
+)
+def test_the_url_of_a_metastore_with_credentials_is_hidden(url: str) -> None:
+    word = f"spark.hadoop.javax.jdo.option.ConnectionURL={url}"
+
+    found = shown("spark-submit", "--conf", word, "app.py")
+
+    assert (found.redacted, "s3cr3t" in " ".join(found.command)) == (True, False)
+
+
 def test_a_command_without_secrets_stays_as_it_is() -> None:
     words = ("spark-submit", "--conf", "spark.sql.shuffle.partitions=2", "app.py", "--day=2026-01-01", "s3a://b/p")
 
