@@ -84,7 +84,7 @@ def without_credentials(text: str) -> str:
 
 
 def url_at(text: str, start: int) -> str:
-    """Return the URL that begins at a place in a text, as it stands there; empty if none does."""
+    """Return the URL that begins at an index of a text; empty if there is none."""
     found = _URL.match(text, start)
     return "" if found is None else found.group()
 

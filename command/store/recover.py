@@ -21,7 +21,7 @@ from openlineage_pyspark.errors import RecoveryError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS, as_text
-from openlineage_pyspark.workbench.recovery.journal import CONTINUE, journal_of, unfinished_journals
+from openlineage_pyspark.workbench.recovery.journal import CONTINUE, journal_of, later_journal, unfinished_journals
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 from openlineage_pyspark.workbench.recovery.recording import Recorder
@@ -199,6 +199,10 @@ def _refuse_start(options: argparse.Namespace, plan: RecoveryPlan, journal: Jour
     others = [] if journal.entries or not plan.store else unfinished_journals(Path(plan.store))
     if others:
         raise RecoveryError(f"another recovery of this store is not finished ({others[0]}): {CONTINUE}, and plan again")
+    if not journal.entries and plan.store and (later := later_journal(Path(plan.store), plan.made, journal.path)):
+        raise RecoveryError(
+            f"another recovery of this store was applied after this plan was made ({later}): plan again"
+        )
     if options.resume and not journal.entries:
         raise RecoveryError("the plan was not started yet: leave out --resume")
     if beyond := [each for each in (*options.accept_doubt, *options.done, *options.undo) if each > len(plan.steps)]:
@@ -231,21 +235,22 @@ def _advise(journal: Journal, file: Path) -> None:
 def _forget(options: argparse.Namespace) -> int:
     plan = _plan_of(options.plan)
     journal = journal_of(plan, options.plan)
-    finished = journal.finished()
-    made = [step for number, step in enumerate(plan.steps, 1) if step.action == "keep" and number in finished]
-    if len(finished) < len(plan.steps):
-        raise RecoveryError("the plan is not finished: the copies are kept")
-    copies = [sql_name(step.writes[0]) for step in made]
-    if not copies:
-        Screen().line("The plan has made no copies.")
-        return 0
-    Screen().line(f"It drops {', '.join(copies)}.")
-    if not is_agreed("Drop them?", options):
-        return int(not options.dry_run)
-    with _session(options, is_recorded=True) as session:
-        for copy in copies:
-            session.run(f"DROP TABLE IF EXISTS {copy}")
-            Screen().line(f"{copy} is dropped")
+    with journal.held():
+        finished = journal.finished()
+        made = [step for number, step in enumerate(plan.steps, 1) if step.action == "keep" and number in finished]
+        if len(finished) < len(plan.steps):
+            raise RecoveryError("the plan is not finished: the copies are kept")
+        copies = [sql_name(step.writes[0]) for step in made]
+        if not copies:
+            Screen().line("The plan has made no copies.")
+            return 0
+        Screen().line(f"It drops {', '.join(copies)}.")
+        if not is_agreed("Drop them?", options):
+            return int(not options.dry_run)
+        with _session(options, is_recorded=True) as session:
+            for copy in copies:
+                session.run(f"DROP TABLE IF EXISTS {copy}")
+                Screen().line(f"{copy} is dropped")
     return 0
 
 

@@ -108,6 +108,8 @@ class Journal:
                 raise RecoveryError(f"another process applies a plan: it holds {self._lock}") from None
             except OSError as problem:
                 raise RecoveryError(f"{self._lock} can't be locked: {problem.strerror}") from None
+            # Another process may have gone on with the plan before it let the lock go.
+            self.entries = tuple(_read(self.path))
             # An error of the work under the lock is not the lock's.
             yield
 
@@ -176,6 +178,27 @@ def unfinished_journals(store: Path) -> list[Path]:
         RecoveryError: a journal can't be read.
     """
     return [path for path in sorted(_folder(store).glob("*.jsonl")) if Journal(path).is_unfinished]
+
+
+def later_journal(store: Path, made: str, own: Path) -> Path | None:
+    """
+    Return the journal of another plan that was applied after a plan was made, which knows nothing of that; else None.
+
+    Args:
+        store: the file of the store of both.
+        made: when the plan was made (ISO 8601); empty if that is unknown.
+        own: the journal of the plan.
+
+    Raises:
+        RecoveryError: a journal can't be read.
+    """
+    if not made:
+        return None
+    since = datetime.fromisoformat(made)
+    for path in sorted(_folder(store).glob("*.jsonl")):
+        if path != own and any(datetime.fromisoformat(each.time) >= since for each in Journal(path).entries):
+            return path
+    return None
 
 
 def _folder(store: Path) -> Path:

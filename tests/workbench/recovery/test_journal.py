@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 from openlineage_pyspark.errors import RecoveryError
-from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry, journal_of
+from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry, journal_of, later_journal
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 
 PLAN = RecoveryPlan(Mode.INCREMENTAL, "t", "1", (), ())
@@ -57,6 +57,27 @@ def exclude_each_other(first: Journal, second: Journal) -> None:
 
 def test_one_process_applies_a_plan_at_a_time(tmp_path: Path) -> None:
     exclude_each_other(Journal(tmp_path / "plan.jsonl"), Journal(tmp_path / "plan.jsonl"))
+
+
+def test_what_another_process_did_before_it_let_the_lock_go_is_known(tmp_path: Path) -> None:
+    first, second = (Journal(tmp_path / "plan.jsonl") for _ in range(2))
+    with first.held():
+        first.write(JournalEntry(1, 0, "finished", {"t": "4"}))
+
+    with second.held():
+        assert second.finished() == frozenset({1})
+
+
+def test_a_plan_is_out_of_date_once_another_one_of_its_store_was_applied(tmp_path: Path) -> None:
+    store = tmp_path / "lineage.db"
+    store.touch()
+    first, second = (journal_of(attrs.evolve(PLAN, store=str(store), version=each), tmp_path / "p") for each in "12")
+    first.write(JournalEntry(1, 0, "finished"))
+
+    assert later_journal(store, "2026-01-01T00:00:00+00:00", second.path) == first.path
+    assert later_journal(store, "2026-01-01T00:00:00+00:00", first.path) is None
+    assert later_journal(store, "2999-01-01T00:00:00+00:00", second.path) is None
+    assert later_journal(store, "", second.path) is None
 
 
 def test_one_plan_of_a_store_is_applied_at_a_time(tmp_path: Path) -> None:
