@@ -33,7 +33,14 @@ from openlineage_pyspark.workbench.recovery.checks import (
 from openlineage_pyspark.workbench.recovery.formats import in_folder
 from openlineage_pyspark.workbench.recovery.interrupted import StepProgress, queries_since, written_since
 from openlineage_pyspark.workbench.recovery.journal import JournalEntry
-from openlineage_pyspark.workbench.recovery.statements import OVERWRITTEN_FORMATS, WHOLE_TABLE, roll_back, sql_name
+from openlineage_pyspark.workbench.recovery.statements import (
+    OVERWRITTEN_FORMATS,
+    WHOLE_TABLE,
+    original_of,
+    partitioned,
+    roll_back,
+    sql_name,
+)
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.checks import PlanProblem
@@ -375,7 +382,13 @@ class PlanApplication:
                 self._say(f"  {note}")
 
     def _statement(self, number: int, step: RecoveryStep, planned: str) -> str:
-        """Return the statement that is run: a version that is no ancestor of the current one is set as current."""
+        """
+        Return the statement that is run.
+
+        A version that is no ancestor of the current one is set as current, and a copy gets the partitions of its table.
+        """
+        if step.action == "copy":
+            return partitioned(planned, step.writes[0], self._session.partitions_of(original_of(step.writes[0])))
         if number not in self._findings.detached or step.action != "roll back":
             return planned
         return roll_back(step.writes[0], step.after[0].version, is_ancestor=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from urllib.parse import unquote
 
 import attrs
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.recovery.statements import is_table_of_path, sql_name
+from openlineage_pyspark.workbench.recovery.statements import is_table_of_path, quoted_part, sql_name
 from openlineage_pyspark.workbench.store.spark.session import named_failure
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ _TARGETS = {
 }
 # Operations that change no row, as Iceberg and Delta Lake call them.
 KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END", "CREATE TABLE"})
+# What DESCRIBE TABLE calls partitions by columns alone, the line below that, and others, of which each has a number.
+_BY_COLUMNS, _HEADER, _BY_FUNCTIONS, _PART = "# Partition Information", "# col_name", "# Partitioning", "Part "
 # What Delta Lake writes into the log with a version.
 _MADE_BY = "spark.databricks.delta.commitInfo.userMetadata"
 # The class of an unresolved name -> the method that gives its parts.
@@ -250,6 +253,16 @@ class LiveSession:
                     return False
         return True
 
+    def partitions_of(self, table: TableId) -> tuple[str, ...]:
+        """
+        Return what a table is partitioned by, as statements have it; nothing if it has no partitions.
+
+        Raises:
+            StoreError: Spark can't read it.
+        """
+        rows = self._rows(f"DESCRIBE TABLE {sql_name(table)}")
+        return partitions_in([(str(row["col_name"]), str(row["data_type"])) for row in rows])
+
     def files_of(self, table: TableId) -> str:
         """Return a fingerprint of the files of a table; empty if there is no such table."""
         name = sql_name(table)
@@ -351,6 +364,30 @@ class LiveSession:
             versions[str(number)] = LiveVersion(str(number), parent, *made)
         newest = str(max(map(int, versions))) if versions else ""
         return LiveTable(location, newest, versions, str(self._rows(f"DESCRIBE DETAIL {name}")[0]["id"]))
+
+
+def partitions_in(description: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """
+    Return what a table is partitioned by, as statements have it.
+
+    Args:
+        description: the first two columns of DESCRIBE TABLE: columns with their types, and below a heading what the
+            table is partitioned by.
+    """
+    columns = {name for name, _ in itertools.takewhile(lambda row: row[0] and not row[0].startswith("# "), description)}
+    below = [
+        list(itertools.takewhile(lambda row: row[0] and not row[0].startswith("# P"), description[place + 1 :]))
+        for place, (heading, _) in enumerate(description)
+        if heading in (_BY_COLUMNS, _BY_FUNCTIONS)
+    ]
+    found = []
+    for name, text in itertools.chain.from_iterable(below):
+        if name.startswith(_PART):
+            found.append(text)
+        elif name != _HEADER:
+            # The name of a column may be quoted, and that of a field in it has dots.
+            found.append(quoted_part(name) if name in columns else name)
+    return tuple(found)
 
 
 def _spellings(file: str) -> tuple[str, ...]:

@@ -120,7 +120,8 @@ def _inputs(decided: Decisions, group: Group, views: Collection[int]) -> _Inputs
             pins.append(Pin(dataset.label, affected=True))
             reads.append((dataset, ""))
             doubts += _doubts_of_lost(decided, placed)
-            if not is_named and decided.is_side_by_side:
+            reads_itself = dataset.id in writes and not _reads_views(decided, group)
+            if not is_named and not reads_itself and decided.is_side_by_side:
                 doubts.append(f"it reads {dataset.label} through a view, and so not the copy")
             continue
         version = ""
@@ -138,6 +139,12 @@ def _inputs(decided: Decisions, group: Group, views: Collection[int]) -> _Inputs
             version = ""
         reads.append((dataset, version))
     return _Inputs(tuple(pins), tuple(reads), tuple(doubts), frozenset(corrected))
+
+
+def _reads_views(decided: Decisions, group: Group) -> bool:
+    """Return whether a repeated statement may read a view: an event states the format of everything else."""
+    read = (decided.facts.datasets[placed.read.dataset] for placed in decided.flow.read_by([group.units[0]]))
+    return any(each.format not in statements.FORMATS for each in read)
 
 
 def _application(decided: Decisions, group: Group) -> RecoveryStep:

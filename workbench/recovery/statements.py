@@ -190,6 +190,29 @@ def _copied(dataset: DatasetFacts, copy: str, which: str) -> str:
     return f"CREATE TABLE {table_in_sql(copy)}{using} AS {query}"
 
 
+def partitioned(sql: str, copy: TableId, partitions: Sequence[str]) -> str:
+    """
+    Return the statement that makes a copy of a table with its partitions.
+
+    An INSERT OVERWRITE of some partitions would replace all rows of a copy without partitions.
+
+    Args:
+        sql: the statement of `copied` or `copied_whole`.
+        copy: the copy.
+        partitions: what the table is partitioned by, as statements have it.
+    """
+    begin = f"CREATE TABLE {sql_name(copy)}"
+    if not partitions or not sql.startswith(begin):
+        return sql
+    using, _, query = sql[len(begin) :].partition(" AS ")
+    return f"{begin}{using} PARTITIONED BY ({', '.join(partitions)}) AS {query}"
+
+
+def original_of(copy: TableId) -> TableId:
+    """Return the table beside which a copy is made to be corrected in its place."""
+    return TableId((*copy.parts[:-1], copy.parts[-1].removesuffix(_BESIDE)), copy.format)
+
+
 def switched(dataset: DatasetFacts, copy: str) -> tuple[str, ...]:
     """Return the statements that give a table the rows of its corrected copy, and drop that if a statement can."""
     text = f"INSERT OVERWRITE {table_in_sql(dataset.sql)} SELECT * FROM {table_in_sql(copy)}"  # noqa: S608 (as above)

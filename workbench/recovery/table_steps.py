@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.decisions import Decisions
     from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
 
+_PARTITIONS = "`recover apply` adds the table's partitions. By hand, add PARTITIONED BY if the table has any."
+
 
 def preparing_steps(decided: Decisions) -> Iterator[RecoveryStep]:
     """Yield the steps that set each table back to where it begins again."""
@@ -72,7 +74,7 @@ def copying_steps(decided: Decisions) -> Iterator[RecoveryStep]:
             f"Make {name}, a copy of {known.label} with {what}.",
             "sql",
             (text,),
-            notes=_expired_note(base, decided.again.expired.get(dataset, "")),
+            notes=(*_expired_note(base, decided.again.expired.get(dataset, "")), _PARTITIONS),
             writes=(statements.table_id(known, name),),
             before=(*decided.conditions.before_going_back(dataset, base), *there),
         )
@@ -91,7 +93,10 @@ def switching_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         code = statements.switched(known, name)
         # What something else wrote since the copy was made is not in it.
         before = decided.conditions.newest(dataset)
-        yield RecoveryStep("switch", title, "sql", code, notes=tuple(notes), writes=writes, before=before)
+        settings = (statements.WHOLE_TABLE,)
+        yield RecoveryStep(
+            "switch", title, "sql", code, notes=tuple(notes), writes=writes, settings=settings, before=before
+        )
 
 
 def _creation(decided: Decisions, dataset: int, base: Base) -> Iterator[RecoveryStep]:
@@ -195,6 +200,7 @@ def _emptied(
         notes=notes,
         doubts=doubts,
         writes=tuple(writes),
+        settings=(statements.WHOLE_TABLE,) if len(writes) > 1 else (),
         before=newest,
         like=like,
     )

@@ -21,6 +21,7 @@ from openlineage_pyspark.workbench.recovery.live import (
     LiveVersion,
     application_of,
     marked,
+    partitions_in,
     with_catalog,
 )
 from openlineage_pyspark.workbench.recovery.plan import (
@@ -31,6 +32,7 @@ from openlineage_pyspark.workbench.recovery.plan import (
     TableCheck,
     TableId,
 )
+from openlineage_pyspark.workbench.recovery.statements import original_of, partitioned
 
 TABLE = TableId(("ice", "db", "t"), "iceberg", "file:/lake/db/t")
 
@@ -534,3 +536,44 @@ def test_what_something_else_wrote_between_the_check_and_the_roll_back_is_named(
 
     assert [each.partition(": ")[2].partition(". ")[0] for each in found] == [lost] * bool(lost)
     assert [*lost_meanwhile(back(), {}, Held({TABLE: live}))] == []
+
+
+COLUMNS = [("id", "int"), ("day of", "int"), ("at", "timestamp")]
+
+
+@pytest.mark.parametrize(
+    ("below", "partitions"),
+    [
+        ([], ()),
+        # A table of Spark, and one of Iceberg that is partitioned by columns alone.
+        ([("# Partition Information", ""), ("# col_name", "data_type"), ("day of", "int")], ("`day of`",)),
+        ([("# Partition Information", ""), ("# col_name", "data_type"), ("`day of`", "int")], ("`day of`",)),
+        (
+            [
+                ("", ""),
+                ("# Partitioning", ""),
+                ("Part 0", "days(at)"),
+                ("Part 1", "bucket(4, id)"),
+                ("", ""),
+                ("x", "y"),
+            ],
+            ("days(at)", "bucket(4, id)"),
+        ),
+    ],
+)
+def test_what_a_table_is_partitioned_by_is_read_from_its_description(
+    below: list[tuple[str, str]], partitions: tuple[str, ...]
+) -> None:
+    assert partitions_in([*COLUMNS, *below]) == partitions
+
+
+def test_a_copy_beside_a_table_has_its_partitions() -> None:
+    copy = TableId(("ice", "db", "a AS b_s1"), "iceberg")
+    sql = "CREATE TABLE ice.db.`a AS b_s1` USING iceberg AS SELECT * FROM ice.db.`a AS b` VERSION AS OF 3"
+
+    assert partitioned(sql, copy, ()) == sql
+    assert partitioned(sql, copy, ("day", "days(at)")) == (
+        "CREATE TABLE ice.db.`a AS b_s1` USING iceberg PARTITIONED BY (day, days(at)) AS "
+        "SELECT * FROM ice.db.`a AS b` VERSION AS OF 3"
+    )
+    assert original_of(copy).parts == ("ice", "db", "a AS b")

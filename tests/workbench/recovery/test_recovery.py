@@ -1987,6 +1987,28 @@ def test_side_by_side_a_view_of_what_is_copied_is_not_sure(filled: Fill) -> None
     assert step.doubts == ("it reads db.raw through a view, and so not the copy",)
 
 
+@pytest.mark.parametrize("sql", ["UPDATE ice.db.made SET v = 1 WHERE v = 2", "DELETE FROM ice.db.made WHERE v = 2"])
+def test_side_by_side_a_statement_that_changes_its_own_copy_reads_no_view(filled: Fill, sql: str) -> None:
+    make = "INSERT INTO ice.db.made SELECT * FROM ice.db.raw"
+    events = [
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, make, (table("raw", "11"),), table("made", "21", parent="20")),
+        *statement("tidy", 4, sql, (table("made", "21"),), table("made", "22", parent="21")),
+    ]
+    found = filled(*events).recover("db.raw", version="11", mode="side-by-side").result
+
+    runs = [step for step in found.steps if step.action == "run"]
+    assert [(step.code, step.doubts) for step in runs[1:]] == [((sql.replace("made", "made_s1"),), ())]
+
+
+def test_a_table_gets_all_rows_of_its_copy_under_any_setting_of_the_session(filled: Fill) -> None:
+    found = filled(*three_layers()).recover("db.raw", version="12", mode="side-by-side").result
+
+    assert {step.settings for step in found.steps if step.action == "switch"} == {
+        (("spark.sql.sources.partitionOverwriteMode", "STATIC"),)
+    }
+
+
 @pytest.mark.parametrize(
     ("folder", "name"),
     [

@@ -642,3 +642,36 @@ def test_a_table_that_is_not_there_is_created_where_none_can_be_replaced(tmp_pat
     ).apply()
 
     assert (outcome, tables.ran) == ("applied", [create.format("OR REPLACE "), create.format("")])
+
+
+class Partitioned(Tables):
+    """The same tables, of which one has partitions."""
+
+    def partitions_of(self, table: TableId) -> tuple[str, ...]:
+        return ("day",) if table.parts[-1] == "daily" else ()
+
+    def parsed(self, _sql: str) -> LiveStatement:
+        return LiveStatement("CreateTableAsSelect", ("ice", "db", "daily_s1"))
+
+    @property
+    def application(self) -> str:
+        return "local-1"
+
+    def run(self, sql: str, _settings: object = ()) -> None:
+        self.ran.append(sql)
+        self.write("daily_s1")
+
+
+def test_a_copy_is_made_with_the_partitions_of_its_table(tmp_path: Path) -> None:
+    """Else a dynamic overwrite, repeated on the copy, would replace all of its rows."""
+    sql = "CREATE TABLE ice.db.daily_s1 USING iceberg{} AS SELECT * FROM ice.db.daily VERSION AS OF 1"
+    step = RecoveryStep(
+        "copy", "Make a copy.", "sql", (sql.format(""),), writes=(TableId(("ice", "db", "daily_s1"), "iceberg"),)
+    )
+    lake = Partitioned()
+    plan = RecoveryPlan(Mode.SIDE_BY_SIDE, "t", "1", (), (step,))
+    journal = Journal(tmp_path / "journal.jsonl")
+
+    outcome = PlanApplication(plan, cast("LiveSession", lake), journal, print, None, Consent()).apply()
+
+    assert (outcome, lake.ran) == ("applied", [sql.format(" PARTITIONED BY (day)")])
