@@ -40,6 +40,9 @@ _ROW_LEVEL = frozenset({"MergeIntoTable", "UpdateTable", "DeleteFromTable"})
 _CREATING = frozenset(
     {"CREATE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT", "REPLACE TABLE AS SELECT", "WRITE"}
 )
+# Iceberg names the creation of a table with rows an append, and that over another one an overwrite.
+_REPLACING = frozenset({"append", "overwrite"})
+_CREATED = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect"})
 _KINDS: Mapping[str, frozenset[str]] = {
     "roll back": frozenset({"RestoreTableStatement", "Call", "CallStatement", "IcebergCall"}),
     "empty": frozenset({"DeleteFromTable", "TruncateTable", "CreateTableAsSelect", "InsertIntoStatement", "DropTable"}),
@@ -508,6 +511,11 @@ def _is_row_level(step: RecoveryStep, session: TableSession) -> bool:
     return any(changes_rows(each.job) for each in step.again)
 
 
+def _replaces_table(step: RecoveryStep, session: TableSession) -> bool:
+    """Return whether the last statement of a step creates its table, or replaces the one that is there."""
+    return bool(step.code) and step.language == "sql" and session.parsed(step.code[-1]).kind in _CREATED
+
+
 def _unlike(live: LiveTable, check: TableCheck, step: RecoveryStep, session: TableSession) -> Iterator[str]:
     name, then, now = sql_name(check.table), live.versions.get(check.version), live.versions.get(live.version)
     if then is None or now is None:
@@ -517,7 +525,8 @@ def _unlike(live: LiveTable, check: TableCheck, step: RecoveryStep, session: Tab
         both <= _REMOVING or (both <= _REMOVING | {"append"} and _is_row_level(step, session))
     )
     is_created_again = check.table.format == "delta" and then.operation != "WRITE" and both <= _CREATING
-    if len(both) > 1 and not depends_on_data and not is_created_again:
+    is_replaced = check.table.format == "iceberg" and both <= _REPLACING and _replaces_table(step, session)
+    if len(both) > 1 and not depends_on_data and not is_created_again and not is_replaced:
         yield f"{name}: the new version was made by {now.operation}, and the one that it repeats by {then.operation}"
     if then.added is not None and now.added is not None and _differ(then.added, now.added):
         yield f"{name}: the new version added {now.added} rows, and the one that it repeats {then.added}"

@@ -168,6 +168,7 @@ class _Settling:
                 yield base.old
         yield from self._of_applications(needed)
         if self._request.mode is Mode.SIDE_BY_SIDE:
+            yield from self._of_new_queries(needed)
             return
         yield from self._streamed(needed)
         for key in needed:
@@ -197,6 +198,26 @@ class _Settling:
                     yield key
                 # What begins by a replacement of the whole dataset finds nothing there.
                 break
+
+    def _of_new_queries(self, needed: Collection[HistoryPlace]) -> Iterator[HistoryPlace]:
+        """
+        Yield where streams began to write what they write again in a copy: each gets a new checkpoint.
+
+        The copy of its source has no place at which it could go on, so it reads all of that again.
+        """
+        for key in needed:
+            unit = self._flow.made(key).unit
+            if not unit.is_batch or key.dataset == self._root:
+                continue
+            query = self._facts.run(unit.run_id).query
+            own = (
+                each
+                for each in live(self._flow, *key)
+                if self._flow.made(each).unit.is_batch and self._facts.run(self._flow.made(each).run_id).query == query
+            )
+            begin = next((each.place for each in own), key.place)
+            if begin < self._again_from.get(key.dataset, key.place):
+                yield HistoryPlace(key.dataset, begin)
 
     def _application(self, key: HistoryPlace) -> str:
         return self._facts.run(self._flow.made(key).run_id).application

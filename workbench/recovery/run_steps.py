@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import attrs
@@ -160,6 +160,7 @@ def _application(decided: Decisions, group: Group) -> RecoveryStep:
         *_doubts_of_inputs(decided, group),
         *_doubts_of_root(decided, group),
         *_doubts_of_application(decided, group, application),
+        *_doubts_of_new_queries(decided, streams),
     ]
     tables = [facts.datasets[each] for each in sorted(written)]
     side = decided.is_side_by_side
@@ -213,7 +214,9 @@ def _notes_of_application(decided: Decisions, group: Group, streams: Collection[
     for query in streams:
         repeated = decided.restarts.repeated[query]
         if repeated[0] in group.units:
-            yield from _notes_of_restart(decided.restarts.of(query))
+            restart = decided.restarts.of(query)
+            # The copies of its sources have no place at which it could go on.
+            yield from _notes_of_restart(attrs.evolve(restart, after=None) if decided.is_side_by_side else restart)
         if repeated[-1] not in group.units:
             yield "Let it read everything and end before the next step, which needs its output."
     if decided.is_side_by_side:
@@ -224,6 +227,18 @@ def _notes_of_application(decided: Decisions, group: Group, streams: Collection[
                 yield f"Let it use {name} in place of {decided.facts.label(each)}."
         if streams:
             yield "Give each streaming query a new checkpoint."
+
+
+def _doubts_of_new_queries(decided: Decisions, streams: Iterable[str]) -> Iterator[str]:
+    """Yield that a query with a new checkpoint makes rows that a copy has: from before what the store knows of it."""
+    for query in streams if decided.is_side_by_side else ():
+        written = decided.flow.written(decided.restarts.repeated[query])
+        bases = {each: base for each, base in decided.again.bases.items() if each in written and base.version}
+        if decided.restarts.of(query).after is not None and bases:
+            names = ", ".join(decided.copies.get(each, decided.facts.label(each)) for each in bases)
+            yield (
+                f"no event states what its query made before: a new query makes these rows again, and {names} has them"
+            )
 
 
 def _notes_of_restart(restart: Restart) -> Iterator[str]:

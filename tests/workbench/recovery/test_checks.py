@@ -263,6 +263,17 @@ def test_after_a_step_its_version_is_like_the_one_that_it_repeats(new: LiveVersi
     assert all(words in problem for words, problem in zip(said, problems, strict=True))
 
 
+@pytest.mark.parametrize(("kind", "stops"), [("ReplaceTableAsSelect", False), ("InsertIntoStatement", True)])
+def test_iceberg_calls_a_table_that_is_replaced_by_a_query_otherwise_than_a_new_one(kind: str, *, stops: bool) -> None:
+    live = line("1", "2")
+    live = attrs.evolve(live, version="3", versions={**live.versions, "3": LiveVersion("3", "", "overwrite", "now", 1)})
+    step = RecoveryStep("run", "Run it.", "sql", ("X",), writes=(TABLE,), after=(TableCheck("like", TABLE, "2"),))
+
+    session = Held({TABLE: live}, {"X": LiveStatement(kind, TABLE.parts)})
+
+    assert bool([*after_problem(step, {"ice.db.t": "2"}, session)]) == stops
+
+
 @pytest.mark.parametrize("now", ["CREATE OR REPLACE TABLE AS SELECT", "WRITE", "MERGE"])
 def test_delta_lake_calls_a_table_that_is_created_where_it_is_there_otherwise(now: str) -> None:
     delta = TableId(("spark_catalog", "db", "t"), "delta", "file:/lake/db/t")

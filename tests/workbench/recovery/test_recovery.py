@@ -2001,6 +2001,28 @@ def test_side_by_side_a_statement_that_changes_its_own_copy_reads_no_view(filled
     assert [(step.code, step.doubts) for step in runs[1:]] == [((sql.replace("made", "made_s1"),), ())]
 
 
+@pytest.mark.parametrize(
+    ("first", "doubts"),
+    [
+        (0, 0),
+        # The store knows nothing of what the query made before.
+        (7, 1),
+    ],
+)
+def test_side_by_side_a_stream_with_a_new_checkpoint_begins_with_what_is_not_there_yet(
+    filled: Fill, first: int, doubts: int
+) -> None:
+    """It reads all of the copy of its source again."""
+    found = filled(*streams(first=first)).recover("db.raw", version="2", mode="side-by-side").result
+
+    (made,) = (step for step in found.steps if step.action == "copy" and "clean" in step.title)
+    (again,) = (step for step in found.steps if step.action == "run" and step.again[0].batches)
+    assert made.code[0].endswith(" VERSION AS OF 50")
+    assert again.again[0].batches[0] == first
+    assert len([each for each in again.doubts if "makes these rows again" in each]) == doubts
+    assert [each for each in again.notes if "continues after" in each] == []
+
+
 def test_a_table_gets_all_rows_of_its_copy_under_any_setting_of_the_session(filled: Fill) -> None:
     found = filled(*three_layers()).recover("db.raw", version="12", mode="side-by-side").result
 
