@@ -136,7 +136,7 @@ def _plan(store: Store, options: argparse.Namespace) -> int:
         correction=tuple(_statements(options.correct_with)),
     )
     path = Path(options.store).expanduser()
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    now = datetime.now(timezone.utc).isoformat()
     plan = attrs.evolve(asked.result, store=str(path.resolve()) if path.is_file() else options.store, made=now)
     answer = attrs.evolve(asked, result=plan)
     if options.output is not None:

@@ -196,7 +196,7 @@ def later_journal(store: Path, made: str, own: Path) -> Path | None:
         return None
     since = datetime.fromisoformat(made)
     for path in sorted(_folder(store).glob("*.jsonl")):
-        if path != own and any(datetime.fromisoformat(each.time) >= since for each in Journal(path).entries):
+        if path != own and any(datetime.fromisoformat(each.time) > since for each in Journal(path).entries):
             return path
     return None
 

@@ -78,6 +78,8 @@ def test_a_plan_is_out_of_date_once_another_one_of_its_store_was_applied(tmp_pat
     assert later_journal(store, "2026-01-01T00:00:00+00:00", first.path) is None
     assert later_journal(store, "2999-01-01T00:00:00+00:00", second.path) is None
     assert later_journal(store, "", second.path) is None
+    # A plan that is made right after it knows of it.
+    assert later_journal(store, first.entries[-1].time, second.path) is None
 
 
 def test_one_plan_of_a_store_is_applied_at_a_time(tmp_path: Path) -> None:
