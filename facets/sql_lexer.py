@@ -61,14 +61,15 @@ _KINDS = {kind.name: kind for kind in TokenKind} | {"open": TokenKind.COMMENT, "
 """Name of an alternative -> the kind of its tokens."""
 
 
-def tokens(text: str) -> Iterator[Token]:
+def tokens(text: str, begin: int = 0) -> Iterator[Token]:
     """
     Yield the tokens of a text, which joined are the text again.
 
     Args:
         text: SQL, a part of it, or anything else.
+        begin: the position of the first token.
     """
-    at = 0
+    at = begin
     # The last alternative matches any character, so there is a match until the end.
     while (found := _TOKEN.match(text, at)) is not None:
         name, end, whole = found.lastgroup or "SYMBOL", found.end(), True

@@ -295,3 +295,66 @@ def test_a_parameter_without_a_value_is_said_in_one_way(text: str, said: str) ->
 )
 def test_a_variable_without_a_value_is_a_name_or_nothing(text: str, expected: str) -> None:
     assert placeheld(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# don't\nSELECT 1;\nSELECT 2; # it's\n  #standardSQL\nSELECT 3", ["SELECT 1", "SELECT 2", "SELECT 3"]),
+        ("SELECT a, # the user's\n  b", ["SELECT a,             \n  b"]),
+        ("SELECT a\n# don't\nFROM t", ["SELECT a\n       \nFROM t"]),
+        # A table of SQL Server, operators of PostgreSQL, and what a string has.
+        ("SELECT a FROM\n#temp", ["SELECT a FROM\n#temp"]),
+        ("SELECT a # b, c\n#> d", ["SELECT a # b, c\n#> d"]),
+        ("SELECT '\n# a' AS b", ["SELECT '\n# a' AS b"]),
+        (
+            "\\set ON_ERROR_STOP 1\n\\i other.sql\nCREATE TABLE t AS SELECT 1;\n  \\copy t from 'x'\nSELECT 2",
+            ["CREATE TABLE t AS SELECT 1", "SELECT 2"],
+        ),
+        (".read other.sql\nSELECT t\n.a FROM t", ["SELECT t\n.a FROM t"]),
+    ],
+)
+def test_comments_and_lines_for_clients_are_no_part_of_a_statement(text: str, expected: list[str]) -> None:
+    assert texts(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "FOR p IN (SELECT a FROM q) DO\n  INSERT INTO t SELECT p.a;\nEND FOR;\nSELECT 2",
+            ["SELECT a FROM q", "INSERT INTO t SELECT p.a", "SELECT 2"],
+        ),
+        ("IF x THEN INSERT INTO t SELECT 1; END IF; SELECT 2", ["INSERT INTO t SELECT 1", "SELECT 2"]),
+        ("WHILE x < 3 DO DELETE FROM t; END WHILE; SELECT 2", ["DELETE FROM t", "SELECT 2"]),
+        (
+            "BEGIN\n  DELETE FROM t;\nEXCEPTION WHEN ERROR THEN\n  DELETE FROM u;\nEND;\nSELECT 2",
+            ["DELETE FROM t", "DELETE FROM u", "SELECT 2"],
+        ),
+        # SQL Server has no THEN.
+        (
+            "IF @x = 1 UPDATE t SET a = CASE WHEN b THEN 1 END; SELECT 2",
+            ["IF @x = 1 UPDATE t SET a = CASE WHEN b THEN 1 END", "SELECT 2"],
+        ),
+    ],
+)
+def test_a_block_of_another_database_is_taken_apart_as_a_script(text: str, expected: list[str]) -> None:
+    assert texts(text) == expected
+
+
+def test_the_brackets_around_the_query_of_a_loop_are_no_part_of_it() -> None:
+    (_, inside) = statements_of("FOR p IN (SELECT a FROM q) DO SELECT p.a; END FOR", "f.sql")
+    assert [(each.variable, each.query) for each in inside.loops] == [("p", "SELECT a FROM q")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("select {{ a(1) }} {{ b(2) }} from t", "select template(*) , template(*) from t"),
+        ("select x as y {{ b(2) }} from t", "select x as y , template(*) from t"),
+        ("select max('x') {{ b(2) }} from t", "select max('x') , template(*) from t"),
+        ("select distinct {{ b(2) }} from t where {{ c(1) }}", "select distinct template(*) from t where template(*)"),
+    ],
+)
+def test_a_template_behind_a_value_makes_further_columns(text: str, expected: str) -> None:
+    assert placeheld(text) == expected

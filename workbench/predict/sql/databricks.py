@@ -53,7 +53,7 @@ _NO_COLUMN = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN"})
 
 # Statements that have no lineage, whatever follows their first words.
 _VERBS = frozenset(
-    "ANALYZE BEGIN COMMENT COMMIT CONVERT DENY DESC DESCRIBE EXPLAIN FSCK GRANT KILL LIST LOCK MSCK OPTIMIZE PUT "
+    "ANALYZE BEGIN COMMENT COMMIT CONVERT DENY DESC DESCRIBE END EXPLAIN FSCK GRANT KILL LIST LOCK MSCK OPTIMIZE PUT "
     "REFRESH REMOVE REORG RESET RESTORE REVOKE ROLLBACK SHOW START SYNC UNDROP UNLOCK USE VACUUM".split()
 )
 # Procedures of Iceberg that change no rows.
@@ -79,6 +79,9 @@ def has_no_lineage(text: str) -> bool:
         name = itertools.takewhile(lambda token: token.text != "(", tokens(text))
         names = [token.text.strip("`").upper() for token in name if token.kind in (TokenKind.WORD, TokenKind.NAME)]
         return names[-1] in _PROCEDURES
+    if first == "DECLARE":
+        # Without a query, its value comes from no table.
+        return "SELECT" not in words
     if first not in _MANAGING:
         return False
     second = next((word for word in words if word not in _BEFORE_MANAGED), "")

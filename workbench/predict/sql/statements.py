@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, dotted, tokens
+from openlineage_pyspark.workbench.predict.sql.clients import for_parsers
 from openlineage_pyspark.workbench.predict.sql.notebooks import sql_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BLOCKS = frozenset({"BEGIN", "CASE", "FOR", "IF", "LOOP", "REPEAT", "WHILE"})
+# In other databases these blocks need no BEGIN around them. SQL Server has them without the second word.
+_ALONE = {"FOR": "DO", "IF": "THEN", "WHILE": "DO"}
 # A statement of the script begins after each of these words.
 _OPENING = {"BEGIN": "", "LOOP": "", "REPEAT": "", "ELSE": "", "IF": "THEN", "ELSEIF": "THEN", "CASE": "THEN",
-            "WHEN": "THEN", "WHILE": "DO", "FOR": "DO"}  # fmt: skip
+            "WHEN": "THEN", "EXCEPTION": "THEN", "WHILE": "DO", "FOR": "DO"}  # fmt: skip
 # These words only decide where a script continues.
 _JUMPS = frozenset({"ITERATE", "LEAVE"})
 # The second words of conditions, such as NOT FOUND or SQLSTATE '22012'.
@@ -87,7 +90,7 @@ def statements_of(text: str, file: str) -> tuple[ScriptStatement, ...]:
         text: the file's content; of a notebook, the SQL cells are read.
         file: the file's name.
     """
-    return tuple(_Splitting(sql_in(text), file).statements())
+    return tuple(_Splitting(for_parsers(sql_in(text)), file).statements())
 
 
 class _Splitting:
@@ -118,7 +121,21 @@ class _Splitting:
     def _is_script(self) -> bool:
         """Return whether a script begins here, perhaps after its label."""
         at = self._at + (2 if self._symbol(self._at + 1) == ":" else 0)
-        return self._word(at) == "BEGIN" and (self._word(at + 1) or self._symbol(at + 1)) not in (*_NO_SCRIPT, ";")
+        word = self._word(at)
+        if word in _ALONE:
+            return self._continues_with(_ALONE[word], at)
+        return word == "BEGIN" and (self._word(at + 1) or self._symbol(at + 1)) not in (*_NO_SCRIPT, ";")
+
+    def _continues_with(self, word: str, at: int) -> bool:
+        """Return whether the statement at a token has a word outside of brackets, after its first one."""
+        inside = 0
+        while at < len(self._tokens) and (symbol := self._symbol(at)) != ";":
+            found = self._word(at)
+            if not inside and found == word:
+                return True
+            inside += (found == "CASE") + (symbol == "(") - (found == "END") - (symbol == ")")
+            at += 1
+        return False
 
     def _simple(self, *, in_script: bool) -> Iterator[ScriptStatement]:
         """Yield the statement here, up to the next `;`, unless it is empty."""
@@ -172,12 +189,15 @@ class _Splitting:
             self._pass_over(_OPENING[word])
             return
         variable = ""
-        if self._word(self._at + 1) == "AS":
+        if self._word(self._at + 1) in ("AS", "IN"):
             variable = "".join(dotted(self._tokens[self._at][1].text))
             self._at += 2
         begin = self._at
         self._pass_over(_OPENING[word])
         end = self._at - 1
+        if self._symbol(begin) == "(" and self._symbol(end - 1) == ")":
+            # BigQuery has brackets around the query.
+            begin, end = begin + 1, end - 1
         if end <= begin:
             self._blocks.append(None)
             return

@@ -40,6 +40,13 @@ _BEFORE_NAME = frozenset(
 _MARKED = re.compile(r"(?:\w|\$\{[^}]+\}|\{\{[^}]*\}\}|(?<!\w)@(?=[A-Za-z_]))+")
 _HELD = re.compile(r"\$\{|\{\{|@")
 _OF_TEMPLATE = "template "
+_HELD_TEMPLATE = "template(*)"
+# Behind these words, a value or a clause begins.
+_BEFORE_VALUE = frozenset(
+    "ALL AND ANY AS BETWEEN BY CASE DESC DISTINCT ELSE EXCEPT EXISTS FROM HAVING IN INTERSECT INTERVAL IS JOIN LIKE "
+    "LIMIT MINUS NOT NULLS OFFSET ON OR OVER QUALIFY RETURN RLIKE SELECT SET THEN UNION USING VALUES WHEN WHERE "
+    "WINDOW WITH".split()
+)
 _NAMING = re.compile(r"(?:ref|source)\s*\((\s*['\"][^'\"]+['\"]\s*(?:,\s*['\"][^'\"]+['\"]\s*)*)\)")
 _STATEMENT_OF_TEMPLATE = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
@@ -128,10 +135,25 @@ def _held(text: str, before: str) -> str:
         is_part = re.fullmatch(r"\$\{[^}]*\}|\{\{[^}]*\}\}|@\w+", run) is None
         if is_name or is_part:
             return f"`{run}`"
-        # The text does not show the columns that a template reads.
-        return "template(*)" if _OF_TEMPLATE in run else "NULL"
+        if _OF_TEMPLATE not in run:
+            return "NULL"
+        # The text does not show the columns that a template reads. Behind a value, it usually makes further columns.
+        is_further = _ends_value(rest.rstrip() or before, word)
+        return f", {_HELD_TEMPLATE}" if is_further else _HELD_TEMPLATE
 
     return _with_held_parameters(_MARKED.sub(held, text))
+
+
+def holds_template(text: str) -> bool:
+    """Return whether `placeheld` has put something for a template into a statement."""
+    return _HELD_TEMPLATE in text
+
+
+def _ends_value(before: str, word: str) -> bool:
+    """Return whether a value may end with a text, whose last word is given in capitals."""
+    if re.search(r"\w$", before):
+        return word not in _BEFORE_VALUE
+    return before.endswith((")", "]", "}", "'", '"', "`"))
 
 
 def _with_held_parameters(text: str) -> str:
