@@ -298,8 +298,14 @@ class _QueryReader:
         clause = argument(query, "with")
         for cte in clause.expressions if clause is not None else ():
             inside, name = cte.this, self._dialect.key(cte.alias)
-            if not isinstance(inside, QUERIES) or cte.args.get("scalar"):
+            if cte.args.get("scalar") or (self._dialect.is_clickhouse and not isinstance(inside, QUERIES)):
                 scope.scalars[name] = inside
+                continue
+            if not isinstance(inside, QUERIES):
+                # It may return rows that it changes. The name is that of no table, whatever makes its rows.
+                changed = (".".join(part.name for part in each.parts) for each in inside.find_all(exp.Table))
+                self._tables |= dict.fromkeys(each for each in changed if self._dialect.key(each) not in scope.ctes)
+                scope.ctes[name] = SourceRows([], None, None)
                 continue
             recursive = bool(clause.args.get("recursive")) or self._dialect.is_recursive
             # It sees those before it.

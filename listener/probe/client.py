@@ -252,6 +252,8 @@ class Probe:
 
 
 _CLASS = "openlineage.pyspark.Probe"
+NOT_SUPPORTED = "lineage() does not support "
+"""The beginning of the error about a statement that is not analyzed."""
 _CLASSES: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _COMPILING = threading.Lock()
 
@@ -265,7 +267,7 @@ def _plan_in(found: Any) -> Any:
 
 def _refused(kind: str) -> ValueError:
     """Return the error about a statement that is not analyzed, by the class of the parsed statement."""
-    return ValueError(f"lineage() does not support {readings.REFUSED[kind]}")
+    return ValueError(f"{NOT_SUPPORTED}{readings.REFUSED[kind]}")
 
 
 def _probe_class(gateway: Any, *, cached: bool) -> Any:

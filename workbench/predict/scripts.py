@@ -31,6 +31,7 @@ from openlineage_pyspark.workbench.predict.query import lineage_of_query
 from openlineage_pyspark.workbench.predict.session import UNOPENED, Analyzed, FoundTable, ScriptSession
 from openlineage_pyspark.workbench.predict.sql.databricks import columns_beside_query
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement, statements_of
+from openlineage_pyspark.workbench.predict.sql.variables import holds_template
 from openlineage_pyspark.workbench.predict.tables.declared import (
     SPARK_CATALOG,
     DeclaredTable,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.report import Lineage
 
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
+_NO_FUNCTIONS = "MISSING_CATALOG_ABILITY.FUNCTIONS"
 _MADE_OF_QUERY = PIPELINE_TABLES | {"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"}
 _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
 # The result of one statement helps to read a second one, which helps to read a third one.
@@ -463,7 +465,7 @@ def _lineage_of(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
             problem.message,
             table,
             unknown,
-            is_sql=bool(reported.kind),
+            is_sql=bool(reported.kind) or holds_template(reported.text),
             dialect=reading.dialect,
             used=lambda name: reading.used.get(unknown(name).identifier, ()),
         )
@@ -529,6 +531,8 @@ def _problem(statement: ScriptStatement, refusal: Refusal) -> Problem:
         if provider is not None:
             given = f"CREATE TEMPORARY VIEW {names[-1]} (id INT, ...) USING {provider}"
             message = f"the view {names[-1]} is of {provider}, which is not opened: declare its columns, as in {given}"
+    if refusal.code == _NO_FUNCTIONS:
+        message = f"a function of the catalog {refusal.parameters.get('plugin', '')} is unknown: nothing declares it"
     return Problem(statement.file, line, column, refusal.code, message)
 
 

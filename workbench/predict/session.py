@@ -21,6 +21,7 @@ import attrs
 from openlineage_pyspark.errors import ProbeError
 from openlineage_pyspark.listener.analyze import EncodedQuery, encoded_query
 from openlineage_pyspark.listener.probe.client import (
+    NOT_SUPPORTED,
     Refusal,
     StatementRefusedError,
     analysis_errors,
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 UNOPENED = "unopened"
 """The parameter of a refusal with the provider of a view with unknown columns."""
 _TEMPORARY_VIEW = "CreateViewCommand"
+# Each file, and each script, may declare variables of its own, under names that others have too.
+_DECLARES = re.compile(r"DECLARE\s+(?:OR\s+REPLACE\s+)?", re.IGNORECASE)
 # Kinds of statements -> the function that returns the table that they change.
 _NAMED_BY = {
     **dict.fromkeys(("CreateTable", "ReplaceTable", "CreateTableAsSelect", "ReplaceTableAsSelect"), "name"),
@@ -168,7 +171,7 @@ class ScriptSession:
 
         Args:
             text: the statement.
-            in_script: whether it is in an SQL script, where DECLARE declares a variable of the script.
+            in_script: whether it is in an SQL script, where SET may set a variable of the script.
             loops: the FOR loops around it.
             reach: the last parts of all names that it can see, in lower case; None if these are unknown.
         """
@@ -185,8 +188,8 @@ class ScriptSession:
                 self._knowledge.begin(text)
                 kind = str(parsed.nodeName())
                 self._named = self._targets(kind, parsed)
-                if in_script and kind == "CreateVariable":
-                    text = f"DECLARE OR REPLACE{text[len('DECLARE') :]}"
+                if kind == "CreateVariable":
+                    text = _DECLARES.sub("DECLARE OR REPLACE ", text, count=1)
                 plan = self._analyzed(text, kind, parsed) if self._unset is None else None
                 plan = None if plan is None else self._following.with_values(plan)
                 # The script decides about the names of tables, whatever the machine's configuration does to paths.
@@ -206,7 +209,7 @@ class ScriptSession:
                 refusal = self._knowledge.missed or self._explained(self._placed(refusal_of(problem)))
         except ValueError as problem:
             if not has_no_lineage(text):
-                refusal = Refusal("UNSUPPORTED_STATEMENT", str(problem))
+                refusal = _unsupported(problem)
         except ProbeError as problem:
             refusal = Refusal("INTERNAL_ERROR", str(problem))
         finally:
@@ -418,3 +421,9 @@ class ScriptSession:
         elif kind.startswith(_WITHOUT_LINEAGE) and kind not in (*VIEWS, ALTERED_VIEW):
             return None
         return self._knowledge.retried(lambda: self._spark.plan(text))
+
+
+def _unsupported(problem: ValueError) -> Refusal:
+    """Return the refusal of a statement that would run while it is analyzed."""
+    reason = str(problem).removeprefix(NOT_SUPPORTED)
+    return Refusal("UNSUPPORTED_STATEMENT", f"the lineage of files does not support {reason}")

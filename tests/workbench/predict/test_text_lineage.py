@@ -118,6 +118,27 @@ def test_ctes_and_unions_are_followed() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("inside", "further"), [("template(*)", []), ("DELETE FROM other RETURNING *", ["default.other"])]
+)
+def test_a_cte_that_holds_no_query_is_no_table(inside: str, further: list[str]) -> None:
+    found = told(f"CREATE TABLE out AS WITH days AS ({inside}) SELECT a.x, d.y FROM nope a, days d")
+    assert sorted(each.identifier.name for each in found.inputs) == ["default.nope", *further]
+    assert [(edge.column, edge.source_table, edge.source_column) for edge in flat(found)] == [
+        ("x", "default.nope", "x"),
+    ]
+    assert "it does not state where these columns come from: y" in [gap.message for gap in found.gaps]
+
+
+def test_a_template_among_the_columns_may_make_any_columns() -> None:
+    found = told("CREATE TABLE out AS WITH f AS (SELECT a AS k, template(*) FROM nope) SELECT k, z, template(*) FROM f")
+    assert [column.name for _, columns in found.outputs for column in columns.columns] == ["k"]
+    assert [gap.message for gap in found.gaps][1:] == [
+        "it does not state where these columns come from: z",
+        "there may be more columns than are listed",
+    ]
+
+
 def test_the_columns_of_a_union_by_name_are_matched_by_their_names() -> None:
     found = told("SELECT id, upper(a) AS a FROM nope UNION ALL BY NAME SELECT b, id FROM more")
     assert sources(found) == [
@@ -556,14 +577,48 @@ def test_names_in_backticks_and_paths_are_what_they_are() -> None:
         ("REPLACE TABLE out AS SELECT a FROM nope", "default.out"),
         ("CREATE OR REPLACE TEMP VIEW `a b`.out AS SELECT a:x.y:z z FROM nope", "a b.out"),
         ("INSERT OVERWRITE TABLE lake.d.out SELECT a:x.y:z z FROM nope", "lake.d.out"),
-        ("INSERT OVERWRITE DIRECTORY '/out' USING parquet SELECT a FROM nope", None),
-        ("INSERT OVERWRITE LOCAL DIRECTORY '/out' SELECT a:x.y:z z FROM nope", None),
     ],
 )
 def test_the_tables_of_what_spark_alone_can_parse_are_told(statement: str, target: str | None) -> None:
     found = told(statement)
     assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.nope"]
     assert [dataset.symlinks[0].name for dataset, _ in found.outputs if dataset] == ([target] if target else [])
+
+
+@pytest.mark.parametrize(
+    ("statement", "file_format"),
+    [
+        ("INSERT OVERWRITE DIRECTORY '/out' USING parquet OPTIONS ('a' 'b') SELECT a AS x FROM nope", "parquet"),
+        ('WITH c AS (SELECT a FROM nope) INSERT OVERWRITE DIRECTORY "/out" USING csv SELECT a x FROM c', "csv"),
+        (
+            (
+                "INSERT OVERWRITE LOCAL DIRECTORY '/out' ROW FORMAT SERDE 'y' WITH SERDEPROPERTIES ('a' = 'b')"
+                " STORED AS orc WITH c AS (SELECT a FROM nope) SELECT a AS x FROM c"
+            ),
+            "orc",
+        ),
+        ("INSERT OVERWRITE DIRECTORY '/out' SELECT a AS x FROM nope", "textfile"),
+    ],
+)
+def test_what_a_statement_writes_into_a_directory_is_told(statement: str, file_format: str) -> None:
+    found = told(statement)
+    assert [(each.identifier, each.file_format) for each, _ in found.outputs if each] == [
+        (Identifier("file", "/out"), file_format)
+    ]
+    assert sources(found) == [("x", "default.nope", "a", "IDENTITY")]
+    assert len(found.gaps) == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "columns"),
+    [
+        ("CREATE TABLE out (a INT, b DOUBLE PRECISION, PRIMARY KEY (a)) CHARACTER SET = UTF8MB4", ["a", "b"]),
+        ("CREATE TABLE out (a TEXT NOT NULL, b TIMESTAMP(3), CONSTRAINT k UNIQUE (b))", ["a", "b"]),
+    ],
+)
+def test_the_columns_of_a_table_that_another_database_declares_are_all_told(statement: str, columns: list[str]) -> None:
+    (found,) = read_statement(statement) or ()
+    assert ([name for name, sources in found.columns if sources == {}], found.whole) == (columns, True)
 
 
 def test_what_neither_spark_nor_sqlglot_can_parse_tells_nothing() -> None:

@@ -18,7 +18,9 @@ from openlineage_pyspark.facets.foreign_sql.tables import named_tables
 from openlineage_pyspark.facets.model.lineage import UseKind, compose
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
+from openlineage_pyspark.workbench.predict.sql.directories import into_paths
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
+from openlineage_pyspark.workbench.predict.sql.variables import holds_template
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.foreign_sql.reader import Query
@@ -146,8 +148,21 @@ def _tree(text: str, dialect: str) -> tuple[Any, str]:
             continue
         # sqlglot parses a statement that it does not support as a command, with the first word only.
         if len(trees) == 1 and (each == (dialect or SPARK) or not isinstance(trees[0], exp.Command)):
-            return trees[0], each
+            return _with_open_templates(trees[0], text), each
     return None, dialect or SPARK
+
+
+def _with_open_templates(tree: Any, text: str) -> Any:
+    """Return a tree in which a SELECT has any further columns where its text has only a template."""
+    from sqlglot import exp
+
+    if not holds_template(text):
+        return tree
+    for select in tree.find_all(exp.Select):
+        for each in select.expressions:
+            if isinstance(each, exp.Anonymous) and holds_template(f"{each.name}(*)"):
+                each.replace(exp.Column(this=exp.Star(), table=exp.to_identifier(each.name)))
+    return tree
 
 
 def tables_in(statement: str, dialect: str = "") -> TextLineage:
@@ -160,10 +175,10 @@ def _for_sqlglot(statement: str) -> str:
     Return a statement in a form that sqlglot can parse.
 
     A query `TABLE t` becomes `SELECT * FROM t`, ALTER VIEW with a query becomes CREATE VIEW, and a flow of a pipeline
-    becomes an INSERT; the word STREAM before a table of a pipeline is left out.
+    becomes an INSERT, as does one into a directory; the word STREAM before a table of a pipeline is left out.
     """
     statement = as_spark(statement) if statement[:1].isalpha() else statement
-    statement = _EVOLUTION.sub(r"\1 ", statement)
+    statement = into_paths(_EVOLUTION.sub(r"\1 ", statement))
     parts: list[str] = []
     first = before = ""
     streams = _OF_PIPELINES.match(statement) is not None
@@ -217,8 +232,10 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
         if isinstance(target, exp.Schema):
             names = tuple(each.name for each in target.expressions)
             target = target.this
-        if not isinstance(target, exp.Table) or query is None:
+        if not isinstance(target, exp.Table):
             return None
+        if query is None:
+            return _declared(tree)
         given = frozenset(_given(tree.args.get("partition") or target.args.get("partition")))
         _take_ctes(query, tree)
     written = _name(target) if target is not None else ""
@@ -237,6 +254,18 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
     rows = _spelled(found.rows, spelled) or {}
     proven = frozenset((spelled.get(table, table), column) for table, column in found.proven)
     return TextLineage(written, tables, tuple(plain), whole, by_position, given, rows, found.rows_known, proven)
+
+
+def _declared(create: Any) -> TextLineage | None:
+    """Return the columns that a CREATE TABLE without a query declares; None if it declares none."""
+    from sqlglot import exp
+
+    schema = create.this
+    if not isinstance(create, exp.Create) or not isinstance(schema, exp.Schema):
+        return None
+    names = [each.name for each in schema.expressions if isinstance(each, exp.ColumnDef)]
+    columns: tuple[tuple[str, SourceKinds | None], ...] = tuple((name, {}) for name in names)
+    return TextLineage(_name(schema.this), (), columns, whole=True) if columns else None
 
 
 def _resolved(query: Any, known: Known, dialect: str) -> tuple[Query, dict[str, str]]:

@@ -23,6 +23,8 @@ _SHAPE_JAVA = "PlanShape.java"
 _SHAPE_CLASS = "openlineage.pyspark.PlanShape"
 _CLASS = "openlineage.pyspark.DeclaredTables"
 _JAVA_VERSION = 8
+# Spark makes a pattern of the name of a catalog.
+_OF_PATTERNS = re.compile(r"[][{}()*+?|^\\]")
 _ESCAPED = re.compile(r"\\[b0]")
 _CHARACTERS = {r"\b": "\\", r"\0": "\0"}
 
@@ -90,6 +92,8 @@ class DeclaringSpark:
     def register_catalog(self, catalog: Parts) -> bool:
         """Create a catalog if it is missing, and return whether it was."""
         if not catalog or not catalog[0] or catalog[0].lower() in self._catalogs:
+            return False
+        if _OF_PATTERNS.search(catalog[0]) is not None:
             return False
         self._catalogs.add(catalog[0].lower())
         self._consequences.add("catalog", catalog[0])
