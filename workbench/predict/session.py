@@ -29,7 +29,13 @@ from openlineage_pyspark.listener.probe.client import (
     refusal_of,
     spark_errors,
 )
-from openlineage_pyspark.workbench.predict.sql.databricks import as_spark, has_no_lineage, makes_function, reads_files
+from openlineage_pyspark.workbench.predict.sql.databricks import (
+    as_spark,
+    has_no_lineage,
+    keeps_places,
+    makes_function,
+    reads_files,
+)
 from openlineage_pyspark.workbench.predict.sql.headers import plainly_created
 from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, placeheld, substituted
 from openlineage_pyspark.workbench.predict.tables.consequence import Consequence, Consequences
@@ -363,7 +369,7 @@ class ScriptSession:
             if helped == text:
                 raise
         parsed = self._spark.parsed(helped)
-        self._is_rewritten = len(helped) != len(text)
+        self._is_rewritten = not keeps_places(text, helped)
         return helped, parsed
 
     def _variable(self, name: str) -> str | None:

@@ -18,6 +18,7 @@ from openlineage_pyspark.workbench.predict.sql.databricks import (
     as_spark,
     columns_beside_query,
     has_no_lineage,
+    keeps_places,
     makes_function,
 )
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
@@ -40,6 +41,10 @@ def plain(text: str) -> str:
                 "CREATE OR REFRESH STREAMING TABLE t (CONSTRAINT c EXPECT (a > 1) ON VIOLATION DROP ROW) "
                 "AS SELECT a FROM STREAM(s)"
             ),
+            "CREATE TABLE t AS SELECT * FROM ( SELECT a FROM s ) WHERE (a > 1)",
+        ),
+        (
+            "CREATE STREAMING TABLE t (CONSTRAINT c EXPECT (a > 1) ON VIOLATION FAIL UPDATE) AS SELECT a FROM s",
             "CREATE TABLE t AS SELECT a FROM s",
         ),
         ("CREATE LIVE TABLE t COMMENT 'AS x' AS SELECT a FROM LIVE.s", "CREATE TABLE t AS SELECT a FROM s"),
@@ -105,6 +110,18 @@ def test_places_stay_what_they_were_in_a_table_of_a_pipeline() -> None:
     text = "CREATE OR REFRESH LIVE TABLE t\n  COMMENT 'c'\nAS SELECT a,\n  oops FROM LIVE.s"
     made = as_spark(text)
     assert [made.index("oops"), len(made)] == [text.index("oops"), len(text)]
+
+
+def test_places_stay_what_they_were_where_an_expectation_drops_rows() -> None:
+    text = (
+        "CREATE STREAMING TABLE t (\n  CONSTRAINT c EXPECT (a > (1)) ON VIOLATION DROP ROW, -- EXPECT (no)\n"
+        "  CONSTRAINT d EXPECT (b = ')') on violation drop row\n) AS\nSELECT a,\n  oops FROM STREAM(s)"
+    )
+    made = as_spark(text)
+    assert made.index("oops") == text.index("oops")
+    assert made.endswith("\n) WHERE (a > (1)) AND (b = ')')")
+    assert keeps_places(text, made)
+    assert not keeps_places(text, f"CREATE {made}")
 
 
 @pytest.mark.parametrize(

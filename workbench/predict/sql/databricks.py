@@ -44,6 +44,9 @@ _PATH = re.compile(r"'([^']*)'")
 _FILES = re.compile(r"\b(?:STREAM\s+)?(?:read_files|cloud_files|read_kafka)\s*\(", re.IGNORECASE)
 _CHANGED = re.compile(r"\btable_changes\s*\(\s*['\"]([^'\"]+)['\"][^)]*\)", re.IGNORECASE)
 _NAMED_FORMAT = re.compile(r"\bformat\s*=>\s*['\"](\w+)['\"]", re.IGNORECASE)
+_CONDITIONS = "\n) WHERE "
+_EXPECT = re.compile(r"\bEXPECT\s*\(", re.IGNORECASE)
+_DROP = re.compile(r"\s*ON\s+VIOLATION\s+DROP\s+ROW\b", re.IGNORECASE)
 _LIVE = re.compile(r"(?<![\w.`])LIVE\s*\.\s*(?=[\w`])", re.IGNORECASE)
 _STREAM_OF = re.compile(r"\bSTREAM\s*\(\s*([\w.`]+)\s*\)", re.IGNORECASE)
 _STREAM = re.compile(r"(?:(?<=FROM\s)|(?<=JOIN\s)|(?<=,\s))\s*STREAM\s+(?=[\w`])", re.IGNORECASE)
@@ -165,7 +168,39 @@ def _as_table(text: str, head: re.Match[str]) -> str:
     if query is None:
         return f"{made}{blank}{text[begin:]}"
     end = _end_of_name(text, begin)
-    return f"{made}{blank}{text[begin:end]}{blanked(text[end:query])}{text[query:]}"
+    header, asked, rest = blanked(text[end:query]), _dropping(text[end:query]), text[query:]
+    filtered = _put_in(header, "AS SELECT * FROM (") if asked else None
+    if filtered is not None:
+        conditions = " AND ".join(f"({each})" for each in asked)
+        header, rest = filtered, f"  {rest[2:]}{_CONDITIONS}{conditions}"
+    return f"{made}{blank}{text[begin:end]}{header}{rest}"
+
+
+def _dropping(header: str) -> list[str]:
+    """Return the conditions of the expectations that drop rows."""
+    plain, found = _without_comments(header), []
+    for each in _EXPECT.finditer(plain):
+        end = _closing(plain, each.end() - 1)
+        if _DROP.match(plain, end + 1) is not None:
+            found.append(plain[each.end() : end].strip())
+    return found
+
+
+def _put_in(blank: str, words: str) -> str | None:
+    """Return blanks with words among them, each where it fits on a line; None if they don't all fit."""
+    at, made = 0, blank
+    for word in words.split():
+        place = made.find(" " * (len(word) + 1), at)
+        if place < 0:
+            return None
+        made = f"{made[: place + 1]}{word}{made[place + 1 + len(word) :]}"
+        at = place + 1 + len(word)
+    return made
+
+
+def keeps_places(text: str, made: str) -> bool:
+    """Return whether what `as_spark` has made of a statement has each part of it at its place."""
+    return len(made) == len(text) or made.startswith(_CONDITIONS, len(text))
 
 
 def _query_at(text: str, begin: int) -> int | None:
