@@ -195,7 +195,7 @@ class ScriptSession:
                 kind = str(parsed.nodeName())
                 self._named = self._targets(kind, parsed)
                 if kind == "CreateVariable":
-                    text = _DECLARES.sub("DECLARE OR REPLACE ", text, count=1)
+                    text = self._replacing(text)
                 plan = self._analyzed(text, kind, parsed) if self._unset is None else None
                 plan = None if plan is None else self._following.with_values(plan)
                 # The script decides about the names of tables, whatever the machine's configuration does to paths.
@@ -371,6 +371,12 @@ class ScriptSession:
         parsed = self._spark.parsed(helped)
         self._is_rewritten = not keeps_places(text, helped)
         return helped, parsed
+
+    def _replacing(self, text: str) -> str:
+        """Return a DECLARE that replaces a variable with the same name."""
+        made = _DECLARES.sub("DECLARE OR REPLACE ", text, count=1)
+        self._is_rewritten = self._is_rewritten or made != text
+        return made
 
     def _variable(self, name: str) -> str | None:
         """Return the value of a variable of scripts; None if it has none."""
