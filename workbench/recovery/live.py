@@ -253,14 +253,17 @@ class LiveSession:
                     return False
         return True
 
-    def partitions_of(self, table: TableId) -> tuple[str, ...]:
+    def partitions_of(self, name: str) -> tuple[str, ...]:
         """
         Return what a table is partitioned by, as statements have it; nothing if it has no partitions.
+
+        Args:
+            name: the table's name, as statements have it.
 
         Raises:
             StoreError: Spark can't read it.
         """
-        rows = self._rows(f"DESCRIBE TABLE {sql_name(table)}")
+        rows = self._rows(f"DESCRIBE TABLE {name}")
         return partitions_in([(str(row["col_name"]), str(row["data_type"])) for row in rows])
 
     def files_of(self, table: TableId) -> str:

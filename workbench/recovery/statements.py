@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ FORMATS = OVERWRITTEN_FORMATS | {"iceberg", "delta", "hudi", "paimon"}
 _EMPTY = "_empty"
 _KEPT = "_before_recovery"
 _BESIDE = "_s1"
+_COPIES = re.compile(r" AS SELECT \* FROM (.+?)(?: VERSION AS OF -?\d+| WHERE false)?\Z", re.DOTALL)
 
 NO_ROWS = "no rows"
 """What replaces a version where a table had none yet: the table is read without its rows."""
@@ -208,9 +210,15 @@ def partitioned(sql: str, copy: TableId, partitions: Sequence[str]) -> str:
     return f"{begin}{using} PARTITIONED BY ({', '.join(partitions)}) AS {query}"
 
 
-def original_of(copy: TableId) -> TableId:
-    """Return the table beside which a copy is made to be corrected in its place."""
-    return TableId((*copy.parts[:-1], copy.parts[-1].removesuffix(_BESIDE)), copy.format)
+def copied_table(sql: str) -> str:
+    """
+    Return the name of the table that a statement copies, as it is there; empty if it makes no copy of a table.
+
+    Args:
+        sql: the statement of `copied` or `copied_whole`.
+    """
+    found = _COPIES.search(sql)
+    return "" if found is None else found[1]
 
 
 def switched(dataset: DatasetFacts, copy: str) -> tuple[str, ...]:

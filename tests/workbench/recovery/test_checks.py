@@ -32,7 +32,7 @@ from openlineage_pyspark.workbench.recovery.plan import (
     TableCheck,
     TableId,
 )
-from openlineage_pyspark.workbench.recovery.statements import original_of, partitioned
+from openlineage_pyspark.workbench.recovery.statements import copied_table, partitioned
 
 TABLE = TableId(("ice", "db", "t"), "iceberg", "file:/lake/db/t")
 
@@ -587,4 +587,11 @@ def test_a_copy_beside_a_table_has_its_partitions() -> None:
         "CREATE TABLE ice.db.`a AS b_s1` USING iceberg PARTITIONED BY (day, days(at)) AS "
         "SELECT * FROM ice.db.`a AS b` VERSION AS OF 3"
     )
-    assert original_of(copy).parts == ("ice", "db", "a AS b")
+
+
+@pytest.mark.parametrize("which", ["", " VERSION AS OF 3", " VERSION AS OF -4", " WHERE false"])
+def test_the_table_that_a_copy_is_made_of_is_named_in_its_statement(which: str) -> None:
+    sql = f"CREATE TABLE delta.`/lake/beside` USING delta AS SELECT * FROM delta.`/lake/a WHERE b`{which}"
+
+    assert copied_table(sql) == "delta.`/lake/a WHERE b`"
+    assert copied_table(f"CREATE TABLE a SHALLOW CLONE b{which}") == ""
