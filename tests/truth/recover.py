@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 OUTCOMES = ("right", "declined", "WRONG", "TOUCHED", "BROKEN")
 _PROGRAM = "truth-job"
 _PAUSED = 3
+_BESIDE = "side-by-side"
 # The doubt that a person settles, who lets an application read a version.
 _READS = re.compile(
     r"it read version .* and now reads what is current then: let its code read (.*) VERSION AS OF (\S+)"
@@ -294,7 +295,8 @@ class _Trial:
             if harmed or not same:
                 return Outcome("BROKEN", declined, len(steps), kills)
             return Outcome("declined", declined, len(steps), kills)
-        wrong = self._different(_THEN) or self._asked_again()
+        # The store does not know that the copies took the places of the tables.
+        wrong = self._different(_THEN) or ("" if self._mode == _BESIDE else self._asked_again())
         return Outcome("WRONG" if wrong else "right", wrong, len(steps), kills, len(self._by_hand))
 
     def _next_day(self, found: Outcome) -> Outcome:
@@ -413,6 +415,8 @@ class _Trial:
 
     def _accepted(self, steps: Sequence[dict[str, Any]]) -> list[str] | str:
         """Return the doubts that are accepted, or why it is declined: what a person can't do is seen beforehand."""
+        if self._mode == _BESIDE and any(code.startswith(_PROGRAM) for step in steps for code in step["code"]):
+            return "a person lets an application write to the copies"
         doubtful = [(number, step) for number, step in enumerate(steps, 1) if step["doubts"] and step["language"]]
         unsettled = [doubt for _, step in doubtful for doubt in step["doubts"] if not self._is_settled(step, doubt)]
         if unsettled:
@@ -564,7 +568,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="that of the first one; the others follow")
     parser.add_argument("--lake", choices=("iceberg", "delta"), default="iceberg")
     parser.add_argument("--shop", action="store_true", help="one larger pipeline of eleven tables, each time otherwise")
-    parser.add_argument("--mode", choices=("incremental", "full"), default="incremental")
+    parser.add_argument("--mode", choices=("incremental", "full", _BESIDE), default="incremental")
     parser.add_argument("--column", choices=("", "v"), default="", help="ask about a column alone")
     parser.add_argument("--kills", action="store_true", help="kill the application of plans at random places")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no pipeline after these")
