@@ -1154,6 +1154,24 @@ def test_side_by_side_works_on_copies_and_switches_at_the_end(filled: Fill) -> N
     ]
 
 
+@pytest.mark.parametrize(
+    ("correction", "planned"),
+    [
+        ("INSERT INTO ice.db.raw SELECT 1 AS v", "INSERT INTO ice.db.raw_s1 SELECT 1 AS v"),
+        (
+            "MERGE INTO db.raw AS r USING db.right AS n ON r.v = n.v WHEN MATCHED THEN UPDATE SET r.v = n.v",
+            "MERGE INTO ice.db.raw_s1 AS r USING db.right AS n ON r.v = n.v WHEN MATCHED THEN UPDATE SET r.v = n.v",
+        ),
+        ("INSERT INTO ice.db.raw_s1 VALUES  (1)", "INSERT INTO ice.db.raw_s1 VALUES  (1)"),
+    ],
+)
+def test_side_by_side_the_correction_of_a_table_goes_into_its_copy(filled: Fill, correction: str, planned: str) -> None:
+    asked = filled(*three_layers()).recover("db.raw", version="12", mode="side-by-side", correction=(correction,))
+
+    (step,) = (step for step in asked.result.steps if step.action == "correct")
+    assert step.code == (planned,)
+
+
 def test_side_by_side_a_table_that_something_else_wrote_since_its_copy_is_not_switched(filled: Fill) -> None:
     steps = filled(*three_layers()).recover("db.raw", version="12", mode="side-by-side").result.steps
     checks = {step.writes[0].parts[-1]: step.before for step in steps if step.action == "switch"}
