@@ -388,7 +388,7 @@ class PlanApplication:
         A version that is no ancestor of the current one is set as current, and a copy gets the partitions of its table.
         """
         if step.action == "copy" and (table := copied_table(planned)):
-            return partitioned(planned, step.writes[0], self._session.partitions_of(table))
+            return partitioned(planned, self._session.partitions_of(table))
         if number not in self._findings.detached or step.action != "roll back":
             return planned
         return roll_back(step.writes[0], step.after[0].version, is_ancestor=False)

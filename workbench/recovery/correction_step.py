@@ -34,7 +34,7 @@ def correcting_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         "correct",
         text,
         "sql" if correction else "",
-        tuple(text for sql in correction for text in _of_copy(decided, sql)) if is_copy else correction,
+        tuple(text for sql in correction for text in _of_copy(decided, sql)),
         notes=tuple(_notes(decided)),
         doubts=tuple(_doubts(decided, name)),
         writes=(statements.table_id(known, name if is_copy else ""),) if known.is_of_spark else (),
@@ -45,11 +45,13 @@ def correcting_steps(decided: Decisions) -> Iterator[RecoveryStep]:
 
 
 def _of_copy(decided: Decisions, sql: str) -> tuple[str, ...]:
-    """Return what a statement of the correction does, with the copy of the dataset instead of the dataset itself."""
+    """Return a statement of the correction, with the copy of the dataset, if there is one, instead of the dataset."""
     from openlineage_pyspark.workbench.recovery.rewriting import rewritten
 
     root = decided.root
-    copies = {root: decided.copies[root]} if root in decided.copies else {}
+    if root not in decided.copies:
+        return (sql,)
+    copies = {root: decided.copies[root]}
     plain, found = (rewritten(sql, (), [decided.facts.datasets[root]], each, each) for each in ({}, copies))
     # The user's own text stays, unless it names the dataset.
     return (sql,) if found.text == plain.text else (*found.before, found.text)

@@ -192,7 +192,7 @@ def _copied(dataset: DatasetFacts, copy: str, which: str) -> str:
     return f"CREATE TABLE {table_in_sql(copy)}{using} AS {query}"
 
 
-def partitioned(sql: str, copy: TableId, partitions: Sequence[str]) -> str:
+def partitioned(sql: str, partitions: Sequence[str]) -> str:
     """
     Return the statement that makes a copy of a table with its partitions.
 
@@ -200,14 +200,12 @@ def partitioned(sql: str, copy: TableId, partitions: Sequence[str]) -> str:
 
     Args:
         sql: the statement of `copied` or `copied_whole`.
-        copy: the copy.
         partitions: what the table is partitioned by, as statements have it.
     """
-    begin = f"CREATE TABLE {sql_name(copy)}"
-    if not partitions or not sql.startswith(begin):
+    found = _COPIES.search(sql) if partitions else None
+    if found is None:
         return sql
-    using, _, query = sql[len(begin) :].partition(" AS ")
-    return f"{begin}{using} PARTITIONED BY ({', '.join(partitions)}) AS {query}"
+    return f"{sql[: found.start()]} PARTITIONED BY ({', '.join(partitions)}){sql[found.start() :]}"
 
 
 def copied_table(sql: str) -> str:
