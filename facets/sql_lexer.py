@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 
@@ -115,6 +115,18 @@ def dotted(text: str, begin: int = 0) -> tuple[str, ...]:
             break
         wanted = not wanted
     return tuple(parts)
+
+
+def replaced(text: str, kinds: Collection[TokenKind], instead: str) -> str:
+    """
+    Return a text with other tokens instead of some.
+
+    Args:
+        text: the text.
+        kinds: the kinds of the tokens to replace.
+        instead: the text that replaces each of them.
+    """
+    return "".join(instead if token.kind in kinds else token.text for token in tokens(text))
 
 
 def string_literal(value: str) -> str:

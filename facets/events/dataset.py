@@ -491,14 +491,14 @@ def column_lineage_facet(
         return None
     described = options.descriptions_enabled
     # A transformation belongs to a source: the text of a value without one is the column's own.
-    expressions = {accepted_column(column.name): column.expression for column in lineage.columns}
+    texts = {accepted_column(each.name): each.expression for each in lineage.columns if described and each.expression}
     whole = _merged(lineage.dataset, described=described)
     repeated = () if options.dataset_lineage_enabled else lineage.dataset
     return column_lineage_dataset.ColumnLineageDatasetFacet(
         fields={
             name: column_lineage_dataset.Fields(
                 inputFields=_merged((*edges, *repeated), described=described),
-                transformationDescription=(expressions.get(name) or None) if described and not edges else None,
+                transformationDescription=None if edges else texts.get(name),
             )
             for name, edges in _by_column(lineage).items()
         },

@@ -358,7 +358,6 @@ class ColumnLineage:
         for column in other.columns:
             known = columns.get(column.name, column)
             edges = _joined_edges(known.edges, column.edges)
-            # A batch without new data may compute the column in no way at all.
             columns[column.name] = OutputColumn(column.name, edges, "" if edges else column.expression)
         rows = _joined_edges(self.dataset, other.dataset)
         return ColumnLineage(tuple(columns.values()), rows, self.wording.joined(other.wording))

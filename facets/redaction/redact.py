@@ -35,7 +35,7 @@ from openlineage_pyspark.facets.redaction.rows import without_rows
 from openlineage_pyspark.facets.redaction.settings import known_settings
 from openlineage_pyspark.facets.redaction.sql import MASK, SqlText, redact_sql
 from openlineage_pyspark.facets.redaction.text import redact_text, without_values
-from openlineage_pyspark.facets.sql_lexer import TokenKind, string_literal, tokens, unquoted
+from openlineage_pyspark.facets.sql_lexer import TokenKind, replaced, string_literal, tokens, unquoted
 from openlineage_pyspark.facets.urls import REDACTED
 
 _MOST_SHOWN = 10_000
@@ -377,8 +377,7 @@ def _strings_of(sql: str) -> frozenset[str]:
 
 def _without_strings(text: str) -> str:
     """Return the text of a value without a source, without its strings: they are the value, which may be a secret."""
-    kinds = (TokenKind.STRING,)
-    return "".join(string_literal(REDACTED) if token.kind in kinds else token.text for token in tokens(text))
+    return replaced(text, (TokenKind.STRING,), string_literal(REDACTED))
 
 
 def _lineage(lineage: ColumnLineage, expressions: _Expressions) -> ColumnLineage:

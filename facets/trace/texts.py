@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.plan import Mention, Sql, StructSql, SubqueryText
-from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, string_literal, tokens
+from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, replaced, string_literal, tokens
 from openlineage_pyspark.facets.sql_names import quoted_name
 from openlineage_pyspark.facets.urls import REDACTED
 
@@ -207,5 +207,4 @@ def without_ids(text: str) -> str:
 
 def without_literals(text: str) -> str:
     """Return an expression's text with `'***'` instead of each string and number."""
-    kinds = (TokenKind.STRING, TokenKind.NUMBER)
-    return "".join(string_literal(REDACTED) if token.kind in kinds else token.text for token in tokens(text))
+    return replaced(text, (TokenKind.STRING, TokenKind.NUMBER), string_literal(REDACTED))

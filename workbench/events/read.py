@@ -228,13 +228,16 @@ class DatasetOfEvent:
         """The columns that `columnLineage` names, with a source or without."""
         return tuple(filter(None, self._odd.mapping("columnLineage", self._facet("columnLineage"), "fields")))
 
-    def expression_of(self, column: str) -> str:
-        """Return the expression of a column without a source; empty if the event states none."""
-        fields = self._odd.mapping("columnLineage", self._facet("columnLineage"), "fields")
-        field = fields.get(column)
-        if not isinstance(field, dict) or field.get("inputFields"):
-            return ""
-        return self._odd.text("columnLineage", field, "transformationDescription") or ""
+    @once
+    def lineage_expressions(self) -> dict[str, str]:
+        """The expressions of the columns without a source, where `columnLineage` states them."""
+        facet = "columnLineage"
+        return {
+            column: text
+            for column, field in self._odd.mapping(facet, self._facet(facet), "fields").items()
+            if isinstance(field, dict) and not field.get("inputFields")
+            if (text := self._odd.text(facet, field, "transformationDescription"))
+        }
 
     @once
     def lineage_edges(self) -> tuple[StatedEdge, ...]:

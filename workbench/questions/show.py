@@ -378,7 +378,7 @@ def _columns(dataset: DatasetOfEvent, event: EventFacts) -> Iterator[ShownColumn
     schema = (field.path for field in dataset.fields if field.above < 0)
     for column in dict.fromkeys([*schema, *dataset.lineage_columns, *edges]):
         sources = tuple(map(_source, edges.get(column, ())))
-        yield ShownColumn(column, sources, "" if sources else dataset.expression_of(column))
+        yield ShownColumn(column, sources, "" if sources else dataset.lineage_expressions.get(column, ""))
     if every:
         yield ShownColumn(None, tuple(map(_source, every)))
 
