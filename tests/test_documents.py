@@ -333,6 +333,7 @@ def texts_of(source: Path) -> list[str]:
     return [re.sub(r"^ +\w+: ", "", without_code(text), flags=re.MULTILINE) for text in said]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", sorted({source.relative_to(REPOSITORY).parts[0] for source in SOURCES}))
 def test_messages_and_docstrings_are_written_in_the_words_of_the_glossary(room: str):
     found = {
@@ -366,6 +367,7 @@ def names_in(source: Path) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_names_in_the_code_are_those_of_the_glossary():
     found = {
         f"{source.relative_to(REPOSITORY).as_posix()}: {name}"

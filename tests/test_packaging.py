@@ -182,6 +182,7 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of_and_what_is_nee
     assert metadata["Description-Content-Type"] == "text/markdown"
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_source_distribution_is_built_without_npm_and_without_a_cache(tmp_path: Path) -> None:
     archive = built(copied_tree(tmp_path / "tree"), "sdist")
@@ -202,6 +203,7 @@ def test_a_source_distribution_is_built_without_npm_and_without_a_cache(tmp_path
     ]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("call", ["wheel", "sdist"])
 def test_a_build_leaves_nothing_behind_in_the_clone(tmp_path: Path, call: str) -> None:
@@ -213,6 +215,7 @@ def test_a_build_leaves_nothing_behind_in_the_clone(tmp_path: Path, call: str) -
     assert files_of(tree) - before == set()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_clone_without_npm_is_refused_with_what_to_do(tmp_path: Path) -> None:
     """As at the first step of `pip install .`, which asks what the build needs."""
@@ -233,6 +236,7 @@ def test_a_clone_without_npm_is_refused_with_what_to_do(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("npm") is None, reason="there is no npm here")
 def test_a_registry_of_npm_that_is_not_there_is_named_with_what_to_do(tmp_path: Path) -> None:
@@ -270,6 +274,7 @@ def test_an_editable_install_is_a_path_that_type_checkers_read_and_the_hook(tmp_
     assert not [name for name in held if "finder" in name]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_second_build_in_the_same_tree_leaves_out_what_was_deleted_since(tmp_path: Path) -> None:
     tree = copied_tree(tmp_path / "tree")

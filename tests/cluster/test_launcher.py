@@ -227,6 +227,7 @@ def submitted(
     return submit
 
 
+@pytest.mark.long
 def test_spark_starts_its_driver_by_the_launcher_and_the_job_is_listened_to(
     launcher: Launcher, submitted: Callable[[dict[str, str]], Any]
 ) -> None:

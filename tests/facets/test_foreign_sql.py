@@ -491,6 +491,7 @@ def computed(columns):
     return ", ".join(f"a.c{n} * b.d{n} + coalesce(a.e{n}, {n}) AS x{n}" for n in range(columns))
 
 
+@pytest.mark.slow
 def test_hundreds_of_computed_columns_have_their_sources():
     names = [f"x{n}" for n in range(600)]
     found = told("jdbc:mysql://db/s", f"SELECT {computed(600)} FROM a JOIN b ON a.id = b.id", *names)

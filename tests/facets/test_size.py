@@ -171,6 +171,7 @@ def test_an_event_at_the_limit_is_not_touched(large_event):
     assert serialise_within(large_event, attrs.evolve(OPTIONS, max_bytes=len(body))).body == body
 
 
+@pytest.mark.slow
 def test_the_steps_come_in_the_documented_order_and_each_takes_the_ones_before_it(stages):
     found = stages
     assert list(found) == ORDER

@@ -282,6 +282,7 @@ def drawn_queries(draw):
     return wording.dialect, drawn.query(set(), draw(st.integers(0, 3))), drawn.tables
 
 
+@pytest.mark.slow
 @given(drawn_queries())
 def test_the_tables_of_any_query_are_those_that_it_reads(drawn):
     """None that is no table, and none is missing."""

@@ -231,6 +231,7 @@ def shared_diamonds(depth):
     return building
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "size"), [(deep_chain, 500), (wide_chain, 200), (shared_diamonds, 40)])
 def test_twice_as_many_operators_cost_at_most_twice_as_much(shape, size):
     """Counted in questions asked of operators, which do not depend on the machine."""

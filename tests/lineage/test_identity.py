@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from support.spark_jobs import Jobs, short_name
 
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
+
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):

@@ -115,6 +115,7 @@ def test_every_case_has_an_id_of_its_own() -> None:
     assert len(ids) > 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_each_edge_names_the_operators_from_its_source_to_the_top_and_its_steps_among_them(version: str) -> None:
     wrong = []
@@ -135,6 +136,7 @@ def test_each_edge_names_the_operators_from_its_source_to_the_top_and_its_steps_
     assert wrong == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_only_code_that_can_not_be_read_makes_an_edge_unsure(version: str) -> None:
     unsure = set()
@@ -160,9 +162,8 @@ def test_a_description_is_composed_of_the_columns_of_sources(version: str) -> No
     assert {id_: {name: texts[name] for name in expected[id_]} for id_, texts in found.items()} == expected
 
 
-@pytest.mark.parametrize(
-    "version", [*(pytest.param(each, marks=pytest.mark.slow) for each in VERSIONS[:-1]), VERSIONS[-1]]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
 def test_no_text_depends_on_the_session(version: str) -> None:
     """Neither the composed texts nor those of the steps have an exprId, or a name that Spark has counted."""
     for case in (case for case in CASES if case.runs_on(version)):
@@ -274,6 +275,7 @@ def digest() -> str:
     return found.hexdigest()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_every_process_makes_the_same_events() -> None:
     """No event depends on the order of a set, which each process chooses anew."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from support.spark_jobs import SPARK_VERSION, Jobs
 
-# On the oldest Spark, those of test_stream_batches.py run in the check.
-pytestmark = pytest.mark.any_spark
+# In the check, those of test_stream_batches.py run.
+pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.lineage_events import dataset, lineage, run_event
 from support.recorded_events import recorded_events
-from support.surfaces import SURFACES, Surface, Told, in_between, in_notebook
+from support.surfaces import SURFACES, Surface, Told, in_between, in_diff, in_markdown, in_notebook, in_upstream
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,8 +48,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return Told([*recorded_events(), *foreign_events()], tmp_path_factory.mktemp("surfaces"))
 
 
-# It is asked for each two ends of an edge.
-EACH = [pytest.param(each, marks=pytest.mark.long) if each is in_between else each for each in SURFACES]
+# `between` is asked for each two ends of an edge, and these three for each node.
+LONG = (in_between, in_diff, in_markdown, in_upstream)
+EACH = [pytest.param(each, marks=pytest.mark.long) if each in LONG else each for each in SURFACES]
 
 
 @pytest.mark.parametrize("surface", EACH)
@@ -60,6 +61,7 @@ def test_a_surface_tells_the_edges_that_the_events_state(told: Told, surface: Su
     assert (told.stated - found, found - told.stated) == (set(), set())
 
 
+@pytest.mark.long
 def test_a_notebook_shows_the_edges_that_the_events_state(tmp_path: Path) -> None:
     few = Told([*recorded_events()[:60], *foreign_events()], tmp_path)
     found, stated = in_notebook(few), {(*edge[:2], "", edge[3]) for edge in few.stated}

@@ -88,6 +88,7 @@ def test_no_package_of_ours_imports_its_own_modules() -> None:
     assert circles == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_foreign_package_is_imported_before_its_modules() -> None:
     asking = [
@@ -167,6 +168,7 @@ for seed in range(3):
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["openlineage.client.run", "openlineage_pyspark.transport.base"])
 def test_threads_that_import_the_same_at_once_get_no_error(name: str) -> None:

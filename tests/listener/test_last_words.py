@@ -316,6 +316,7 @@ def zipped(folder: Path) -> str:
     return shutil.make_archive(str(folder), "zip", folder)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_package_is_the_one_that_the_driver_imported(
     told: Callable[..., str], copy_of_package: Path, tmp_path: Path

@@ -105,12 +105,14 @@ def test_without_a_transport_there_is_no_event(jobs: Any) -> None:
     assert jobs.run("ending.py", "plain", lineage=False).events() == []
 
 
+@pytest.mark.long
 def test_a_script_of_its_own_builder_is_heard_and_ends_with_its_stop(stopped: Any) -> None:
     assert (stopped.code, stopped.stdout) == (0, "rows 10\nchild 0\nend\n")
     assert [event["eventType"] for event in stopped.application()] == ["START", "COMPLETE"]
     assert stopped.said() == []
 
 
+@pytest.mark.long
 def test_a_forked_child_that_ends_repeats_no_event(stopped: Any) -> None:
     """The forked process inherits the functions of `atexit`."""
     runs = [(event["run"]["runId"], event["eventType"]) for event in stopped.events()]
@@ -120,6 +122,7 @@ def test_a_forked_child_that_ends_repeats_no_event(stopped: Any) -> None:
     assert written == [str(stopped.folder / "out"), str(stopped.folder / "out2")]
 
 
+@pytest.mark.long
 def test_an_uncaught_exception_fails_the_application_even_after_a_stop(jobs: Any, alone: Recordings) -> None:
     with_lineage, without = jobs.run("ending.py", "raise"), alone.of(jobs, "ending.py", "raise")
 
@@ -164,6 +167,7 @@ def test_an_interrupt_aborts_the_application(jobs: Any) -> None:
     assert job.said() == []
 
 
+@pytest.mark.long
 def test_the_jvm_ends_what_a_killed_process_leaves_open(
     jobs: Any, specification: Any, violations: Callable[[list[dict]], list[str]]
 ) -> None:

@@ -118,6 +118,7 @@ def test_what_airflow_injects_is_the_parent_of_the_application_and_the_root_of_a
     assert specification.violations(events) == violations(events) == []
 
 
+@pytest.mark.long
 def test_a_spark_defaults_file_is_enough(jobs: Any) -> None:
     """The launcher reads it before there is a Python process."""
     defaults = f"{PREFIX}transport.type file\n{PREFIX}transport.location events.ndjson\n{PREFIX}namespace defaults\n"

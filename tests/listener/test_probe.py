@@ -227,6 +227,7 @@ def test_the_values_of_options_never_leave_the_jvm(spark, encode, tmp_path):
     assert CANARY not in encode(directory)
 
 
+@pytest.mark.long
 @pytest.mark.any_spark
 def test_a_union_of_five_thousand_branches_is_encoded_and_traced(spark, encode, catalyst):
     """Five thousand calls of DataFrame.union leave one such operator."""
@@ -254,6 +255,7 @@ def test_five_hundred_nested_unions_are_encoded_and_traced(spark, encode, cataly
     assert [edge.field for edge in columns.columns[0].edges] == ["id", "salary"]
 
 
+@pytest.mark.long
 @pytest.mark.any_spark
 def test_five_thousand_projections_are_encoded_and_traced(spark, encode, catalyst):
     """Five thousand calls of withColumn make such a plan."""
@@ -268,6 +270,7 @@ def test_five_thousand_projections_are_encoded_and_traced(spark, encode, catalys
     assert [[edge.field for edge in column.edges] for column in columns.columns] == [["id"], ["salary"]]
 
 
+@pytest.mark.long
 @pytest.mark.any_spark
 def test_an_expression_five_thousand_deep_is_encoded_and_traced(spark, encode, catalyst):
     frame = catalyst.analyzed(spark.table("emp").where("salary > 1"))
@@ -330,6 +333,7 @@ def test_the_lineage_of_an_expression_three_thousand_deep_is_found(spark, encode
     ]
 
 
+@pytest.mark.long
 @pytest.mark.any_spark
 def test_each_of_five_thousand_columns_has_its_source(spark, encode):
     names = [f"c{number}" for number in range(5_000)]

@@ -1,4 +1,4 @@
-"""Rows of Delta's tables are changed, as SQL says it and as Delta's own interface does; then its other commands."""
+"""Rows of Delta's tables are changed, as SQL says it and as Delta's own interface does; or Delta's other commands."""
 
 import sys
 from pathlib import Path
@@ -6,10 +6,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 PATH = str(Path(sys.argv[1]) / "paid")
-STATEMENTS = [
+MADE = [
     "CREATE TABLE news (id INT, name STRING, pay INT, op STRING) USING delta",
     "INSERT INTO news VALUES (1, 'a', 5, 'u'), (2, 'b', 7, 'd'), (3, 'c', 9, 'u')",
     "CREATE TABLE staff USING delta AS SELECT id, name, pay FROM news WHERE id < 3",
+]
+CHANGED = [
     """MERGE INTO staff t
     USING (SELECT id, upper(name) AS name, pay, op FROM news) s ON t.id = s.id
     WHEN MATCHED AND s.op = 'd' THEN DELETE
@@ -28,17 +30,22 @@ STATEMENTS = [
     """MERGE INTO wide t USING (SELECT id, pay, upper(op) AS op FROM news) s ON t.id = s.id
     WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *""",
     "SET spark.databricks.delta.schema.autoMerge.enabled = false",
+]
+TIDIED = [
     "OPTIMIZE staff",
     "VACUUM staff",
     "DESCRIBE HISTORY staff",
     "DESCRIBE DETAIL staff",
     "ALTER TABLE staff ADD CONSTRAINT known CHECK (id > 0)",
-    "RESTORE TABLE staff TO VERSION AS OF 1",
+    "RESTORE TABLE staff TO VERSION AS OF 0",
 ]
 
 spark = SparkSession.builder.appName("delta").getOrCreate()
-for statement in STATEMENTS:
+for statement in MADE + (TIDIED if sys.argv[2] == "tidied" else CHANGED):
     spark.sql(statement)
+if sys.argv[2] == "tidied":
+    spark.stop()
+    sys.exit()
 shuffled = spark.table("news").selectExpr("pay AS TOTAL", "id AS d", "name", "id")
 shuffled.writeTo("parts").append()
 shuffled.select("TOTAL", "id").write.format("delta").mode("append").saveAsTable("parts")

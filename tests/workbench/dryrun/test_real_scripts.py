@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SUPPORT = Path(__file__).parents[2] / "support"
 NAMES = sorted(path.stem for path in SCRIPTS.glob("*.py") if not path.stem.endswith("_steps"))
-IN_THE_CHECK = ("argparse_job", "stream_batches", "sql_statements")
+IN_THE_CHECK = ("argparse_job", "stream_batches")
 EACH = [pytest.param(name, marks=() if name in IN_THE_CHECK else pytest.mark.long) for name in NAMES]
 TABLES = [
     DeclaredTable(tuple(name.split(".")), columns_of_ddl(ddl)) for name, ddl in SCHEMAS.items() if "/" not in name

@@ -26,7 +26,7 @@ from support.lineage_paths import path
 from support.shop import shop
 from workbench.page.test_browser import press
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PAGE = Path(__file__).parents[3] / "workbench" / "page"
 
 _BOXES = "return [...page.picture.boxes.values()].map((box) => page.lineage.label(box.id)).sort()"
@@ -71,7 +71,6 @@ LAYERS = tables(
 ONE_SCHEMA = partial(str.format, "lake.t{}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "made",
     [
@@ -371,7 +370,10 @@ HARD = {
 
 
 @pytest.mark.parametrize("graph", HARD.values(), ids=HARD.keys())
-@pytest.mark.parametrize("address", ["", "#groups=1&level=tables&jobs=0", "#level=columns"])
+@pytest.mark.parametrize(
+    "address",
+    ["", *(pytest.param(each, marks=pytest.mark.long) for each in ("#groups=1&level=tables&jobs=0", "#level=columns"))],
+)
 def test_hard_graphs_are_shown_and_all_that_is_in_them_can_be_clicked(seen, graph: Graph, address: str) -> None:
     seen.open(graph, address)
     assert seen.script("return page.picture.boxes.size") > 0
@@ -397,7 +399,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "node_modules/axe-core/axe.min.js").read_text("utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_axe_finds_nothing(seen, first, second, axe: str) -> None:
     def found(graph: Graph, address: str = "", **more: Any) -> list[str]:
         seen.open(graph, address, **more)

@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from support.large_graph import large_graph
 from support.lineage_events import dataset, run_event
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.long]
 
 PHONE = (390, 844)
 TURNED = (844, 390)

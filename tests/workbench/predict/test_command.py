@@ -607,6 +607,7 @@ SELECT id FROM nowhere
     }
 
 
+@pytest.mark.long
 def test_a_store_and_event_files_declare_tables(tmp_path: Path, shared: Callable[..., Answer]) -> None:
     fields = [
         {"name": "a", "type": "struct", "fields": [{"name": "x", "type": "int"}]},

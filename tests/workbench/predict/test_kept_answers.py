@@ -230,6 +230,7 @@ def test_spark_is_asked_about_what_changed_and_what_it_needs(tmp_path: Path, ses
     assert counts == [9, 0, 1, 2, 2]
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.any_spark
 def test_kept_answers_are_those_that_spark_gives_anew(tmp_path: Path, sessions: Callable[[Given], Any]) -> None:

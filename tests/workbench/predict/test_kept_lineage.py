@@ -29,6 +29,7 @@ def found(plan: dict[str, object]) -> Lineage:
     return lineage_of_analyzed(EncodedQuery(json.dumps(plan)), DeclaredTables())
 
 
+@pytest.mark.slow
 def test_each_recorded_plan_has_the_same_lineage_when_it_was_kept() -> None:
     assert len(PLANS) > 100
     for name, plan in PLANS.items():

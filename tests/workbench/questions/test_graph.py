@@ -146,6 +146,7 @@ def test_direct_leaves_out_what_decides_about_rows(store: Store) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("around", ["", "guessed", "clean.amount"])
 def test_the_json_is_as_its_schema_says_and_each_end_of_an_edge_is_a_node(store: Store, around: str) -> None:
     document = store.graph(around).to_dict()
@@ -156,6 +157,7 @@ def test_the_json_is_as_its_schema_says_and_each_end_of_an_edge_is_a_node(store:
     assert {end for edge in document["result"]["edges"] for end in (edge["source"], edge["target"])} <= set(ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_any_company_gives_a_graph_with_the_edges_of_its_events(tmp_path: Path, seed: int) -> None:
     events = company(seed)

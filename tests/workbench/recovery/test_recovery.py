@@ -1076,6 +1076,7 @@ def test_a_statement_on_which_the_parser_itself_fails_is_shown(filled: Fill, que
     assert doubts[1].startswith("its statement is: INSERT INTO ice.db.b SELECT")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_statement_of_any_depth_is_written_again_or_refused() -> None:
     """The parser may read what is too deep for it to write."""

@@ -244,6 +244,7 @@ def test_the_rows_are_those_of_sqlite_also_when_events_are_taken_again(
         assert differing(tables, lite) == []
 
 
+@pytest.mark.long
 def test_questions_have_the_answers_of_sqlite(
     filled: Callable[[str], SparkTables], lite: Database, session: SparkSession
 ) -> None:
