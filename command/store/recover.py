@@ -51,6 +51,8 @@ _OF_STEPS = (
 _WRONG = 2
 _CODES: dict[PlanOutcome, int] = {"applied": 0, "refused": 1, "declined": 1, "failed": 1, "waits": 3}
 _NAME = "recovery"
+_PLAN, _OTHER = "plan", "it is another answer"
+_AGAIN = "Plan again, or take an unchanged copy of it; a plan that was begun needs the latter"
 _LOGGED = "Exception while sending command."
 _LISTENER_IS_OFF = "spark.openlineage.disabled"
 
@@ -286,14 +288,33 @@ def _session(options: argparse.Namespace, *, is_recorded: bool) -> Iterator[Live
 def _plan_of(file: Path) -> RecoveryPlan:
     """Return the plan in a file."""
     try:
-        found = Answer.from_dict(json.loads(file.read_text("utf-8"))).result
+        document = json.loads(file.read_text("utf-8"))
+        other = _other_answer(document)
+        found = None if other else Answer.from_dict(document).result
     except OSError as problem:
         raise StoreError(f"{file} can't be read: {problem.strerror}") from None
-    except (AttributeError, KeyError, TypeError, ValueError) as problem:
-        raise RecoveryError(f"{file} is not a plan written by `recover --output`: {problem}") from None
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as problem:
+        raise RecoveryError(f"{file} is not a plan written by `recover --output`: {_why(problem)}. {_AGAIN}") from None
     if not isinstance(found, RecoveryPlan):
-        raise RecoveryError(f"{file} is not a plan written by `recover --output`: it is another answer")
+        raise RecoveryError(f"{file} is not a plan written by `recover --output`: {other or _OTHER}. {_AGAIN}")
     return found
+
+
+def _other_answer(document: Any) -> str:
+    """Return what a document is that is not an answer with a plan, in words; empty if it is one."""
+    result = document.get("result") if isinstance(document, dict) else None
+    if not isinstance(result, dict):
+        return "it is no answer of a command"
+    return "" if result.get("type") == _PLAN else _OTHER
+
+
+def _why(problem: Exception) -> str:
+    """Return why a file is no plan, in words."""
+    if isinstance(problem, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    if isinstance(problem, json.JSONDecodeError):
+        return f"it is not JSON from line {problem.lineno}, column {problem.colno} on"
+    return f"it lacks {problem}" if isinstance(problem, KeyError) else str(problem)
 
 
 def _refuse(options: argparse.Namespace) -> None:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Iterator, Mapping
+from types import NoneType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 
 import attrs
-from openlineage_pyspark.workbench.model.document import document_of_fields, from_document
+from openlineage_pyspark.workbench.model.document import (
+    camel_case,
+    document_of_fields,
+    from_document,
+    is_record,
+    types_of_fields,
+)
 from openlineage_pyspark.workbench.recovery.affected import Passes, everything
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 
 FORMAT_VERSION = 7
@@ -284,12 +290,73 @@ class RecoveryPlan:
             plain: the values.
 
         Raises:
-            KeyError, TypeError, ValueError: they are those of no plan, of one in another version of the format, or of
-                one that was changed since.
+            ValueError: they are those of no plan, of one in another version of the format, or of one that was changed
+                since.
         """
-        if plain["formatVersion"] != FORMAT_VERSION:
-            raise ValueError(f"its format has the version {plain['formatVersion']}, and not {FORMAT_VERSION}")
+        if plain.get("formatVersion") != FORMAT_VERSION:
+            raise ValueError(f"its format has the version {plain.get('formatVersion')}, and not {FORMAT_VERSION}")
+        if damage := next(_damage(cls, plain, ""), ""):
+            raise ValueError(f"it is damaged: {damage}")
         plan = from_document(cls, plain)
         if plan.to_dict() != {"type": "plan", **plain}:
             raise ValueError("it was changed since it was made")
         return plan
+
+
+_WORDS: Mapping[Any, str] = {
+    str: "a text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    Mapping: "an object",
+    tuple: "an array",
+}
+
+
+def _damage(type_: Any, plain: Any, place: str) -> Iterator[str]:
+    """
+    Yield where plain values are not those of a type, as sentences without an end.
+
+    Args:
+        type_: the type.
+        plain: the values.
+        place: where they are in the plan; empty for the plan.
+    """
+    inner = get_args(type_)
+    if NoneType in inner:
+        yield from () if plain is None else _damage(inner[0], plain, place)
+    elif is_record(type_):
+        yield from _damage_of_record(type_, plain, place)
+    elif get_origin(type_) is tuple:
+        yield from _damage_of_array(inner, plain, place)
+    elif get_origin(type_) is Literal or issubclass(type_, enum.Enum):
+        words = inner or tuple(each.value for each in type_)
+        if plain not in words:
+            yield f"{place} must be one of {', '.join(map(repr, words))}"
+    elif not isinstance(plain, (int, float) if type_ is float else type_):
+        yield _wrong(place, type_)
+
+
+def _damage_of_record(type_: Any, plain: Any, place: str) -> Iterator[str]:
+    if not isinstance(plain, Mapping):
+        yield _wrong(place, Mapping)
+        return
+    for name, each in types_of_fields(type_).items():
+        key = camel_case(name)
+        here = f"{place}.{key}" if place else key
+        yield from _damage(each, plain[key], here) if key in plain else (f"{here} is missing",)
+
+
+def _damage_of_array(types: tuple[Any, ...], plain: Any, place: str) -> Iterator[str]:
+    if not isinstance(plain, (list, tuple)):
+        yield _wrong(place, tuple)
+        return
+    every = types[:1] * len(plain) if types[-1] is Ellipsis else types
+    if len(every) != len(plain):
+        yield f"{place} must have {len(every)} values"
+    for number, (type_, each) in enumerate(zip(every, plain, strict=False)):
+        yield from _damage(type_, each, f"{place}[{number}]")
+
+
+def _wrong(place: str, type_: Any) -> str:
+    return f"{place or 'the plan'} must be {_WORDS[type_]}"

@@ -1332,6 +1332,66 @@ def test_a_file_without_a_plan_is_refused(tmp_path: Path, capsys: pytest.Capture
     )
 
 
+@pytest.mark.parametrize(
+    ("where", "value", "said"),
+    [
+        (("steps",), {}, "steps must be an array"),
+        (("steps", 0, "code"), "CALL x", "steps[0].code must be an array"),
+        (("steps", 0, "writes", 0), ["a", "b"], "steps[0].writes[0] must be an object"),
+        (("steps", 0, "before", 0, "version"), 3, "steps[0].before[0].version must be a text"),
+        (("steps", 0, "move"), "/x", "steps[0].move must be an object"),
+        (("steps", 0, "title"), None, "steps[0].title must be a text"),
+        (("mode",), "sideways", "mode must be one of 'full', 'incremental', 'side-by-side'"),
+        (("datasets", 0, "bad"), None, "datasets[0].bad must be an array"),
+        (("since",), ..., "since is missing"),
+    ],
+)
+def test_a_damaged_plan_says_where(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], where: tuple[Any, ...], value: object, said: str
+) -> None:
+    taken(tmp_path / "s.db", three_layers())
+    file = tmp_path / "plan.json"
+    assert main(["recover", "db.raw@12", "--store", str(tmp_path / "s.db"), "--output", str(file)]) == 0
+    answer = json.loads(file.read_text("utf-8"))
+    *above, last = ("result", *where)
+    place = answer
+    for each in above:
+        place = place[each]
+    if value is ...:
+        del place[last]
+    else:
+        place[last] = value
+    file.write_text(json.dumps(answer), "utf-8")
+
+    assert main(["recover", "apply", str(file)]) == 2
+    assert capsys.readouterr().err == (
+        f"openlineage-pyspark: {file} is not a plan written by `recover --output`: it is damaged: {said}. "
+        "Plan again, or take an unchanged copy of it; a plan that was begun needs the latter\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "it is not JSON from line 1, column 1 on. "),
+        (b'{\n"schema": "3-0-0",\n', "it is not JSON from line 3, column 1 on. "),
+        (b"\xff\xfe", "it is not UTF-8 text. "),
+        (b"[]", "it is no answer of a command. "),
+        (b'{"result": {"type": "rows"}}', "it is another answer. "),
+        (b'{"schema": "3-0-0", "result": {"type": "plan"}}', "it lacks 'question'. "),
+        (b"[" * 100_000, "maximum recursion depth exceeded"),
+    ],
+)
+def test_a_file_that_is_cut_or_none_of_a_plan_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, said: str
+) -> None:
+    file = tmp_path / "plan.json"
+    file.write_bytes(content)
+
+    assert main(["recover", "apply", str(file)]) == 2
+    assert f"`recover --output`: {said}" in capsys.readouterr().err
+
+
 def test_a_plan_that_was_changed_by_hand_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     taken(tmp_path / "s.db", streams())
     file = tmp_path / "plan.json"
