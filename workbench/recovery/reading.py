@@ -5,10 +5,12 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
-from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.errors import NameNotFoundError, StoreError
+from openlineage_pyspark.facets.sql_names import name_parts
 from openlineage_pyspark.workbench.events.facts import SubmittedAs
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
 from openlineage_pyspark.workbench.questions.oddities import bounded
@@ -39,7 +41,7 @@ from openlineage_pyspark.workbench.store.tables.views import MADE
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts
     from openlineage_pyspark.workbench.questions.versions import DatasetVersion
-    from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables
+    from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, ResolvedPlace
 
 _LAKES = frozenset({"iceberg", "delta"})
 _QUERY = re.compile(r"[\s(]*SELECT\b", re.IGNORECASE)
@@ -78,8 +80,8 @@ def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) 
     Raises:
         StoreError: there is no such dataset or version, or more than one.
     """
-    found = find(tables, f"{thing}.{column}" if column else thing)
     reader = _FactsReader(tables)
+    found = _found(tables, reader, thing, column)
     if bad == BadVersion() and (present := bounded(tables, Limits()).now) != FOREVER:
         # A version with a time in the future is not the newest one.
         bad = BadVersion(time=present)
@@ -98,6 +100,28 @@ def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) 
             facts = reader.facts(found.dataset.id, facts.histories[found.dataset.id][place].time)
     passes = _passes(tables, (found.dataset.id, found.column)) if found.column else everything
     return facts, HistoryPlace(found.dataset.id, place), passes
+
+
+def _found(tables: QueriedTables, reader: _FactsReader, thing: str, column: str) -> ResolvedPlace:
+    """
+    Return what a user names: as events have it, or as statements have it, with its catalog.
+
+    Raises:
+        NameNotFoundError: nothing has this name, or several datasets have it.
+    """
+    end = f".{column}" if column else ""
+    try:
+        return find(tables, f"{thing}{end}")
+    except NameNotFoundError as problem:
+        catalog, *rest = name_parts(thing) if "/" not in thing else ()
+        if not rest:
+            raise
+        with suppress(NameNotFoundError):
+            found = find(tables, f"{'.'.join(map(quoted_part, rest))}{end}")
+            # Another catalog may have a table of the same name.
+            if name_parts(reader.dataset(found.dataset).sql)[0].lower() == catalog.lower():
+                return found
+        raise problem from None
 
 
 def _place(versions: tuple[DatasetVersion, ...], bad: BadVersion, dataset: DatasetName) -> int:
@@ -240,6 +264,11 @@ class _FactsReader:
         _, about, _ = self.runs({writers[each] for each in rest if each in writers})
         named |= {each: _dataset(name, _stored(name, about)) for each, name in datasets(self._tables, rest).items()}
         return Facts(named, histories, tuple(reads), runs, applications, unfinished, beside, open_readers)
+
+    def dataset(self, found: DatasetName) -> DatasetFacts:
+        """Return a dataset as the events of the runs that wrote it describe it."""
+        _, about, _ = self.runs({version.run_id for version in self.versions.of(found.id)})
+        return _dataset(found, _stored(found, about))
 
     def _downstream(self, root: int, begin: int) -> set[int]:
         """

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.command.main import main
-from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.recovery.affected import Flow, spread, to_repeat
 from openlineage_pyspark.workbench.recovery.facts import (
     DatasetFacts,
@@ -1285,6 +1285,19 @@ Affected datasets, in order:
 1. Roll db.raw back to version 1.
      CALL ice.system.rollback_to_snapshot('db.raw', 1)
 """
+
+
+@pytest.mark.parametrize("name", ["ice.db.raw", "ICE.db.raw", "`ice`.db.`raw`"])
+def test_a_table_is_found_by_its_name_with_the_catalog_as_plans_write_it(filled: Fill, name: str) -> None:
+    store = filled(*three_layers())
+
+    assert store.recover(name, version="12").result.steps == store.recover("db.raw", version="12").result.steps
+
+
+@pytest.mark.parametrize("name", ["other.db.raw", "ice.ice.db.raw", "ice.raw.v", "ice"])
+def test_a_table_of_another_catalog_is_not_taken_for_one_of_the_same_name(filled: Fill, name: str) -> None:
+    with pytest.raises(NameNotFoundError, match=f"nothing is called '{name}'"):
+        filled(*three_layers()).recover(name, version="12")
 
 
 def test_the_command_shows_a_plan_and_does_nothing(
