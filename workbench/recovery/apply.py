@@ -21,10 +21,13 @@ from openlineage_pyspark.workbench.recovery.checkpoint import (
 from openlineage_pyspark.workbench.recovery.checks import (
     Findings,
     after_problem,
+    beside_problem,
     check_plan,
+    left_problem,
     listed_versions,
     lost_meanwhile,
     meanwhile_problem,
+    read_problem,
     rolled_back_at,
     statement_problem,
     unwritten_tables,
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.checks import PlanProblem
     from openlineage_pyspark.workbench.recovery.journal import Journal
     from openlineage_pyspark.workbench.recovery.live import LiveSession
-    from openlineage_pyspark.workbench.recovery.plan import CheckpointMove, RecoveryPlan, RecoveryStep
+    from openlineage_pyspark.workbench.recovery.plan import CheckpointMove, RecoveryPlan, RecoveryStep, TableId
     from openlineage_pyspark.workbench.recovery.recording import Recorder
 
 # Spark 3.5.6 and later with Delta Lake 3.3 replace no table by a query.
@@ -143,7 +146,24 @@ class PlanApplication:
             outcome = self._do(number, step) if self._is_as_left(number, step) else "failed"
             if outcome != "applied":
                 return outcome
-        return "applied"
+        taken_back = list(left_problem(self._left(), self._session))
+        for each in taken_back:
+            self._say(f"all steps are done, but {each}")
+        return "failed" if taken_back else "applied"
+
+    def _left(self) -> dict[TableId, str]:
+        """Return the tables with versions that the recovery has written -> the versions at which it left them."""
+        left: dict[TableId, str] = {}
+        for entry in self._journal.entries:
+            if entry.state not in ("done", "finished"):
+                continue
+            for table in self._plan.steps[entry.step - 1].writes:
+                if (version := entry.tables.get(sql_name(table))) is not None:
+                    left[table] = version
+                else:
+                    # It was dropped, or keeps no versions.
+                    left.pop(table, None)
+        return left
 
     def _refuse(self, problems: list[PlanProblem]) -> None:
         begun = "no further step was begun" if self._journal.entries else "nothing was done"
@@ -322,7 +342,10 @@ class PlanApplication:
     def _is_as_left(self, number: int, step: RecoveryStep) -> bool:
         """Return whether the tables of a step are as the checks, or the last step, left them."""
         expected = {**self._findings.versions, **self._journal.reached()}
-        problems = list(meanwhile_problem(step, expected, self._session))
+        problems = [
+            *meanwhile_problem(step, expected, self._session),
+            *read_problem(step, self._left(), self._consent.newer, self._session),
+        ]
         for problem in problems:
             self._say(f"step {number} was not done: {problem}")
         return not problems
@@ -348,7 +371,13 @@ class PlanApplication:
             if problem:
                 self._say(f"step {number} was not done: {problem}")
                 return "failed"
-        problems = [*after_problem(step, before, self._session), *lost_meanwhile(step, there, self._session)]
+        begun = [each for each in self._journal.entries if each.step == number and each.state == "begun"]
+        problems = [
+            *after_problem(step, before, self._session),
+            *lost_meanwhile(step, there, self._session),
+            *beside_problem(step, before, {each.application for each in begun} - {""}, self._session),
+            *read_problem(step, self._left(), self._consent.newer, self._session),
+        ]
         if problems and not self._is_accepted(number, step, problems, was_done=was_done):
             return "failed"
         self._record(number, step, before, now)
@@ -521,7 +550,11 @@ class PlanApplication:
         """
         last = self._journal.last(number)
         before = {} if last is None else last.unwritten
-        if problems := list(written_problem(step, before, self._consent.newer, self._session)):
+        problems = [
+            *written_problem(step, before, self._consent.newer, self._session),
+            *read_problem(step, self._left(), self._consent.newer, self._session),
+        ]
+        if problems:
             raise StepFailedError(f"step {number} was done by hand: {'; '.join(problems)}", step=number)
         if last is None and (unknown := ", ".join(map(sql_name, unwritten_tables(step)))):
             self._say(f"step {number}: nobody can check that it left {unknown} as it was: it was done before it waited")

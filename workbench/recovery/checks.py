@@ -54,11 +54,15 @@ _KINDS: Mapping[str, frozenset[str]] = {
 }
 
 
-class TableSession(Protocol):
-    """The Spark session that checks query."""
+class Tables(Protocol):
+    """Whatever reads tables."""
 
     def table(self, table: TableId, /) -> LiveTable | None:
         """Return a table as it is now; None if there is none."""
+
+
+class TableSession(Tables, Protocol):
+    """The Spark session that checks query."""
 
     def parsed(self, sql: str, /) -> LiveStatement:
         """Return the kind of a statement and its target."""
@@ -443,6 +447,100 @@ def meanwhile_problem(step: RecoveryStep, expected: Mapping[str, str], session: 
                 f"something else wrote {name} after version {then or '(none)'}, while this recovery ran: "
                 f"{listed_versions(_since(live, then)) or f'it is at version {live.version}'}"
             )
+
+
+def read_problem(
+    step: RecoveryStep,
+    left: Mapping[TableId, str],
+    accepted: Collection[str],
+    session: Tables,
+) -> Iterator[str]:
+    """
+    Yield which tables that a step reads something else wrote after an earlier step.
+
+    Two recoveries of two stores have no common lock, and would read each other's tables.
+
+    Args:
+        step: the step.
+        left: the tables that earlier steps wrote -> the versions at which they left them.
+        accepted: the names of those that may have new versions.
+        session: the Spark session.
+    """
+    for table, then in left.items():
+        name = sql_name(table)
+        if table in step.writes or name in accepted or not _reads(step, table):
+            continue
+        live = session.table(table)
+        if live is None:
+            yield f"it reads {name}, which is gone"
+        elif live.held(live.version) != live.held(then):
+            newer = listed_versions(_since(live, then)) or f"it is at version {live.version or '(none)'}"
+            yield (
+                f"it reads {name}, which something else wrote after version {then or '(none)'}, while this recovery "
+                f"ran: {newer}. Roll it back to that version, or read the new rows too with {_accepting(name)}"
+            )
+
+
+def beside_problem(
+    step: RecoveryStep, before: Mapping[str, str], applications: Collection[str], session: Tables
+) -> Iterator[str]:
+    """
+    Yield what something else did to the tables of a step while its statements ran: between its last check and now.
+
+    Args:
+        step: the step, whose statements are done.
+        before: its tables -> their versions before; without those that were not there.
+        applications: the applications that ran its statements; without any, nobody knows who wrote.
+        session: the Spark session.
+    """
+    for table in step.writes if applications and step.action != "roll back" else ():
+        name, live = sql_name(table), session.table(table)
+        if live is None or not live.versions:
+            continue
+        then = before.get(name, "")
+        others = [
+            each
+            for each in _since(live, then)
+            if each.application not in ("", *applications) and each.operation not in KEEPING_ROWS
+        ]
+        here = {each.version for each in live.line}
+        own = [v for v in live.versions.values() if v.parent == then and v.application in applications]
+        if others:
+            yield (
+                f"something else wrote {name} while it ran: {listed_versions(others)}. Its rows are there beside those "
+                "of this step, or were replaced by them"
+            )
+        elif any(each.version not in here for each in own):
+            yield f"something else has rolled {name} back while it ran: it is at version {live.version or '(none)'}"
+
+
+def left_problem(left: Mapping[TableId, str], session: Tables) -> Iterator[str]:
+    """
+    Yield which tables no longer have what a recovery wrote: something else has rolled them back since, or dropped them.
+
+    Args:
+        left: the tables that it wrote -> the versions at which it left them.
+        session: the Spark session.
+    """
+    for table, then in left.items():
+        name, live = sql_name(table), session.table(table)
+        if live is None:
+            yield f"{name} is gone"
+        elif then and (then not in {each.version for each in live.line} or any(v.restored for v in _since(live, then))):
+            yield (
+                f"{name} was left at version {then}, and something else has taken that back: it is at version "
+                f"{live.version or '(none)'}"
+            )
+
+
+def _reads(step: RecoveryStep, table: TableId) -> bool:
+    """Return whether a step reads a table: its statements name it, or the runs of its application have read it."""
+    name = sql_name(table)
+    if step.language == "sql":
+        return any(name in sql for sql in step.code)
+    places = (".".join(table.parts), place_of_files(table.location))
+    labels = (each.dataset for each in step.inputs if each.affected)
+    return any(f".{place}".endswith(f".{label}") or place.endswith(f"/{label}") for place in places for label in labels)
 
 
 def written_problem(

@@ -349,3 +349,62 @@ def test_what_somebody_else_wrote_around_a_roll_back_that_was_killed_is_not_take
         )
         stopped += 1
     assert stopped > 1
+
+
+class Meddling(Points):
+    """The points at which something else, which has no lock in common, writes a table."""
+
+    def __init__(self, at: int, write: Callable[[], None]) -> None:
+        super().__init__()
+        self._at, self._write = at, write
+
+    def _pass(self) -> None:
+        self.passed += 1
+        if self.passed == self._at:
+            self._write()
+
+
+@pytest.mark.parametrize("what", ["append", "back"])
+@pytest.mark.parametrize("table_", ["raw", "made"])
+@pytest.mark.parametrize("format_", ["iceberg", "delta"])
+def test_what_something_else_writes_between_two_steps_is_neither_lost_nor_read_unsaid(
+    tmp_path: Path, format_: str, table_: str, what: str
+) -> None:
+    """As another recovery of another store does it, or a job: it is seen by the versions of the tables."""
+    events, _, right = history(format_, "INTO")
+    taken(tmp_path / "lineage.db", events)
+    plan = asked(tmp_path, format_)
+    name = f"{'ice' if format_ == 'iceberg' else 'spark_catalog'}.db.{table_}"
+    outcomes = dict.fromkeys(("applied", "refused", "failed"), 0)
+    point, passed = 0, 1
+    while point < passed:
+        point += 1
+        lake, said = history(format_, "INTO")[1], list[str]()
+        folder = tmp_path / str(point)
+        folder.mkdir()
+        shutil.copy(tmp_path / "lineage.db", folder)
+
+        def meddled(lake: Lake = lake) -> None:
+            own, lake.application = lake.application, "another"
+            if what == "append":
+                lake.write(name, (*lake.rows[name], "somebody else's"), "append")
+            elif format_ == "delta":
+                lake.run(f"RESTORE TABLE {name} TO VERSION AS OF 1")
+            else:
+                lake.run(f"CALL ice.system.rollback_to_snapshot('db.{table_}', 1)")
+            lake.application = own
+
+        points = Meddling(point, meddled)
+        outcome = Process(lake, points, plan, folder).apply([], said)
+        passed = max(passed, points.passed if outcome == "applied" else passed + 1)
+        if points.passed < point:
+            break
+        outcomes[outcome] += 1
+        if outcome != "applied":
+            assert name in said[-1] or any(name in line for line in said[-3:]), said
+            continue
+        more = ["somebody else's"] if what == "append" else []
+        assert (point, sorted(lake.rows[name])) == (point, sorted([*right.rows[name], *more])), said
+        other = next(each for each in right.rows if each != name and each.endswith(("raw", "made")))
+        assert (point, sorted(lake.rows[other])) == (point, sorted(right.rows[other])), said
+    assert outcomes["refused"] + outcomes["failed"] > 5, outcomes
