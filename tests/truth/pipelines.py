@@ -119,6 +119,18 @@ def pipeline(seed: int, lake: str) -> Pipeline:
     return _Making(random.Random(f"{lake} {seed}"), seed, lake).pipeline()  # noqa: S311 (a pipeline is no secret)
 
 
+def streams_to_the_end(made: Pipeline) -> Pipeline:
+    """Return a pipeline whose streams have read all at its end, as they have when tables get the rows of copies."""
+    last = {each.job: place for place, each in enumerate(made.actions)}
+    written = {write.target: place for place, each in enumerate(made.actions) for write in each.each_write}
+    streams = [each for each in made.after if each.kind == "stream"]
+    # One stream may read what another one writes.
+    written |= {each.target: len(made.actions) for each in streams}
+    behind = (each for each in streams if last.get(each.job, -1) < written.get(each.sources[0], -1))
+    late = [attrs.evolve(each, day=each.day - 1) for each in behind]
+    return attrs.evolve(made, actions=(*made.actions, *late))
+
+
 class _Making:
     def __init__(self, chance: random.Random, seed: int, lake: str) -> None:
         self._chance = chance

@@ -38,12 +38,13 @@ from openlineage_pyspark.command.store import recover as recover_command
 from openlineage_pyspark.workbench.recovery import apply
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.recording import Recorder
+from openlineage_pyspark.workbench.recovery.statements import sql_name
 from openlineage_pyspark.workbench.store_api import Store
 from pyspark.sql import SparkSession
 from support import class_archive
 from support.lakes import LAKE_CONF, LAKE_JARS
 
-from truth.pipelines import Action, Pipeline, pipeline
+from truth.pipelines import Action, Pipeline, pipeline, streams_to_the_end
 from truth.shop import shop
 from truth.worlds import Rows, World
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from openlineage_pyspark import Handle
+    from openlineage_pyspark.workbench.recovery.plan import TableId
 
 OUTCOMES = ("right", "declined", "WRONG", "TOUCHED", "BROKEN")
 _PROGRAM = "truth-job"
@@ -60,6 +62,10 @@ _BESIDE = "side-by-side"
 _READS = re.compile(
     r"it read version .* and now reads what is current then: let its code read (.*) VERSION AS OF (\S+)"
 )
+# What he reads about copies, and about streams before tables get the rows of these.
+_USES = re.compile(r"Let it use (.*) in place of (.*)\.")
+_SWITCHES_FILES = re.compile(r"Move the files of file:(.*) away, and those of file:(.*) there\.")
+_READS_ALL = re.compile(r"Let (.*) read all of (.*), and stop it\.")
 # The doubts that he settles by leaving out some writes.
 _LEAVES = re.compile(r"it also writes (.*), which need no recovery: prevent that")
 _UNSEEN = re.compile(r"no version shows whether it wrote (.*): check that by hand")
@@ -222,6 +228,7 @@ class _Trial:
         self._events, self._store = folder / "events.ndjson", folder / "lineage.db"
         self._said: list[str] = []
         self._by_hand: set[int] = set()
+        self._switched: set[int] = set()
         self._since = time.monotonic()
         self.seconds: list[int] = []
 
@@ -278,6 +285,9 @@ class _Trial:
                 return Outcome("declined", problem)
             steps = json.loads(plan.read_text("utf-8"))["result"]["steps"]
             declined, harmed = self._applied(plan, steps)
+            self._switched = {
+                self._place(each["writes"][0]) for each in steps if each["action"] == "switch" and each["writes"]
+            }
             # A person plans again, as the checks say.
             named = re.findall(r"plan again with --expired ('[^']*'|\S+)", declined)
             gone = [each.strip("'") for each in named if each.strip("'") not in expired]
@@ -303,6 +313,10 @@ class _Trial:
         """Go on with the pipeline for a day, as nobody would if its streams or tables were broken."""
         job = None
         try:
+            for each in self._streams():
+                # As the switch of its source says.
+                if each.sources[0] in self._switched:
+                    self._world.begin_behind(each)
             for place, action in enumerate(self._pipeline.after):
                 job = action.job
                 self._world.perform(len(self._pipeline.actions) + place, action)
@@ -410,22 +424,38 @@ class _Trial:
             how = ["--resume", f"--done={number}"]
         return "it does not end", True
 
+    def _place(self, table: dict[str, Any]) -> int:
+        """Return which table a plan names."""
+        return next(
+            place
+            for place in range(len(self._pipeline.tables))
+            if self._world.table_id(place).parts == tuple(table["parts"])
+        )
+
     def _is_begun(self, plan: Path) -> bool:
         return any((plan.parent / "lineage.db.recovery").glob("*.jsonl"))
 
     def _accepted(self, steps: Sequence[dict[str, Any]]) -> list[str] | str:
         """Return the doubts that are accepted, or why it is declined: what a person can't do is seen beforehand."""
-        if self._mode == _BESIDE and any(code.startswith(_PROGRAM) for step in steps for code in step["code"]):
-            return "a person lets an application write to the copies"
-        doubtful = [(number, step) for number, step in enumerate(steps, 1) if step["doubts"] and step["language"]]
+        doubtful = [
+            (number, step)
+            for number, step in enumerate(steps, 1)
+            if step["doubts"] and (step["language"] or step["action"] in ("run", "switch"))
+        ]
         unsettled = [doubt for _, step in doubtful for doubt in step["doubts"] if not self._is_settled(step, doubt)]
         if unsettled:
             return "doubts: " + "; ".join(dict.fromkeys(unsettled))
         for step in steps:
-            if not step["language"] and step["move"] is None and step["action"] != "stop":
+            is_clear = step["action"] == "stop" or _SWITCHES_FILES.fullmatch(step["title"])
+            if not (step["language"] or step["move"] or is_clear or self._is_of_application(step)):
                 return f"a person finds the way: {step['title']} {'; '.join((*step['doubts'], *step['notes']))}"
         self._by_hand |= {number for number, _ in doubtful}
-        return [f"--accept-doubt={number}" for number, _ in doubtful]
+        return [f"--accept-doubt={number}" for number, step in doubtful if step["language"]]
+
+    @staticmethod
+    def _is_of_application(step: dict[str, Any]) -> bool:
+        """Return whether a person starts an application, and may let it use copies."""
+        return step["action"] == "run" and bool(step["code"]) and all(c.startswith(_PROGRAM) for c in step["code"])
 
     def _is_settled(self, step: dict[str, Any], doubt: str) -> bool:
         """Return whether a person settles a doubt: the code of an application names its tables, and no view."""
@@ -438,6 +468,10 @@ class _Trial:
     def _done_by_hand(self, step: dict[str, Any], resuming: Sequence[str]) -> str:
         """Do what a person does at a pause; return why that can't be done."""
         if step["action"] == "stop":
+            return self._read_all(step)
+        if files := _SWITCHES_FILES.fullmatch(step["title"]):
+            Path(files[1]).rename(f"{files[1]}_old")
+            Path(files[2]).rename(files[1])
             return ""
         for code in step["code"]:
             if not code.startswith(f"{_PROGRAM} "):
@@ -448,11 +482,48 @@ class _Trial:
             action = self._pipeline.actions[number]
             self._recorded.skip()
             settled = (found for each in step["doubts"] if (found := _READS.fullmatch(each)))
-            with self._world.pinned({found[1]: found[2] for found in settled}):
+            pins = {found[1]: found[2] for found in settled}
+            with self._world.pinned(pins), self._world.beside(self._copies(step)):
                 if problem := self._repeated(number, action, step, (*resuming, f"--undo={step['number']}")):
                     return problem
             self._recorded.take(action.job, number)
         return ""
+
+    def _copies(self, step: dict[str, Any]) -> dict[int, TableId]:
+        """Return the tables -> the copies that an application uses instead, as a step says."""
+        labels = {self._label(place): place for place in range(len(self._pipeline.tables))}
+        paths = {f"paths/{table.name}": place for place, table in enumerate(self._pipeline.tables)}
+        uses = [found for note in step["notes"] if (found := _USES.fullmatch(note))]
+        copies = {{**paths, **labels}[found[2]]: found[1] for found in uses}
+        tables = {place: self._copy(place) for place in copies}
+        named = {
+            place: f"file:{copy.parts[1]}" if self._pipeline.tables[place].is_path else sql_name(copy)
+            for place, copy in tables.items()
+        }
+        assert named == copies
+        return tables
+
+    def _copy(self, place: int) -> TableId:
+        table = self._world.table_id(place)
+        return attrs.evolve(table, parts=(*table.parts[:-1], f"{table.parts[-1]}_s1"))
+
+    def _read_all(self, step: dict[str, Any]) -> str:
+        """Let a stream read all of its source, or of the copy of that, before tables get the rows of copies."""
+        if (found := _READS_ALL.fullmatch(step["title"])) is None:
+            return ""
+        [action] = [each for each in self._streams() if found[1].startswith(f"job{each.job}.")]
+        copies = {}
+        if found[2].strip("`").endswith("_s1"):
+            writes = [each for each in (action.sources[0], action.target, action.second) if each is not None]
+            copies = {each: self._copy(each) for each in writes}
+        with self._world.beside(copies):
+            self._world.perform(-1, action)
+        self._recorded.skip()
+        return ""
+
+    def _streams(self) -> list[Action]:
+        """Return the streams of the pipeline, each as on the last day."""
+        return [each for each in self._pipeline.after if each.kind == "stream"]
 
     def _repeated(self, number: int, action: Action, step: dict[str, Any], resuming: Sequence[str]) -> str:
         """Do what an application does, except what it must not write; return how the plan went on without its rest."""
@@ -590,6 +661,8 @@ def main() -> int:
             if time.monotonic() - begin > options.minutes * 60:
                 break
             made = (shop if options.shop else pipeline)(seed, options.lake)
+            if options.mode == _BESIDE:
+                made = streams_to_the_end(made)
             found = _tried(spark, folder, recorded, made, options)
             counts[found.kind] += 1
             told = f"{found.steps} steps" + (f", {found.by_hand} by hand" if found.by_hand else "")

@@ -49,11 +49,17 @@ class World:
         self._live = LiveSession(spark)
         self._reached: dict[tuple[int, int], str] = {}
         self._pins: Mapping[str, str] = {}
+        self._copies: Mapping[int, TableId] = {}
+        # The jobs of streams that began anew -> the option that says where, and its value.
+        self._begun: dict[int, tuple[str, str]] = {}
 
     # What is there.
 
     def table_id(self, place: int) -> TableId:
-        """Return a table's name."""
+        """Return a table's name, or that of its copy where that is used."""
+        return self._copies.get(place) or self._own_id(place)
+
+    def _own_id(self, place: int) -> TableId:
         table = self._pipeline.tables[place]
         if table.is_path:
             return TableId(("parquet", str(self._folder / "paths" / table.name)), "parquet")
@@ -118,6 +124,8 @@ class World:
             action: what it does.
         """
         getattr(self, f"_{action.kind}")(number, action)
+        if self._copies:
+            return
         if number == self._pipeline.bad or number in {each.to for each in self._pipeline.actions}:
             self._reached[number, action.target] = self.version(action.target)
 
@@ -129,6 +137,26 @@ class World:
             yield
         finally:
             self._pins = {}
+
+    @contextmanager
+    def beside(self, copies: Mapping[int, TableId]) -> Iterator[None]:
+        """Let what runs meanwhile use copies of tables and other checkpoints, as if a person had changed its code."""
+        self._copies = copies
+        try:
+            yield
+        finally:
+            self._copies = {}
+
+    def begin_behind(self, action: Action) -> None:
+        """Let a stream begin with a new checkpoint, behind what its source holds."""
+        place = action.sources[0]
+        version = self.version(place)
+        if self._lake == "delta":
+            self._begun[action.job] = ("startingVersion", str(int(version) + 1))
+            return
+        live = self._live.table(self.table_id(place))
+        assert live is not None
+        self._begun[action.job] = ("stream-from-timestamp", str(live.versions[version].micros // 1000 + 1))
 
     def reached(self, number: int, place: int) -> str:
         """Return the version of a table after an action."""
@@ -203,9 +231,14 @@ class World:
 
     def _stream(self, _: int, action: Action) -> None:
         source, target = self.name(action.sources[0]), self.name(action.target)
-        frame = self._spark.readStream.table(source).selectExpr("k", f"v + {action.number} AS v", "p")
-        place = str(self._folder / "state" / str(action.job))
-        writer = frame.writeStream.queryName(f"q{action.job}").option("checkpointLocation", place)
+        reader, place = self._spark.readStream, self._folder / "state" / str(action.job)
+        if self._copies:
+            place = place.with_suffix(".beside")
+        elif action.job in self._begun:
+            place = place.with_suffix(".anew")
+            reader = reader.option(*self._begun[action.job])
+        frame = reader.table(source).selectExpr("k", f"v + {action.number} AS v", "p")
+        writer = frame.writeStream.queryName(f"q{action.job}").option("checkpointLocation", str(place))
         if action.second is None:
             query = writer.toTable(target, format=self._lake)
         else:
@@ -308,9 +341,9 @@ class World:
             self._spark.sql("USE spark_catalog.default")
 
     def _source(self, place: int) -> str:
-        name = self.name(place)
-        version = self._pins.get(name)
-        return f"(SELECT * FROM {name} VERSION AS OF {version})" if version else name
+        own = sql_name(self._own_id(place))
+        version = self._pins.get(own)
+        return f"(SELECT * FROM {own} VERSION AS OF {version})" if version else self.name(place)
 
     @contextmanager
     def _set(self, key: str, value: str) -> Iterator[None]:
@@ -321,6 +354,8 @@ class World:
             self._spark.conf.unset(key)
 
     def _view(self, place: int) -> str:
+        if place in self._copies:
+            return f"(SELECT k, v, p FROM {self.name(place)})"
         return f"spark_catalog.{self._namespace}.view_{place}"
 
     def _format(self, place: int) -> str:

@@ -63,8 +63,8 @@ class Conditions:
             if known.has_versions and made.snapshot and not made.branch:
                 yield TableCheck("like", table_id(known, copies.get(key.dataset, "")), made.snapshot)
 
-    def after_application(self, units: Collection[RunPart]) -> Iterator[TableCheck]:
-        """Yield how many versions an application makes of each table; a stream may divide its data otherwise."""
+    def after_application(self, units: Collection[RunPart], copies: Mapping[int, str]) -> Iterator[TableCheck]:
+        """Yield how many versions an application makes of each table, or its copy; a stream may divide otherwise."""
         made: dict[int, list[MadeVersion]] = {}
         for unit in units:
             for key in self._flow.writes.get(unit, ()):
@@ -73,7 +73,9 @@ class Conditions:
             known = self._facts.datasets[dataset]
             is_shown = known.has_versions and known.is_of_spark
             if is_shown and all(not each.unit.is_batch and each.snapshot and not each.branch for each in versions):
-                yield TableCheck("made", table_id(known), known=tuple(each.snapshot for each in versions))
+                yield TableCheck(
+                    "made", table_id(known, copies.get(dataset, "")), known=tuple(each.snapshot for each in versions)
+                )
 
     def after_other_writes(self, unwritten: Iterable[DatasetFacts]) -> Iterator[TableCheck]:
         """Yield that an application has not written what needs no recovery, where the storage shows that."""

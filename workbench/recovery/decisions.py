@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.recovery.remade import remade
 from openlineage_pyspark.workbench.recovery.repeated_reads import RepeatedReads
 from openlineage_pyspark.workbench.recovery.restarts import Restarts
 from openlineage_pyspark.workbench.recovery.statement_texts import StatementTexts
-from openlineage_pyspark.workbench.recovery.statements import beside_name
+from openlineage_pyspark.workbench.recovery.statements import beside_name, beside_path
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import RunPart
@@ -43,6 +43,7 @@ class Decisions:
         conditions: what must hold before and after the steps.
         created: the datasets that an application which runs again creates -> its run and the name of its job.
         copies: a dataset -> the name of the copy that takes its place; none unless the recovery is side by side.
+        folders: a dataset that only has a path -> the path of the copy that takes its place; none likewise.
     """
 
     request: RecoveryRequest
@@ -56,6 +57,7 @@ class Decisions:
     conditions: Conditions
     created: Mapping[int, tuple[str, str]]
     copies: Mapping[int, str]
+    folders: Mapping[int, str]
     _texts: StatementTexts = attrs.field(alias="texts")
 
     @property
@@ -138,10 +140,8 @@ def decide(facts: Facts, request: RecoveryRequest) -> Decisions:
     found = spread(flow, request.start, request.passes)
     texts = StatementTexts(flow)
     is_side_by_side = request.mode is Mode.SIDE_BY_SIDE
-    # Side by side, an application would write the tables and not the copies.
-    alone = (lambda _: True) if is_side_by_side else texts.stands_alone
-    again = remade(flow, found, request, alone)
-    ordered = groups(flow, again.versions, flow.made(request.start).unit, alone, texts.names_source)
+    again = remade(flow, found, request, texts.stands_alone)
+    ordered = groups(flow, again.versions, flow.made(request.start).unit, texts.stands_alone, texts.names_source)
     return Decisions(
         request,
         flow,
@@ -154,6 +154,7 @@ def decide(facts: Facts, request: RecoveryRequest) -> Decisions:
         Conditions(flow, request.start, again.bases),
         _created(flow, again.bases, [group for group in ordered if not _is_statement(flow.facts, texts, group)]),
         _copies(flow.facts, (*again.bases, request.start.dataset)) if is_side_by_side else {},
+        _folders(flow.facts, (*again.bases, request.start.dataset)) if is_side_by_side else {},
         texts,
     )
 
@@ -187,6 +188,11 @@ def _copies(facts: Facts, datasets: Iterable[int]) -> dict[int, str]:
     return {
         dataset: beside_name(facts.datasets[dataset]) for dataset in datasets if facts.datasets[dataset].is_of_spark
     }
+
+
+def _folders(facts: Facts, datasets: Iterable[int]) -> dict[int, str]:
+    known = (facts.datasets[dataset] for dataset in datasets)
+    return {each.id: beside_path(each.location) for each in known if each.location and not each.sql}
 
 
 def _with_new_names(facts: Facts) -> Facts:

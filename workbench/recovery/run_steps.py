@@ -177,7 +177,7 @@ def _application(decided: Decisions, group: Group) -> RecoveryStep:
         tuple(statements.table_id(known, decided.copies.get(known.id, "")) for known in tables if known.is_of_spark),
         before=() if side else tuple(check for each in sorted(written) for check in decided.conditions.newest(each)),
         after=(
-            *(() if side else decided.conditions.after_application(group.units)),
+            *decided.conditions.after_application(group.units, decided.copies),
             *decided.conditions.after_other_writes(decided.unwritten(group)),
         ),
         checkpoints=tuple(
@@ -222,7 +222,7 @@ def _notes_of_application(decided: Decisions, group: Group, streams: Collection[
     if decided.is_side_by_side:
         used = decided.flow.written(group.units)
         used |= {placed.read.dataset for placed in decided.flow.read_by(group.units)}
-        for each, name in decided.copies.items():
+        for each, name in (*decided.copies.items(), *decided.folders.items()):
             if each in used:
                 yield f"Let it use {name} in place of {decided.facts.label(each)}."
         if streams:

@@ -70,7 +70,9 @@ class StatementTexts:
             return {}
         from openlineage_pyspark.workbench.recovery.rewriting import query_of_view
 
-        datasets = [self._facts.datasets[placed.read.dataset] for placed in self._flow.reads[unit]]
+        # A join of a view with itself reads the tables behind it twice.
+        ids = dict.fromkeys(placed.read.dataset for placed in self._flow.reads[unit])
+        datasets = [self._facts.datasets[each] for each in ids]
         queries = ((view, query_of_view(sql, datasets)) for view, sql in found.items())
         return {view: query for view, query in queries if query}
 

@@ -105,6 +105,11 @@ def beside_name(dataset: DatasetFacts) -> str:
     return copy_name(dataset, _BESIDE)
 
 
+def beside_path(location: str) -> str:
+    """Return the path of such a copy of files that no table names."""
+    return f"{location.rstrip('/')}{_BESIDE}"
+
+
 def is_version(text: str) -> bool:
     """Return whether a text is a version of Iceberg or Delta Lake: a number, and nothing else."""
     return text.removeprefix("-").isascii() and text.removeprefix("-").isdecimal()

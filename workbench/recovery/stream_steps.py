@@ -19,6 +19,11 @@ RETAINED_BATCHES = 100
 """How many micro-batches Spark keeps in a checkpoint by default (spark.sql.streaming.minBatchesToRetain)."""
 
 _LOCAL = frozenset({"", "file"})
+# The options of a new query that does not read what its source holds already.
+_BEHIND = {
+    "delta": "and the option startingVersion: the version after the one that this makes",
+    "iceberg": "and the option stream-from-timestamp: a millisecond after the version that this makes",
+}
 
 
 def stopping_steps(decided: Decisions) -> Iterator[RecoveryStep]:
@@ -35,6 +40,45 @@ def checkpoint_steps(decided: Decisions) -> Iterator[RecoveryStep]:
     """Yield the steps that set the checkpoints of these queries back."""
     for query in (*decided.restarts.repeated, *decided.restarts.moved_on):
         yield _checkpoint(decided.restarts.of(query))
+
+
+def reading_steps(decided: Decisions, switched: Iterable[int]) -> Iterator[RecoveryStep]:
+    """
+    Yield the steps that let queries read all of their sources before these get the rows of their copies.
+
+    That is one version, which none of the queries can read: it has all rows again.
+
+    Args:
+        decided: the decisions.
+        switched: the datasets that get these rows.
+    """
+    again = {*switched}
+    for query, units in decided.flow.batches.items():
+        sources = {each: None for each in _sources(decided, query) if each in again}
+        if not sources:
+            continue
+        copies = decided.copies if query in decided.restarts.repeated else {}
+        names = ", ".join(copies.get(each, decided.facts.label(each)) for each in sources)
+        job = decided.facts.run(units[-1].run_id).job
+        note = "What it has not read by then will be in none of its tables."
+        yield RecoveryStep("stop", f"Let {job} read all of {names}, and stop it.", notes=(note,))
+
+
+def notes_of_new_starts(decided: Decisions, dataset: int) -> Iterator[str]:
+    """Yield where the queries that read a dataset go on after it got the rows of its copy."""
+    known = decided.facts.datasets[dataset]
+    for query, units in decided.flow.batches.items():
+        if dataset not in _sources(decided, query):
+            continue
+        text = f"Start {decided.facts.run(units[-1].run_id).job} with a new checkpoint after this"
+        yield f"{text}, {_BEHIND[known.format]}." if known.format in _BEHIND else f"{text}, behind what it then has."
+
+
+def _sources(decided: Decisions, query: str) -> list[int]:
+    """Return the datasets that a query reads as a stream."""
+    return [
+        placed.read.dataset for placed in decided.flow.read_by(decided.flow.batches[query]) if placed.read.is_source
+    ]
 
 
 def local_checkpoint(restart: Restart) -> str:

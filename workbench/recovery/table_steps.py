@@ -10,6 +10,7 @@ from openlineage_pyspark.workbench.recovery import statements
 from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 from openlineage_pyspark.workbench.recovery.plan import RecoveryStep, TableCheck, TableId
 from openlineage_pyspark.workbench.recovery.remade import Base
+from openlineage_pyspark.workbench.recovery.stream_steps import notes_of_new_starts, reading_steps
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.decisions import Decisions
@@ -52,6 +53,11 @@ def copying_steps(decided: Decisions) -> Iterator[RecoveryStep]:
     for dataset in dict.fromkeys((decided.root, *bases)):
         known, base = decided.facts.datasets[dataset], bases.get(dataset, Base(0))
         name = decided.copies.get(dataset)
+        if name is None and (folder := decided.folders.get(dataset)):
+            if dataset not in bases:
+                yield RecoveryStep("copy", f"Copy the files of {known.location} to {folder}.")
+            # What begins without rows is made by who writes it first.
+            continue
         if name is None:
             why = "no event states that it is a table of Spark" if known.sql else "it has no name in SQL"
             yield RecoveryStep("copy", f"Make a copy of {known.label}.", doubts=(why,))
@@ -75,6 +81,7 @@ def copying_steps(decided: Decisions) -> Iterator[RecoveryStep]:
             "sql",
             (text,),
             notes=(*_expired_note(base, decided.again.expired.get(dataset, "")), _PARTITIONS),
+            doubts=tuple(_doubts_of_copy(decided, dataset)),
             writes=(statements.table_id(known, name),),
             before=(*decided.conditions.before_going_back(dataset, base), *there),
         )
@@ -83,9 +90,10 @@ def copying_steps(decided: Decisions) -> Iterator[RecoveryStep]:
 def switching_steps(decided: Decisions) -> Iterator[RecoveryStep]:
     """Yield the steps that give each table the rows of its copy."""
     switched = {name: dataset for dataset, name in decided.copies.items() if not decided.flow.is_gone(dataset)}
+    yield from reading_steps(decided, switched.values())
     for name, dataset in switched.items():
         known = decided.facts.datasets[dataset]
-        notes = ["Check the copy first. Streams that read the table need a new checkpoint after this."]
+        notes = ["Check the copy first.", *notes_of_new_starts(decided, dataset)]
         if statements.is_table_of_path(name):
             notes.append("No statement drops a table that has only a path: remove the copy's files at the end.")
         title = f"Give {known.label} the rows of {name}."
@@ -96,6 +104,26 @@ def switching_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         settings = (statements.WHOLE_TABLE,)
         yield RecoveryStep(
             "switch", title, "sql", code, notes=tuple(notes), writes=writes, settings=settings, before=before
+        )
+    yield from _switched_files(decided)
+
+
+def _doubts_of_copy(decided: Decisions, dataset: int) -> Iterator[str]:
+    """Yield the doubts about a copy that begins without rows, and whose rows the dataset gets at the end."""
+    base = decided.again.bases.get(dataset)
+    if base is not None and not base.version and not base.replaced:
+        yield from _doubts_of_first_rows(decided, dataset, base)
+
+
+def _switched_files(decided: Decisions) -> Iterator[RecoveryStep]:
+    """Yield the steps in which a person gives paths the files of their copies."""
+    for dataset, folder in decided.folders.items():
+        known = decided.facts.datasets[dataset]
+        yield RecoveryStep(
+            "switch",
+            f"Move the files of {known.location} away, and those of {folder} there.",
+            notes=("Check the copy first, and keep the old files.",),
+            doubts=tuple(_doubts_of_copy(decided, dataset)),
         )
 
 
@@ -112,16 +140,10 @@ def _creation(decided: Decisions, dataset: int, base: Base) -> Iterator[Recovery
 
 
 def _doubts_of_emptying(decided: Decisions, dataset: int, base: Base) -> Iterator[str]:
-    """Yield the doubts about emptying a dataset: its first rows may be from no recorded run."""
+    """Yield the doubts about emptying a dataset."""
     flow, known = decided.flow, decided.facts.datasets[dataset]
     history = decided.facts.histories[dataset]
-    before = flow.before.get(HistoryPlace(dataset, base.place))
-    begins = history[base.place].whole is True or (before is not None and history[before.place].empties)
-    if not begins:
-        yield (
-            f"{known.label} may have had rows before {history[base.place].version}: no recorded run can make them "
-            "again, so keep a copy of it"
-        )
+    yield from _doubts_of_first_rows(decided, dataset, base)
     if known.format == "iceberg" and decided.restarts.reads_as_source(dataset):
         yield (
             f"a stream that reads {known.label} would read its old versions again: it needs the options "
@@ -134,6 +156,18 @@ def _doubts_of_emptying(decided: Decisions, dataset: int, base: Base) -> Iterato
         )
     if not flow.is_gone(dataset) and flow.is_dropped_after(HistoryPlace(dataset, base.place)):
         yield f"{known.label} was dropped and created again since: it may have had other columns before"
+
+
+def _doubts_of_first_rows(decided: Decisions, dataset: int, base: Base) -> Iterator[str]:
+    """Yield that a dataset may have had rows before what is made again: they may be from no recorded run."""
+    history = decided.facts.histories[dataset]
+    before = decided.flow.before.get(HistoryPlace(dataset, base.place))
+    begins = history[base.place].whole is True or (before is not None and history[before.place].empties)
+    if not begins:
+        yield (
+            f"{decided.facts.label(dataset)} may have had rows before {history[base.place].version}: no recorded run "
+            "can make them again, so keep a copy of it"
+        )
 
 
 def _doubts_of_restores(decided: Decisions, dataset: int, base: Base) -> Iterator[str]:

@@ -2115,6 +2115,53 @@ def test_side_by_side_a_stream_with_a_new_checkpoint_begins_with_what_is_not_the
     assert [each for each in again.notes if "continues after" in each] == []
 
 
+@pytest.mark.parametrize(
+    ("lake", "catalog", "behind"),
+    [
+        ("iceberg", "ice", "the option stream-from-timestamp: a millisecond after the version that this makes."),
+        ("delta", "spark_catalog", "the option startingVersion: the version after the one that this makes."),
+    ],
+)
+def test_side_by_side_a_stream_reads_all_before_the_switch_and_begins_behind_it(
+    filled: Fill, lake: str, catalog: str, behind: str
+) -> None:
+    """The rows of the copy come as one version, which it can't pass; a new checkpoint alone would read all again."""
+    steps = filled(*streams(lake)).recover("db.raw", version="2", mode="side-by-side").result.steps
+
+    copy = f"{catalog}.db.raw_s1"
+    places = [place for place, step in enumerate(steps) if step.title == f"Let s read all of {copy}, and stop it."]
+    switches = [(place, step) for place, step in enumerate(steps) if step.action == "switch"]
+    assert places == [switches[0][0] - 1]
+    assert [step.notes for _, step in switches] == [
+        ("Check the copy first.", f"Start s with a new checkpoint after this, and {behind}"),
+        ("Check the copy first.",),
+    ]
+
+
+def test_side_by_side_a_statement_of_a_temporary_view_is_repeated_by_its_application(filled: Fill) -> None:
+    """Its text alone would fail: the view was the application's."""
+    events = [
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *application("app", 2.5, "python", "app.py"),
+        *statement(
+            *("make", 3, "INSERT INTO ice.db.made SELECT * FROM news", (table("raw", "11"),)),
+            table("made", "21", parent="20"),
+            application="app",
+        ),
+    ]
+    found = filled(*events).recover("db.raw", version="11", mode="side-by-side").result
+
+    (step,) = (step for step in found.steps if step.action == "run")
+    assert (step.language, step.code, step.doubts) == ("", ("python app.py",), ())
+    assert step.notes[:2] == (
+        "Let it use ice.db.raw_s1 in place of db.raw.",
+        "Let it use ice.db.made_s1 in place of db.made.",
+    )
+    assert [(check.check, check.table.parts, check.known) for check in step.after] == [
+        ("made", ("ice", "db", "made_s1"), ("21",))
+    ]
+
+
 def test_a_table_gets_all_rows_of_its_copy_under_any_setting_of_the_session(filled: Fill) -> None:
     found = filled(*three_layers()).recover("db.raw", version="12", mode="side-by-side").result
 
