@@ -7,7 +7,7 @@ import random
 import attrs
 
 DAYS = 3
-DAILY = ("load", "append", "overwrite", "static", "dynamic", "merge", "update", "delete", "replace", "stream")
+DAILY = ("load", "append", "overwrite", "static", "dynamic", "where", "merge", "update", "delete", "replace", "stream")
 _BY_OTHERS = ("rollback", "recreate", "truncate")
 _ODD = ("a.b", "z`1", "two words", "größe", "select", "Mixed", "x;y", "it's")
 _KEYS, _PARTS = 6, 3
@@ -188,7 +188,7 @@ class _Making:
             )
             sources = (source,) if chance.random() < 0.6 else (source, chance.choice(above))
             kinds = {"appends": ["append"], "plain": ["append", "overwrite"], "whole": ["overwrite", "replace"]}
-            self._write(place, sources, kinds.get(writing, list(DAILY[1:8])))
+            self._write(place, sources, kinds.get(writing, list(DAILY[1:9])))
 
     def _stream(self, name: str, source: int) -> None:
         place = len(self._tables)
@@ -202,7 +202,7 @@ class _Making:
         """Add one job or two that write a table."""
         for _ in range(self._chance.choice((1, 1, 2))):
             kind = self._chance.choice(kinds)
-            if kind in ("static", "dynamic") and not self._tables[place].parted:
+            if kind in ("static", "dynamic", "where") and not self._tables[place].parted:
                 kind = "merge"
             self._jobs.append(self._job(place, sources, kind))
         if not any(job.target == place and job.sources for job in self._jobs):
@@ -211,7 +211,7 @@ class _Making:
 
     def _job(self, place: int, sources: tuple[int, ...], kind: str) -> Action:
         forms: tuple[str, ...] = ("sql", "sql", "sql", "short", "temp", "global", "args", "cte", "view")
-        if kind in ("append", "dynamic"):
+        if kind in ("append", "dynamic", "where"):
             forms = (*forms, "frame")
         form = self._chance.choice(forms)
         if kind in ("update", "delete"):

@@ -458,12 +458,11 @@ class _Trial:
         return step["action"] == "run" and bool(step["code"]) and all(c.startswith(_PROGRAM) for c in step["code"])
 
     def _is_settled(self, step: dict[str, Any], doubt: str) -> bool:
-        """Return whether a person settles a doubt: the code of an application names its tables, and no view."""
+        """Return whether a person settles a doubt, who changes the code of an application."""
         actions = [self._pipeline.actions[int(code.split()[1])] for code in step["code"] if code.startswith(_PROGRAM)]
         if actions and (_LEAVES.fullmatch(doubt) or _UNSEEN.fullmatch(doubt)):
             return True
-        named = all(each.form != "view" for action in actions for each in action.each_write)
-        return bool(actions) and _READS.fullmatch(doubt) is not None and named
+        return bool(actions) and _READS.fullmatch(doubt) is not None
 
     def _done_by_hand(self, step: dict[str, Any], resuming: Sequence[str]) -> str:
         """Do what a person does at a pause; return why that can't be done."""

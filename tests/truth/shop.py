@@ -62,7 +62,7 @@ def _jobs(chance: random.Random) -> list[Action]:
         ("merge", _LATEST, (_EUR,), _FORMS),
         ("delete", _LATEST, (), ("sql", "short")),
         ("dynamic", _DAILY, (_RAW,), (*_FORMS, "frame")),
-        ("overwrite", _REPORT, (_DAILY,), _FORMS),
+        (chance.choice(("overwrite", "where")), _REPORT, (_DAILY,), _FORMS),
         ("stream", _LIVE, (_RAW,), ("frame",)),
         ("append", _AUDIT, (_EUR,), (*_FORMS, "temp", "args")),
         ("overwrite", _EXPORT, (_LATEST,), ("sql", "cte")),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import TableId
 from openlineage_pyspark.workbench.recovery.statements import quoted_part, sql_name
+from pyspark.sql import functions
 
 from truth.pipelines import Action, Pipeline, Table, kind_of_load
 
@@ -208,6 +209,16 @@ class World:
         with self._set(_MODE, "dynamic"):
             self._write(action, "INSERT OVERWRITE {}", lambda frame, name: frame.writeTo(name).overwritePartitions())
 
+    def _where(self, _: int, action: Action) -> None:
+        """Replace the rows of a day's partition, by a condition."""
+        part = action.day % 3
+        self._write(
+            action,
+            f"INSERT INTO {{}} REPLACE WHERE p = {part}",
+            lambda frame, name: frame.writeTo(name).overwrite(functions.col("p") == part),
+            columns=f"k, v, {part} AS p",
+        )
+
     def _merge(self, _: int, action: Action) -> None:
         self._write(action, "")
 
@@ -354,8 +365,9 @@ class World:
             self._spark.conf.unset(key)
 
     def _view(self, place: int) -> str:
-        if place in self._copies:
-            return f"(SELECT k, v, p FROM {self.name(place)})"
+        if place in self._copies or sql_name(self._own_id(place)) in self._pins:
+            # Who changes the code writes the table in place of its view.
+            return f"(SELECT k, v, p FROM {self._source(place)})"
         return f"spark_catalog.{self._namespace}.view_{place}"
 
     def _format(self, place: int) -> str:

@@ -70,9 +70,7 @@ class StatementTexts:
             return {}
         from openlineage_pyspark.workbench.recovery.rewriting import query_of_view
 
-        # A join of a view with itself reads the tables behind it twice.
-        ids = dict.fromkeys(placed.read.dataset for placed in self._flow.reads[unit])
-        datasets = [self._facts.datasets[each] for each in ids]
+        datasets = [self._facts.datasets[placed.read.dataset] for placed in self._flow.reads[unit]]
         queries = ((view, query_of_view(sql, datasets)) for view, sql in found.items())
         return {view: query for view, query in queries if query}
 

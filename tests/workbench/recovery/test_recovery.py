@@ -2162,6 +2162,61 @@ def test_side_by_side_a_statement_of_a_temporary_view_is_repeated_by_its_applica
     ]
 
 
+@pytest.mark.parametrize(
+    ("is_first", "doubts"),
+    [
+        (
+            False,
+            ("db.made may have had rows before make-3: no recorded run can make them again, so keep a copy of it",),
+        ),
+        # An event states that it had none.
+        (True, ()),
+    ],
+)
+def test_side_by_side_rows_of_no_recorded_run_are_not_lost_by_the_switch_unsaid(
+    filled: Fill,
+    is_first: bool,  # noqa: FBT001
+    doubts: tuple[str, ...],
+) -> None:
+    made = table("made", lake="parquet")
+    sql = "INSERT INTO db.made SELECT * FROM ice.db.raw"
+    created = table("made", lake="parquet", change="CREATE")
+    events = [
+        *(statement("create", 1, "CREATE TABLE db.made (v INT) USING parquet", (), created) if is_first else ()),
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, sql, (table("raw", "11"),), made),
+    ]
+    found = filled(*events).recover("db.raw", version="11", mode="side-by-side").result
+
+    assert [step.doubts for step in found.steps if step.action == "copy"] == [(), doubts]
+
+
+def test_side_by_side_files_of_no_table_have_a_copy_too_that_a_person_puts_in_their_place(filled: Fill) -> None:
+    files = {"namespace": "file", "name": "/lake/out", "facets": {"storage": {"fileFormat": "parquet"}}}
+    files["facets"]["lifecycleStateChange"] = {"lifecycleStateChange": "OVERWRITE"}  # type: ignore[index]
+    events = [
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *application("app", 2.5, "python", "app.py"),
+        *statement("make", 3, "", (table("raw", "11"),), files, application="app"),
+    ]
+    found = filled(*events).recover("db.raw", version="11", mode="side-by-side").result
+
+    assert [step.action for step in found.steps] == ["copy", "correct", "run", "switch", "switch"]
+    assert found.steps[2].notes[:2] == (
+        "Let it use ice.db.raw_s1 in place of db.raw.",
+        "Let it use file:/lake/out_s1 in place of lake/out.",
+    )
+    last = found.steps[-1]
+    assert (last.language, last.title, last.notes) == (
+        "",
+        "Move the files of file:/lake/out away, and those of file:/lake/out_s1 there.",
+        ("Check the copy first, and keep the old files.",),
+    )
+    assert last.doubts == (
+        "lake/out may have had rows before make-3: no recorded run can make them again, so keep a copy of it",
+    )
+
+
 def test_a_table_gets_all_rows_of_its_copy_under_any_setting_of_the_session(filled: Fill) -> None:
     found = filled(*three_layers()).recover("db.raw", version="12", mode="side-by-side").result
 
