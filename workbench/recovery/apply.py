@@ -358,7 +358,7 @@ class PlanApplication:
         last = self._journal.last(number)
         begin = 0 if last is None else last.place + (last.state == "done")
         was_done = begin >= len(step.code)
-        there = self._all_versions(step) if step.action == "roll back" and not was_done else {}
+        there = {} if was_done else self._all_versions(step)
         now = self._versions(step)
         # The part that an earlier process did counts too.
         before = self._journal.before(number) if begin else now
@@ -374,8 +374,8 @@ class PlanApplication:
         begun = [each for each in self._journal.entries if each.step == number and each.state == "begun"]
         problems = [
             *after_problem(step, before, self._session),
-            *lost_meanwhile(step, there, self._session),
-            *beside_problem(step, before, {each.application for each in begun} - {""}, self._session),
+            *(lost_meanwhile(step, there, self._session) if step.action == "roll back" else ()),
+            *beside_problem(step, before, there, {each.application for each in begun} - {""}, self._session),
             *read_problem(step, self._left(), self._consent.newer, self._session),
         ]
         if problems and not self._is_accepted(number, step, problems, was_done=was_done):

@@ -54,14 +54,14 @@ _KINDS: Mapping[str, frozenset[str]] = {
 }
 
 
-class Tables(Protocol):
+class TableReader(Protocol):
     """Whatever reads tables."""
 
     def table(self, table: TableId, /) -> LiveTable | None:
         """Return a table as it is now; None if there is none."""
 
 
-class TableSession(Tables, Protocol):
+class TableSession(TableReader, Protocol):
     """The Spark session that checks query."""
 
     def parsed(self, sql: str, /) -> LiveStatement:
@@ -72,6 +72,9 @@ class TableSession(Tables, Protocol):
 
     def has_files_of(self, table: TableId, version: str, /) -> bool:
         """Return whether the files of a version of a Delta table are there."""
+
+    def count_of(self, table: TableId, /) -> int:
+        """Return how many rows a table has."""
 
 
 @attrs.frozen
@@ -231,6 +234,19 @@ class _Checking:
             self._there(number, step, check, live)
         elif check.check == "clean":
             self._clean(number, name, live, check)
+        elif check.check == "rows":
+            self._rows(number, name, check)
+
+    def _rows(self, number: int, name: str, check: TableCheck) -> None:
+        """Check that a table without versions has the rows of the runs in the store."""
+        count = self._session.count_of(check.table)
+        if count != int(check.version):
+            self._add(
+                number,
+                f"{name} has {count} rows, and the runs in the store wrote {check.version}: something else has written "
+                f"it, and no run here makes its rows again. Ingest its events, or accept that with {_accepting(name)}",
+                name,
+            )
 
     def _newest(self, number: int, name: str, live: LiveTable, known: str) -> None:
         if live.version == known:
@@ -398,11 +414,14 @@ def lost_meanwhile(step: RecoveryStep, there: Mapping[str, Collection[str]], ses
     """
     for table in step.writes:
         name, live = sql_name(table), session.table(table)
-        made = () if live is None or name not in there else live.versions.values()
+        if live is None or name not in there:
+            continue
+        # What came after the roll back is there.
+        kept = {each.version for check in step.after for each in live.since(check.version)}
         lost = [
             each
-            for each in made
-            if each.version not in there[name] and not each.restored and each.operation not in KEEPING_ROWS
+            for each in live.versions.values()
+            if each.version not in {*there[name], *kept} and not each.restored and each.operation not in KEEPING_ROWS
         ]
         if lost:
             yield (
@@ -453,7 +472,7 @@ def read_problem(
     step: RecoveryStep,
     left: Mapping[TableId, str],
     accepted: Collection[str],
-    session: Tables,
+    session: TableReader,
 ) -> Iterator[str]:
     """
     Yield which tables that a step reads something else wrote after an earlier step.
@@ -482,7 +501,11 @@ def read_problem(
 
 
 def beside_problem(
-    step: RecoveryStep, before: Mapping[str, str], applications: Collection[str], session: Tables
+    step: RecoveryStep,
+    before: Mapping[str, str],
+    there: Mapping[str, Collection[str]],
+    applications: Collection[str],
+    session: TableReader,
 ) -> Iterator[str]:
     """
     Yield what something else did to the tables of a step while its statements ran: between its last check and now.
@@ -490,6 +513,7 @@ def beside_problem(
     Args:
         step: the step, whose statements are done.
         before: its tables -> their versions before; without those that were not there.
+        there: these tables -> all versions that they had before; none if that is not known.
         applications: the applications that ran its statements; without any, nobody knows who wrote.
         session: the Spark session.
     """
@@ -504,7 +528,10 @@ def beside_problem(
             if each.application not in ("", *applications) and each.operation not in KEEPING_ROWS
         ]
         here = {each.version for each in live.line}
-        own = [v for v in live.versions.values() if v.parent == then and v.application in applications]
+        known = there.get(name, live.versions)
+        own = [
+            each for each in live.versions.values() if each.version not in known and each.application in applications
+        ]
         if others:
             yield (
                 f"something else wrote {name} while it ran: {listed_versions(others)}. Its rows are there beside those "
@@ -514,7 +541,7 @@ def beside_problem(
             yield f"something else has rolled {name} back while it ran: it is at version {live.version or '(none)'}"
 
 
-def left_problem(left: Mapping[TableId, str], session: Tables) -> Iterator[str]:
+def left_problem(left: Mapping[TableId, str], session: TableReader) -> Iterator[str]:
     """
     Yield which tables no longer have what a recovery wrote: something else has rolled them back since, or dropped them.
 

@@ -40,6 +40,28 @@ class Conditions:
         """Return what must hold before a table goes back, or its copy begins, at the version of a base."""
         return (*self.newest(dataset), *(self._clean(dataset, base) if base.version else ()))
 
+    def all_rows(self, dataset: int) -> tuple[TableCheck, ...]:
+        """
+        Return the check that no unknown writer has written a dataset that keeps no versions; none if nothing shows it.
+
+        How many rows it must have is known if each run since it was replaced as a whole only added some.
+        """
+        known = self._facts.datasets[dataset]
+        if known.has_versions or not known.is_of_spark or self._flow.is_gone(dataset):
+            return ()
+        count = 0
+        for made in map(self._flow.made, self._flow.line(dataset)):
+            if made.empties:
+                return (TableCheck("rows", table_id(known), str(count)),)
+            if made.idle or made.nothing:
+                continue
+            if made.rows is None or (made.change and made.whole is not True):
+                break
+            count += made.rows
+            if made.whole is True:
+                return (TableCheck("rows", table_id(known), str(count)),)
+        return ()
+
     def before_repeating(
         self, reads: Iterable[tuple[DatasetFacts, str]], writes: Iterable[DatasetFacts]
     ) -> Iterator[TableCheck]:

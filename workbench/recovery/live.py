@@ -266,6 +266,17 @@ class LiveSession:
         rows = self._rows(f"DESCRIBE TABLE {name}")
         return partitions_in([(str(row["col_name"]), str(row["data_type"])) for row in rows])
 
+    def count_of(self, table: TableId) -> int:
+        """
+        Return how many rows a table has.
+
+        Raises:
+            StoreError: Spark can't read it.
+        """
+        name = sql_name(table)
+        self._rows(f"REFRESH TABLE {name}")
+        return int(self._rows(f"SELECT count(1) FROM {name}")[0][0])  # noqa: S608 (a quoted name)
+
     def files_of(self, table: TableId) -> str:
         """Return a fingerprint of the files of a table; empty if there is no such table."""
         name = sql_name(table)

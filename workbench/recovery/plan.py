@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.recovery.affected import Passes, everything
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 """The version of a plan's JSON: `recover apply` reads no other."""
 
 
@@ -97,9 +97,10 @@ class TableCheck:
         check: `newest`: the table's version is the newest one that the store knows; `there`: the version can be read;
             `clean`: no unknown writer has put bad data into the version; `current`: the table is at the version;
             `like`: the step changed the table as the original run did; `made`: the step made as many versions as the
-            original runs did; `unwritten`: whoever does the step by hand keeps it from writing the table.
+            original runs did; `unwritten`: whoever does the step by hand keeps it from writing the table; `rows`: the
+            table has as many rows as runs in the store wrote.
         table: the table.
-        version: the version; empty if the store knows none.
+        version: the version; empty if the store knows none. For `rows`: how many rows.
         since: for `newest`: the version after which all that the table has is made again; empty if all of it is. For
             `clean`: a version that is older than the bad data; empty if none is known.
         known: for `newest`: the versions since then that runs in the store made. Others are made by no run
@@ -112,7 +113,7 @@ class TableCheck:
             storage forgets that when versions expire.
     """
 
-    check: Literal["newest", "there", "clean", "current", "like", "made", "unwritten"]
+    check: Literal["newest", "there", "clean", "current", "like", "made", "unwritten", "rows"]
     table: TableId
     version: str = ""
     since: str = ""

@@ -26,14 +26,14 @@ def preparing_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         known = facts.datasets[dataset]
         like = facts.histories[dataset][base.place].run_id
         if decided.is_dropped(dataset):
-            yield from _dropped(known, decided.created[dataset][1], like)
+            yield from _dropped(decided, known, decided.created[dataset][1], like)
             continue
         if decided.flow.is_gone(dataset):
             yield from _creation(decided, dataset, base)
             continue
         if base.replaced:
             if known.is_of_spark:
-                yield from _kept(known)
+                yield from _kept(decided, known)
             continue
         notes = _expired_note(base, decided.again.expired.get(dataset, ""))
         checks = decided.conditions.before_going_back(dataset, base)
@@ -43,7 +43,7 @@ def preparing_steps(decided: Decisions) -> Iterator[RecoveryStep]:
             yield attrs.evolve(step, doubts=(*step.doubts, *_doubts_of_restores(decided, dataset, base)))
         elif dataset != decided.root or decided.again.goes_back:
             doubts = (*_doubts_of_emptying(decided, dataset, base), *_doubts_of_restores(decided, dataset, base))
-            yield from _emptied(known, notes, doubts, checks, like)
+            yield from _emptied(decided, known, notes, doubts, checks, like)
 
 
 def copying_steps(decided: Decisions) -> Iterator[RecoveryStep]:
@@ -102,6 +102,8 @@ def switching_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         # What something else wrote since the copy was made is not in it.
         before = decided.conditions.newest(dataset)
         settings = (statements.WHOLE_TABLE,)
+        # Without versions, nothing else brings back what is replaced.
+        yield from _kept(decided, known)
         yield RecoveryStep(
             "switch", title, "sql", code, notes=tuple(notes), writes=writes, settings=settings, before=before
         )
@@ -209,7 +211,12 @@ def _rolled_back(
 
 
 def _emptied(
-    known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, ...], newest: tuple[TableCheck, ...], like: str
+    decided: Decisions,
+    known: DatasetFacts,
+    notes: tuple[str, ...],
+    doubts: tuple[str, ...],
+    newest: tuple[TableCheck, ...],
+    like: str,
 ) -> Iterator[RecoveryStep]:
     """Yield the steps that remove all rows of a dataset; one that keeps no versions is copied before."""
     notes = (*notes, *_why_emptied(known))
@@ -222,7 +229,7 @@ def _emptied(
     if not code:
         yield _moved_away(known, notes, doubts, like)
         return
-    yield from _kept(known)
+    yield from _kept(decided, known)
     writes = [statements.table_id(known)]
     if statements.is_overwritten(known):
         writes.append(statements.table_id(known, statements.empty_copy_name(known)))
@@ -240,7 +247,7 @@ def _emptied(
     )
 
 
-def _kept(known: DatasetFacts) -> Iterator[RecoveryStep]:
+def _kept(decided: Decisions, known: DatasetFacts) -> Iterator[RecoveryStep]:
     """Yield the step that copies a table that keeps no versions, before its rows are removed."""
     if known.has_versions:
         return
@@ -252,6 +259,7 @@ def _kept(known: DatasetFacts) -> Iterator[RecoveryStep]:
         (statements.copied_whole(known, copy),),
         notes=("`recover forget-copies` drops it when everything is correct.",),
         writes=(statements.table_id(known, copy),),
+        before=decided.conditions.all_rows(known.id),
     )
 
 
@@ -262,7 +270,7 @@ def _moved_away(known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, 
     return RecoveryStep("empty", title, notes=notes, doubts=doubts, writes=files, like=like if files else "")
 
 
-def _dropped(known: DatasetFacts, job: str, like: str) -> Iterator[RecoveryStep]:
+def _dropped(decided: Decisions, known: DatasetFacts, job: str, like: str) -> Iterator[RecoveryStep]:
     """Yield the steps that drop a table, or move files away, that an application creates again."""
     notes = (f"{job} creates it again.",)
     if known.sql and not known.is_of_spark:
@@ -270,7 +278,7 @@ def _dropped(known: DatasetFacts, job: str, like: str) -> Iterator[RecoveryStep]
         why = "No event states that it is a table of Spark."
         yield RecoveryStep("empty", f"Drop {known.label}.", notes=(*notes, why))
     elif known.sql:
-        yield from _kept(known)
+        yield from _kept(decided, known)
         code, writes = (statements.drop(known),), (statements.table_id(known),)
         yield RecoveryStep("empty", f"Drop {known.label}.", "sql", code, notes=notes, writes=writes)
     else:

@@ -10,6 +10,7 @@ from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checks import (
     Findings,
     after_problem,
+    beside_problem,
     check_plan,
     lost_meanwhile,
     meanwhile_problem,
@@ -54,6 +55,7 @@ class Held:
     statements: dict[str, LiveStatement] = attrs.field(factory=dict)
     refused: str = ""
     files_are_there: bool = True
+    rows: int = 0
 
     def table(self, table: TableId, /) -> LiveTable | None:
         return next((live for each, live in self.tables.items() if each.parts == table.parts), None)
@@ -70,6 +72,9 @@ class Held:
 
     def has_files_of(self, _table: TableId, _version: str, /) -> bool:
         return self.files_are_there
+
+    def count_of(self, _table: TableId, /) -> int:
+        return self.rows
 
 
 def back(to: str = "1", newest: str = "3", table: TableId = TABLE) -> RecoveryStep:
@@ -594,3 +599,65 @@ def test_the_table_that_a_copy_is_made_of_is_named_in_its_statement(which: str) 
 
     assert copied_table(sql) == "delta.`/lake/a WHERE b`"
     assert copied_table(f"CREATE TABLE a SHALLOW CLONE b{which}") == ""
+
+
+@pytest.mark.parametrize(("rows", "accepted"), [(5, ()), (7, ("spark_catalog.db.plain",))])
+def test_a_table_without_versions_that_something_else_wrote_is_seen_by_its_rows(
+    rows: int, accepted: tuple[str, ...]
+) -> None:
+    plain = TableId(("spark_catalog", "db", "plain"), "parquet", "file:/lake/db/plain")
+    copy = TableId(("spark_catalog", "db", "plain_before_recovery"), "parquet")
+    sql = "CREATE TABLE spark_catalog.db.plain_before_recovery USING parquet AS SELECT * FROM spark_catalog.db.plain"
+    keep = RecoveryStep("keep", "Keep it.", "sql", (sql,), writes=(copy,), before=(TableCheck("rows", plain, "5"),))
+    session = Held(
+        {plain: LiveTable("/lake/db/plain")}, {sql: LiveStatement("CreateTableAsSelect", copy.parts)}, rows=rows
+    )
+
+    problems = found(session, keep).problems
+
+    assert tuple(each.newer for each in problems) == accepted
+    assert [each.message.partition(": ")[0] for each in problems] == [
+        "spark_catalog.db.plain has 7 rows, and the runs in the store wrote 5"
+    ] * len(accepted)
+
+
+def _written(*more: LiveVersion, version: str) -> LiveTable:
+    """Return a table that an application `own` wrote in three versions and a recovery rolled back to the first."""
+    found = {each: attrs.evolve(made, application="own") for each, made in line("1", "2", "3").versions.items()}
+    return LiveTable("/lake/db/t", version, {**found, **{each.version: each for each in more}})
+
+
+BEFORE, THERE = {"ice.db.t": "1"}, {"ice.db.t": ("1", "2", "3")}
+OWN = LiveVersion("4", "1", "append", "now", application="own")
+OTHERS = LiveVersion("5", "4", "append", "now", application="another")
+TIDIED = attrs.evolve(OTHERS, operation="replace")
+
+
+@pytest.mark.parametrize(
+    ("live", "said"),
+    [
+        # The application of the recovery wrote the bad versions too.
+        (_written(OWN, version="4"), ""),
+        (_written(OWN, TIDIED, version="5"), ""),
+        (_written(OWN, OTHERS, version="5"), "something else wrote ice.db.t while it ran: 5 (append, now). Its rows "),
+        (_written(OWN, version="1"), "something else has rolled ice.db.t back while it ran: it is at version 1"),
+        # A statement that changes no row makes no version.
+        (_written(version="1"), ""),
+    ],
+)
+def test_what_something_else_wrote_beside_a_statement_is_seen(live: LiveTable, said: str) -> None:
+    step = RecoveryStep("run", "Run it again.", "sql", ("INSERT",), writes=(TABLE,))
+
+    problems = [*beside_problem(step, BEFORE, THERE, {"own"}, Held({TABLE: live}))]
+
+    assert [each[: len(said)] for each in problems] == ([said] if said else [])
+
+
+@pytest.mark.parametrize("version", ["4", "1"])
+def test_only_what_came_before_a_roll_back_is_lost_by_it(version: str) -> None:
+    """What came after it is there, and the table is not at the version."""
+    others = LiveVersion("4", "3" if version == "1" else "1", "append", "now", application="another")
+    session = Held({TABLE: _written(others, version=version)})
+
+    assert len([*lost_meanwhile(back(), THERE, session)]) == (version == "1")
+    assert len([*after_problem(back(), {"ice.db.t": "3"}, session)]) == (version == "4")

@@ -2191,6 +2191,34 @@ def test_side_by_side_rows_of_no_recorded_run_are_not_lost_by_the_switch_unsaid(
     assert [step.doubts for step in found.steps if step.action == "copy"] == [(), doubts]
 
 
+@pytest.mark.parametrize("mode", ["incremental", "side-by-side"])
+@pytest.mark.parametrize(
+    ("last", "change", "expected"),
+    [
+        (2, "", ["5"]),
+        # Of one run no event states how many rows it wrote, or it replaced some.
+        (None, "", []),
+        (2, "OVERWRITE", []),
+    ],
+)
+def test_the_rows_of_a_table_without_versions_show_who_wrote_it_beside_the_store(
+    filled: Fill, mode: ModeName, last: int | None, change: str, expected: list[str]
+) -> None:
+    def plain(rows: int | None, change: str = "") -> dict[str, Any]:
+        found = table("made", lake="parquet", change=change)
+        return found if rows is None else {**found, "outputFacets": {"outputStatistics": {"rowCount": rows}}}
+
+    sql = "INSERT INTO db.made SELECT * FROM ice.db.raw"
+    events = statement("create", 1, "CREATE TABLE db.made (v INT) USING parquet", (), plain(None, "CREATE"))
+    events += statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10"))
+    for minute, made in ((3, plain(3)), (4, plain(last, change))):
+        events += statement("make", minute, sql, (table("raw", "11"),), made)
+    steps = filled(*events).recover("db.raw", version="11", mode=mode).result.steps
+
+    (keep,) = (step for step in steps if step.action == "keep")
+    assert [check.version for check in keep.before if check.check == "rows"] == expected
+
+
 def test_side_by_side_files_of_no_table_have_a_copy_too_that_a_person_puts_in_their_place(filled: Fill) -> None:
     files = {"namespace": "file", "name": "/lake/out", "facets": {"storage": {"fileFormat": "parquet"}}}
     files["facets"]["lifecycleStateChange"] = {"lifecycleStateChange": "OVERWRITE"}  # type: ignore[index]
