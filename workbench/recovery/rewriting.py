@@ -6,6 +6,7 @@ This module is imported only for such a statement, because sqlglot is large.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _DIALECT = "spark"
 _HIDDEN = "***"
 """What an event has instead of a secret, or of what may be one."""
+_REPLACE = re.compile(r"\A((?:\s+|--[^\n]*\n|/\*.*?\*/)*)REPLACE\s+TABLE\b", re.IGNORECASE | re.DOTALL)
 _WITHOUT_ALIAS = (exp.Insert, exp.Create, exp.Drop, exp.TruncateTable)
 
 
@@ -208,7 +210,8 @@ def _tree_of(sql: str) -> Any:
     if _HIDDEN in sql:
         return "parts of its statement were hidden as possible secrets"
     try:
-        trees = parsed(sql, _DIALECT)
+        # sqlglot does not know REPLACE TABLE. Where the table is there, it does the same.
+        trees = parsed(_REPLACE.sub(r"\1CREATE OR REPLACE TABLE", sql), _DIALECT)
     except UnparsableError as problem:
         return f"its statement can't be parsed to pin what it reads ({problem})"
     if len(trees) != 1 or isinstance(trees[0], exp.Command):

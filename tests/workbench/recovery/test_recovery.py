@@ -2219,6 +2219,22 @@ def test_the_rows_of_a_table_without_versions_show_who_wrote_it_beside_the_store
     assert [check.version for check in keep.before if check.check == "rows"] == expected
 
 
+@pytest.mark.parametrize(
+    "sql", ["REPLACE TABLE {} {}", "-- daily\nreplace  table {} {}", "CREATE OR REPLACE TABLE {} {}"]
+)
+def test_a_table_that_was_replaced_by_a_query_is_replaced_again(filled: Fill, sql: str) -> None:
+    sql = sql.format("ice.db.made", "USING iceberg AS SELECT 'REPLACE TABLE' AS t FROM ice.db.raw")
+    events = [
+        *statement("load", 2, "INSERT INTO db.raw VALUES (1)", (), table("raw", "11", parent="10")),
+        *statement("make", 3, sql, (table("raw", "11"),), table("made", "21", parent="20", change="OVERWRITE")),
+    ]
+    step = filled(*events).recover("db.raw", version="11").result.steps[-1]
+
+    code = "CREATE OR REPLACE TABLE ice.db.made USING ICEBERG AS SELECT 'REPLACE TABLE' AS t FROM ice.db.raw"
+    assert (step.language, step.doubts) == ("sql", ())
+    assert [text.rpartition("*/ ")[2] for text in step.code] == [code]
+
+
 def test_side_by_side_files_of_no_table_have_a_copy_too_that_a_person_puts_in_their_place(filled: Fill) -> None:
     files = {"namespace": "file", "name": "/lake/out", "facets": {"storage": {"fileFormat": "parquet"}}}
     files["facets"]["lifecycleStateChange"] = {"lifecycleStateChange": "OVERWRITE"}  # type: ignore[index]
