@@ -63,8 +63,10 @@ def reason_for(problem: Problem) -> Reason:
 
 def certainty_of_statement(found: StatementLineage) -> HowFar:
     """Return how much is known of a statement."""
+    if found.from_text:
+        return "text"
     if found.lineage is not None:
-        return "text" if found.from_text else "exact"
+        return "exact"
     return "exact" if found.problem is None or found.problem.code in NOTES else "nothing"
 
 

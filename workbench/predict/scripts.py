@@ -133,7 +133,8 @@ class StatementLineage:
         lineage: its lineage; None if it has none, or if nothing is known.
         problem: why Spark can't analyze it; None if it can. If there is a problem, the lineage is taken from the text,
             or an opaque function replaces one that is unknown.
-        from_text: whether the lineage was taken from the text.
+        from_text: whether the lineage was taken from the text; also that of a temporary view, which is only reported
+            with the statements that read the view.
         script: the name of the script that runs it, even if its line is in another file; empty for an SQL file.
         is_of_rows: whether a script gets a value from rows here, such as their number, which may influence anything.
         opened: the file that a script reads here, relative to the folder in which it runs; empty if it reads none.
@@ -473,7 +474,7 @@ def _lineage_of(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
             found = behind_views(found, views)
             if reported.kind in _VIEWS:
                 found = _with_view(found, views, is_temporary=reported.kind == _TEMPORARY)
-        return StatementLineage(statement, None if answer.is_ddl else found, problem, from_text=True)
+        return StatementLineage(statement, None if answer.is_ddl else found, problem, from_text=is_read)
     missed = None if reported.missed is None else _problem(statement, reported.missed)
     if reported.query is None or answer.is_ddl:
         return StatementLineage(statement, problem=missed)
@@ -483,6 +484,7 @@ def _lineage_of(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
     for dataset, _ in lineage.outputs:
         if dataset is not None:
             views.pop(dataset.identifier, None)
+        is_read = found is not None and not answer.is_ddl
     return StatementLineage(statement, lineage if lineage.outputs else None, missed)
 
 

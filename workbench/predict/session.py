@@ -35,8 +35,10 @@ from openlineage_pyspark.workbench.predict.sql.databricks import (
     keeps_places,
     makes_function,
     reads_files,
+    without_conditions_on,
 )
 from openlineage_pyspark.workbench.predict.sql.headers import plainly_created
+from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, placeheld, substituted
 from openlineage_pyspark.workbench.predict.tables.consequence import Consequence, Consequences
 from openlineage_pyspark.workbench.predict.tables.declared import (
@@ -62,6 +64,8 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.predict.sql.statements import Loop
 
+UNKNOWN_COLUMN = "UNRESOLVED_COLUMN"
+"""The beginning of the class of Spark's error about a column that does not exist."""
 UNOPENED = "unopened"
 """The parameter of a refusal with the provider of a view with unknown columns."""
 _TEMPORARY_VIEW = "CreateViewCommand"
@@ -194,8 +198,7 @@ class ScriptSession:
                 self._knowledge.begin(text)
                 kind = str(parsed.nodeName())
                 self._named = self._targets(kind, parsed)
-                if kind == "CreateVariable":
-                    text = self._replacing(text)
+                text = self._replacing(text) if kind == "CreateVariable" else text
                 plan = self._analyzed(text, kind, parsed) if self._unset is None else None
                 plan = None if plan is None else self._following.with_values(plan)
                 # The script decides about the names of tables, whatever the machine's configuration does to paths.
@@ -204,10 +207,9 @@ class ScriptSession:
                 if self._unset is None:
                     self._following.follow(text, kind, parsed, plan)
         except spark_errors() as problem:
-            plain = self._with_plain_function(text, refusal_of(problem))
-            if plain is not None:
-                self._knowledge.end()
-                return self._again(plain, given, in_script=in_script, loops=loops, reach=reach)
+            other, left_out = self._instead_of(text, refusal_of(problem))
+            if other is not None:
+                return _missing(self._again(other, given, in_script=in_script, loops=loops, reach=reach), left_out)
             # In an SQL script, SET may set a variable of the script, or several in parentheses.
             if not kind and makes_function(text):
                 self._knowledge.know_function(".".join(names_after(text, "EXISTS") or names_after(text, "FUNCTION")))
@@ -320,6 +322,11 @@ class ScriptSession:
         renamed = ((*name[:-1], *new) if len(new) == 1 else self._spark.whole(new),) if new else ()
         return tuple(".".join(each) for each in (name, *renamed))
 
+    def _instead_of(self, text: str, refusal: Refusal) -> tuple[str | None, Refusal | None]:
+        """Return what to analyze instead of a refused statement, if anything; and the refusal of what it leaves out."""
+        plain = self._with_plain_function(text, refusal)
+        return (plain, None) if plain is not None else (_unexpected(text, refusal), refusal)
+
     def _with_plain_function(self, text: str, refusal: Refusal) -> str | None:
         """Return a statement that calls a database's function by its last name, if Spark does not know it."""
         if not refusal.code.startswith(UNKNOWN_FUNCTIONS):
@@ -333,6 +340,7 @@ class ScriptSession:
         self, text: str, given: str, *, in_script: bool, loops: tuple[Loop, ...], reach: Collection[str] | None
     ) -> Analyzed:
         """Analyze a statement instead of another one."""
+        self._knowledge.end()
         found = self.analyze(text, in_script=in_script, loops=loops, reach=reach)
 
         def unplaced(refusal: Refusal | None) -> Refusal | None:
@@ -359,7 +367,7 @@ class ScriptSession:
 
     def _parsed(self, text: str) -> tuple[str, Any]:
         """Return a statement that Spark can parse, and its parsed plan; features of other engines are rewritten."""
-        text = without_refresh(text)
+        text = self._in_parts(without_refresh(text))
         if reads_files(text):
             text, self._is_rewritten = as_spark(text), True
         try:
@@ -371,6 +379,12 @@ class ScriptSession:
         parsed = self._spark.parsed(helped)
         self._is_rewritten = not keeps_places(text, helped)
         return helped, parsed
+
+    def _in_parts(self, text: str) -> str:
+        """Return a statement in which names of tables in one pair of backticks have their parts."""
+        made = with_parts_of_names(text)
+        self._is_rewritten = self._is_rewritten or len(made) != len(text)
+        return made
 
     def _replacing(self, text: str) -> str:
         """Return a DECLARE that replaces a variable with the same name."""
@@ -433,6 +447,21 @@ class ScriptSession:
         elif kind.startswith(_WITHOUT_LINEAGE) and kind not in (*VIEWS, ALTERED_VIEW):
             return None
         return self._knowledge.retried(lambda: self._spark.plan(text))
+
+
+def _unexpected(text: str, refusal: Refusal) -> str | None:
+    """Return a statement without the expectations that name a column which its query does not return."""
+    if not refusal.code.startswith(UNKNOWN_COLUMN):
+        return None
+    names = names_in(refusal.parameters.get("objectName", ""))
+    return without_conditions_on(text, names[-1]) if names else None
+
+
+def _missing(found: Analyzed, refusal: Refusal | None) -> Analyzed:
+    """Return the result for a statement of which a part is left out, with the refusal of this part, if one is."""
+    if refusal is None or found.refusal is not None or found.missed is not None:
+        return found
+    return attrs.evolve(found, missed=attrs.evolve(refusal, line=None, column=None))
 
 
 def _unsupported(problem: ValueError) -> Refusal:

@@ -10,6 +10,8 @@ from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Symlink
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of
+from openlineage_pyspark.workbench.predict.from_text.reading import TextLineage, read_statement
+from openlineage_pyspark.workbench.predict.from_text.text import unknown_table
 from openlineage_pyspark.workbench.predict.outcome import certainty_of_statement
 from openlineage_pyspark.workbench.predict.project.dbt import read_project, scripts_of_models, scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.project.exposures import lineage_of_exposures
@@ -20,9 +22,12 @@ from openlineage_pyspark.workbench.predict.sql.databricks import (
     has_no_lineage,
     keeps_places,
     makes_function,
+    without_conditions_on,
 )
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
+from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, substituted
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.tables.uses import type_by_use
 from openlineage_pyspark.workbench.report import Lineage
@@ -122,6 +127,57 @@ def test_places_stay_what_they_were_where_an_expectation_drops_rows() -> None:
     assert made.endswith("\n) WHERE (a > (1)) AND (b = ')')")
     assert keeps_places(text, made)
     assert not keeps_places(text, f"CREATE {made}")
+
+
+def test_an_expectation_about_a_column_that_the_query_does_not_return_is_left_out() -> None:
+    text = (
+        "CREATE STREAMING TABLE t (CONSTRAINT c EXPECT (rescued IS NULL) ON VIOLATION DROP ROW, "
+        "CONSTRAINT d EXPECT (a > (1) AND `Rescued Too`) ON VIOLATION DROP ROW) AS SELECT a FROM s"
+    )
+    made = as_spark(text)
+    first = without_conditions_on(made, "RESCUED")
+    assert first == made.replace("(rescued IS NULL) AND ", "")
+    assert without_conditions_on(first, "rescued") is None
+    assert without_conditions_on(first, "rescued too") == f"{made.partition(') WHERE')[0]})"
+    assert without_conditions_on("SELECT a FROM t WHERE (b)", "b") is None
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("SELECT a FROM `p-1.d.t` WHERE b", "SELECT a FROM `p-1`.d.t WHERE b"),
+        ("SELECT a FROM `d.t` WHERE b", "SELECT a FROM d.t   WHERE b"),
+        ("SELECT a FROM x JOIN `p.d.e_*` ON b", "SELECT a FROM x JOIN p.d.`e_*` ON b"),
+        ("MERGE INTO `p-1.d-2.t` USING `d.s` ON b", "MERGE INTO `p-1`.`d-2`.t USING d.s   ON b"),
+        ("CREATE OR REPLACE TABLE IF NOT EXISTS `p.d.t` AS SELECT 1", None),
+        # A column, a part of a name, a path and names that may be anything stay as they are.
+        ("SELECT `a.b` FROM x.`d.t`", "SELECT `a.b` FROM x.`d.t`"),
+        ("SELECT a FROM `d.t`.x", "SELECT a FROM `d.t`.x"),
+        ("SELECT a FROM parquet.`/lake/a.b`", "SELECT a FROM parquet.`/lake/a.b`"),
+        ("SELECT '`d.t`' FROM x -- FROM `d.t`", "SELECT '`d.t`' FROM x -- FROM `d.t`"),
+        ("WITH `a.b` AS (SELECT 1) SELECT * FROM `a.b`", "WITH `a.b` AS (SELECT 1) SELECT * FROM `a.b`"),
+        ("CREATE TEMP VIEW `a.b` AS SELECT 1", "CREATE TEMP VIEW `a.b` AS SELECT 1"),
+    ],
+)
+def test_a_table_in_one_pair_of_backticks_has_several_parts(statement: str, expected: str | None) -> None:
+    if expected is None:
+        expected = statement.replace("`p.d.t`", "p.d.t  ")
+    assert with_parts_of_names(statement) == expected
+    assert with_parts_of_names(expected) == expected
+
+
+def test_the_tables_of_bigquery_are_named_by_their_parts() -> None:
+    (found,) = read_statement("CREATE TABLE `p.d.t` AS SELECT a FROM `p-1.d.s`") or ()
+    assert (found.target, found.tables) == ("p.d.t", ("`p-1`.d.s",))
+    assert unknown_table(found.tables[0]).identifier == Identifier("p-1", "d.s")
+
+
+def test_a_field_of_a_file_that_mysql_loads_is_no_variable() -> None:
+    statement = "LOAD DATA LOCAL INFILE 'f.csv' INTO TABLE d.t FIELDS TERMINATED BY ',' (a, @x) SET b = @x"
+    assert substituted(statement, lambda _: None) == statement
+    assert read_statement(statement) == (TextLineage("d.t", ()),)
+    with pytest.raises(UnknownVariableError):
+        substituted("LOAD DATA INPATH '@x' INTO TABLE @x", lambda _: None)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,23 @@ import pytest
 from openlineage_pyspark.command.statement_formats import WRITERS
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.predict.from_text.text import gap_of_types
-from openlineage_pyspark.workbench.predict.outcome import GATES, fails, severity_of, summary_of
-from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
+from openlineage_pyspark.workbench.predict.outcome import (
+    GATES,
+    certainty_of_statement,
+    fails,
+    severity_of,
+    summary_of,
+)
+from openlineage_pyspark.workbench.predict.scripts import (
+    Problem,
+    StatementAnswer,
+    StatementLineage,
+    lineage_of_answers,
+)
+from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.report import Lineage
 from support.valid_answers import valid_answer
@@ -23,7 +36,9 @@ FOUND = Lineage((), ((None, ColumnLineage(())),))
 def told(line: int, code: str = "", message: str = "", *, lineage: bool = True, text: bool = True) -> StatementLineage:
     statement = ScriptStatement("SELECT 1", "a.sql", line, 1)
     problem = Problem("a.sql", line, 3, code, message) if message else None
-    return StatementLineage(statement, FOUND if lineage else None, problem, from_text=text and problem is not None)
+    return StatementLineage(
+        statement, FOUND if lineage else None, problem, from_text=text and lineage and problem is not None
+    )
 
 
 EXACT = told(1)
@@ -51,6 +66,13 @@ def test_the_outcome_counts_how_much_is_known_and_says_each_cause_once() -> None
         "a.sql:5:3: the variable x has no value",
     ]
     assert summary_of([]).lines() == []
+
+
+def test_a_refused_temporary_view_is_known_from_its_text() -> None:
+    refused = Analyzed("CreateViewCommand", refusal=Refusal("TABLE_OR_VIEW_NOT_FOUND", "no", {}, None, None))
+    statement = ScriptStatement("CREATE TEMPORARY VIEW v AS SELECT a FROM nope", "a.sql", 1, 1)
+    (found,) = lineage_of_answers([StatementAnswer(statement, refused)], ())
+    assert (found.lineage, certainty_of_statement(found)) == (None, "text")
 
 
 def test_that_types_may_be_others_is_said_once() -> None:

@@ -20,7 +20,7 @@ from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
 from openlineage_pyspark.workbench.predict.sql.directories import into_paths
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
-from openlineage_pyspark.workbench.predict.sql.variables import holds_template
+from openlineage_pyspark.workbench.predict.sql.variables import holds_template, loads_file
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.foreign_sql.reader import Query
@@ -47,6 +47,7 @@ _WRITING = {
 _BEFORE_NAME = frozenset("EXISTS EXTERNAL GLOBAL IF NOT OR REPLACE TABLE TEMP TEMPORARY".split())
 _NO_TARGET = frozenset({"DIRECTORY", "LOCAL"})
 _ALTERED_VIEW = re.compile(r"^(\s*)ALTER(\s+VIEW\s+(?:`[^`]*`|[\w.])+\s+AS\b)", re.IGNORECASE)
+    "LOAD": frozenset({"TABLE"}),
 _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION\s", re.IGNORECASE)
 _OF_PIPELINES = re.compile(
     r"\s*CREATE\s+(?:OR\s+REFRESH\s+)?(?:FLOW|MATERIALIZED\s+VIEW|STREAMING\s+TABLE)\b", re.IGNORECASE
@@ -119,6 +120,8 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
     if len(statement) > MOST_CHARACTERS:
         return (TextLineage("", named_tables(statement, dialect or SPARK)),)
     found = [_read_one(each, known or Known(), dialect) for each in single_inserts(_for_sqlglot(statement))]
+    if loads_file(statement):
+        return (TextLineage(target_in(statement), ()),)
     lineages = tuple(each for each in found if each is not None)
     return lineages if len(lineages) == len(found) else None
 
@@ -212,7 +215,7 @@ def target_in(statement: str) -> str:
                 return ""
         elif word in _WRITING[first]:
             is_named_next = True
-        elif word not in _BEFORE_NAME:
+        elif word not in _BEFORE_NAME and (is_named_next or first != "LOAD"):
             is_name = is_named_next and word not in _NO_TARGET
             return ".".join(map(_quoted, dotted(statement, begin))) if is_name else ""
     return ""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
+from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,6 +112,7 @@ def as_spark(text: str) -> str:
     Args:
         text: a statement.
     """
+    text = with_parts_of_names(text)
     if _CAPTURE.search(text) is not None:
         plain = _without_comments(text)
         changes = _CHANGES.match(plain)
@@ -201,6 +203,40 @@ def _put_in(blank: str, words: str) -> str | None:
 def keeps_places(text: str, made: str) -> bool:
     """Return whether what `as_spark` has made of a statement has each part of it at its place."""
     return len(made) == len(text) or made.startswith(_CONDITIONS, len(text))
+
+
+def without_conditions_on(text: str, name: str) -> str | None:
+    """
+    Return what `as_spark` has made of a pipeline's table, without the expectations that name a column.
+
+    An expectation may be about a column that the query does not return. It says nothing of the other columns.
+
+    Args:
+        text: the statement that `as_spark` has made.
+        name: the name of the column.
+
+    Returns:
+        None if no expectation names it.
+    """
+    query, mark, tail = text.rpartition(_CONDITIONS)
+    every = list(_grouped(tail)) if mark else []
+    kept = [each for each in every if name.lower() not in map(str.lower, _names(each))]
+    if len(kept) == len(every):
+        return None
+    return f"{query}{mark}{' AND '.join(kept)}" if kept else f"{query}\n)"
+
+
+def _grouped(text: str) -> Iterator[str]:
+    """Yield the parts in parentheses of a condition such as `(a) AND (b)`."""
+    at = 0
+    while (begin := text.find("(", at)) >= 0:
+        at = min(len(text), _closing(text, begin) + 1)
+        yield text[begin:at]
+
+
+def _names(text: str) -> Iterator[str]:
+    """Yield the names in a text, without backticks."""
+    return (each.text.strip("`") for each in tokens(text) if each.kind in (TokenKind.NAME, TokenKind.WORD))
 
 
 def _query_at(text: str, begin: int) -> int | None:

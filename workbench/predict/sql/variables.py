@@ -27,6 +27,9 @@ _DEEPEST = 40
 _TEMPLATE = re.compile(r"\{\{\s*(.*?)\s*\}\}|\{%.*?%\}", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z_][\w.]*")
 _PARAMETER = re.compile(r"(?<![\w@`:.\])])(?:@(?P<raw>[A-Za-z_]\w*)|:(?P<text>[A-Za-z_]\w*))")
+_LOAD_OF_MYSQL = re.compile(
+    r"LOAD\s+(?:DATA|XML)\s+(?:(?:LOW_PRIORITY|CONCURRENT)\s+)?(?:LOCAL\s+)?INFILE\b", re.IGNORECASE
+)
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 # After these words, `:name` is a parameter; after others, it is a part of the value before it.
 _BEFORE_PARAMETER = frozenset(
@@ -87,6 +90,11 @@ def substituted(text: str, value_of: Callable[[str], str | None], *, keeps: bool
     if "{{" in text or "{%" in text:
         text = _with_templates(text, value_of, keeps=keeps)
     return _with_parameters(text, value_of, keeps=keeps) if "@" in text or ":" in text else text
+
+
+def loads_file(text: str) -> bool:
+    """Return whether a statement fills a table from a file as MySQL does, where `@name` is a field of the file."""
+    return _LOAD_OF_MYSQL.match(text) is not None
 
 
 def placeheld(text: str) -> str:
@@ -194,6 +202,8 @@ def _with_templates(text: str, value_of: Callable[[str], str | None], *, keeps: 
 
 
 def _with_parameters(text: str, value_of: Callable[[str], str | None], *, keeps: bool) -> str:
+    if loads_file(text):
+        return text
     spans = list(_spans(text, (TokenKind.STRING, TokenKind.COMMENT, TokenKind.NAME)))
 
     def value(found: re.Match[str]) -> str:

@@ -1,0 +1,55 @@
+"""
+Take a table's name apart that BigQuery writes in one pair of backticks: `` `project.dataset.table` ``.
+
+Spark reads such a name as one part. No table of Spark's own catalog has a dot in a part of its name, so a name of a
+table with dots in it is one of several parts.
+"""
+
+from __future__ import annotations
+
+import re
+
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+
+_DOTTED = re.compile(r"`[\w-]+(?:\.[\w*$-]+){1,2}`")
+_PLAIN = re.compile(r"[A-Za-z_]\w*")
+# Before the name of a table.
+_BEFORE = frozenset("EXISTS FROM INTO JOIN OVERWRITE TABLE UPDATE USING VIEW".split())
+_TEMPORARY = frozenset({"TEMP", "TEMPORARY"})
+
+
+def with_parts_of_names(text: str) -> str:
+    """
+    Return a statement in which each table that is named in one pair of backticks has a name of several parts.
+
+    A part has backticks where it needs them. If at most one part does, all else stays at its place.
+
+    Args:
+        text: the statement.
+    """
+    if _DOTTED.search(text) is None:
+        return text
+    found = list(tokens(text))
+    significant = [at for at, each in enumerate(found) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
+    words = [found[at].text.upper() if found[at].kind is TokenKind.WORD else found[at].text for at in significant]
+    # A temporary view or a common table expression may have any name.
+    own = {
+        word
+        for place, word in enumerate(words)
+        if words[place + 1 : place + 3] == ["AS", "("] or _TEMPORARY.intersection(words[max(0, place - 3) : place])
+    }
+    parts = [each.text for each in found]
+    for place, at in enumerate(significant):
+        word = words[place]
+        is_table = place > 0 and words[place - 1] in _BEFORE and words[place + 1 : place + 2] != ["."]
+        if is_table and word not in own and _DOTTED.fullmatch(word) is not None:
+            parts[at] = _in_parts(word)
+    return "".join(parts)
+
+
+def _in_parts(name: str) -> str:
+    """Return a name of several parts, as long as before if at most one of them needs backticks."""
+    parts = [each if _PLAIN.fullmatch(each) else f"`{each}`" for each in name[1:-1].split(".")]
+    made = ".".join(parts)
+    # Its first character stays where it was, because messages point there.
+    return f"{made}{' ' * (len(name) - len(made))}"
