@@ -17,7 +17,7 @@ from openlineage_pyspark.command.statement_formats import (
 )
 from openlineage_pyspark.command.view import opened_from
 from openlineage_pyspark.workbench.answer import Answer, Values
-from openlineage_pyspark.workbench.dryrun.files import is_python_script
+from openlineage_pyspark.workbench.dryrun.script.kinds import is_python_script
 from openlineage_pyspark.workbench.model.document import document_of
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.pictures.words import counted
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
+    from openlineage_pyspark.command.file_state import FileState
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
     from openlineage_pyspark.workbench.rebuild.statements import FileStep
     from openlineage_pyspark.workbench.store_api import Store
@@ -43,20 +44,6 @@ if TYPE_CHECKING:
 MARK = "<!-- openlineage-pyspark lineage -->"
 """The first line of the comment, by which the next run finds and updates it."""
 _MOST_LINES = 40
-
-
-@attrs.frozen
-class FileState:
-    """
-    The files in one state.
-
-    Args:
-        found: the lineage of their statements.
-        steps: what their statements do, if a plan is requested.
-    """
-
-    found: tuple[StatementLineage, ...]
-    steps: tuple[FileStep, ...] = ()
 
 
 @attrs.frozen

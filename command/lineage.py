@@ -1,4 +1,9 @@
-"""`lineage`: shows the lineage of SQL files and of scripts before they run, and what changed since a git revision."""
+"""
+`lineage`: shows the lineage of SQL files and of scripts before they run, and what changed since a git revision.
+
+The modules of stores, scripts, pictures and comparisons are imported only where they are needed: with a cache, most
+calls read answers that are there, and would spend most of their time on imports.
+"""
 
 from __future__ import annotations
 
@@ -14,31 +19,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.command.change import (
-    FileState,
-    annotations_of_change,
-    change_of,
-    comment_of_change,
-    file_steps,
-    json_of_change,
-    markdown_of_change,
-    sarif_of_change,
-    text_of_change,
-)
 from openlineage_pyspark.command.conf_option import add_conf
 from openlineage_pyspark.command.consent import add_yes, may_overwrite
+from openlineage_pyspark.command.file_state import FileState
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.statement_formats import WRITERS
 from openlineage_pyspark.command.store_option import file_reason_of, pairs, refuse_spark_stores, whole_number
-from openlineage_pyspark.command.view import add_unfold, opened_from, unfold_refusal
+from openlineage_pyspark.command.unfold_option import add_unfold, unfold_refusal
 from openlineage_pyspark.errors import LineageError, StoreError
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.workbench.dryrun.files import ScriptSettings, files_at, is_python_script, lineage_of_files
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
+from openlineage_pyspark.workbench.dryrun.script.kinds import is_python_script
 from openlineage_pyspark.workbench.model.graph import JobNode, node_id
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
-from openlineage_pyspark.workbench.page.formats import text_of_comparison, text_of_graph
 from openlineage_pyspark.workbench.predict.caching.answers import answers_of
+from openlineage_pyspark.workbench.predict.caching.readings import kept_readings
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, summary_of
 from openlineage_pyspark.workbench.predict.project.dbt import read_project, scripts_of_models, scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.project.exposures import lineage_of_exposures
@@ -145,7 +140,9 @@ def run(options: argparse.Namespace) -> int:
         complain(refusal)
         return _WRONG
     try:
-        refuse_spark_stores([*options.catalog, *([Path(options.store)] if options.store is not None else [])])
+        stores = [*options.catalog, *([Path(options.store)] if options.store is not None else [])]
+        if stores:
+            refuse_spark_stores(stores)
         project = None if options.manifest is None else read_project(options.manifest)
         known = _known(options)
         if options.write_schemas is not None:
@@ -217,11 +214,14 @@ def _state(
 
     def of_sql(files: Sequence[Script], tables: Sequence[DeclaredTable]) -> tuple[StatementLineage, ...]:
         answers.extend(_answers(files, tables, options))
-        return lineage_of_answers(answers, tables, options.dialect)
+        with kept_readings(options.cache) as read:
+            return lineage_of_answers(answers, tables, options.dialect, read)
 
     if not _has_scripts(scripts):
         found = of_sql(scripts, known.tables)
     else:
+        from openlineage_pyspark.workbench.dryrun.files import ScriptSettings, lineage_of_files
+
         settings = ScriptSettings(
             tuple(options.passed_on),
             tuple(str(each.resolve()) for each in options.py_files),
@@ -234,13 +234,19 @@ def _state(
             options.classes,
         )
         found = lineage_of_files(scripts, known, settings, of_sql, folder=folder)
-    return FileState(found, file_steps(scripts, answers, found, options, folder) if options.plan else ())
+    if not options.plan:
+        return FileState(found)
+    from openlineage_pyspark.command.change import file_steps
+
+    return FileState(found, file_steps(scripts, answers, found, options, folder))
 
 
 def _state_at(scripts: Sequence[Script], known: KnownColumns, options: argparse.Namespace) -> FileState:
     """Return the state of files in the revision to compare with."""
     if not _has_scripts(scripts):
         return _state(scripts, known, options)
+    from openlineage_pyspark.workbench.dryrun.files import files_at
+
     with files_at(options.diff) as folder:
         return _state(scripts, known, options, folder)
 
@@ -289,6 +295,16 @@ def _base(options: argparse.Namespace) -> list[Script]:
 
 def _diff(after: FileState, before: FileState, options: argparse.Namespace) -> int:
     """Show what changed since a git revision."""
+    from openlineage_pyspark.command.change import (
+        annotations_of_change,
+        change_of,
+        comment_of_change,
+        json_of_change,
+        markdown_of_change,
+        sarif_of_change,
+        text_of_change,
+    )
+
     change = change_of(before, after, options)
     if options.format == "json":
         Screen().json(json_of_change(change, after, options))
@@ -348,6 +364,8 @@ def _known(options: argparse.Namespace) -> KnownColumns:
     """Return the columns of tables and other places, from schema files and from a store or event files."""
     found = KnownColumns()
     if options.catalog:
+        from openlineage_pyspark.command.view import opened_from
+
         problems: list[str] = []
         with opened_from(options.catalog, problems) as store:
             found.tables += [
@@ -390,9 +408,13 @@ def _ids(datasets: Iterable[Identifier]) -> tuple[str, ...]:
 
 
 def _drawn(found: Sequence[StatementLineage], format_: str, *, unfold: bool = False) -> str:
+    from openlineage_pyspark.workbench.page.formats import text_of_graph
+
     return text_of_graph(_graph(found), format_, unfold=unfold)
 
 
 def _drawn_diff(earlier: Sequence[StatementLineage], found: Sequence[StatementLineage], format_: str) -> str:
+    from openlineage_pyspark.workbench.page.formats import text_of_comparison
+
     before, after = _graph(earlier, by_file=True), _graph(found, by_file=True)
     return text_of_comparison(before, after, format_)

@@ -1,4 +1,8 @@
-"""The option `--store` of the commands that query a store, and their errors."""
+"""
+The option `--store` of the commands that query a store, and their errors.
+
+The modules of stores are imported only by the functions that need one: `lineage` of files needs none.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,9 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.conf_option import add_conf
 from openlineage_pyspark.command.screen import complain, printable
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
-from openlineage_pyspark.workbench.events.files import is_store_file
-from openlineage_pyspark.workbench.store.spark.session import active_or_new_session, configured
-from openlineage_pyspark.workbench.store.spark.tables import is_in_session_catalog, is_schema_name
-from openlineage_pyspark.workbench.store_api import Store
 
 if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.store_api import Store
     from pyspark.sql import SparkSession
 
 VARIABLE = "OPENLINEAGE_PYSPARK_STORE"
@@ -63,6 +64,8 @@ def asking(
 
     @wraps(answer)
     def run(options: argparse.Namespace) -> int:
+        from openlineage_pyspark.workbench.store.spark.session import configured
+
         try:
             with configured(_conf_of(options)), opened(options, reads_rows=reads_rows(options)) as store:
                 return answer(store, options)
@@ -114,6 +117,8 @@ def opened(options: argparse.Namespace, *, reads_rows: bool = False) -> Store:
     Raises:
         StoreError: they name none, or it can't be read.
     """
+    from openlineage_pyspark.workbench.store_api import Store
+
     path = path_of(options)
     if is_in_spark(options):
         return Store.open_spark(session_for(path, options), path)
@@ -161,6 +166,8 @@ def schema_of(options: argparse.Namespace, what: str) -> str:
     Raises:
         StoreError: the options name no store, or one that is a file.
     """
+    from openlineage_pyspark.workbench.store.spark.tables import is_schema_name
+
     name = path_of(options)
     if Path(name).exists() or not (options.spark or is_schema_name(name)):
         raise StoreError(f"`{what}` only works on a store in Spark's tables, not on a file such as {name}")
@@ -174,6 +181,8 @@ def refuse_stores(paths: Iterable[Path]) -> None:
     Raises:
         StoreError: one of the paths is a store.
     """
+    from openlineage_pyspark.workbench.events.files import is_store_file
+
     for path in paths:
         if is_store_file(path):
             raise StoreError(f"{path} is a store, not an event file: it can't be read together with event files")
@@ -186,6 +195,8 @@ def refuse_spark_stores(paths: Iterable[Path]) -> None:
     Raises:
         StoreError: one of the paths is not an existing file, and can only be the name of a schema.
     """
+    from openlineage_pyspark.workbench.store.spark.tables import is_schema_name
+
     for path in paths:
         if is_schema_name(str(path)) and not path.exists():
             raise StoreError(
@@ -203,6 +214,8 @@ def file_reason_of(problem: Exception) -> str:
 
 def is_in_spark(options: argparse.Namespace) -> bool:
     """Return whether the options name a store in Spark's tables."""
+    from openlineage_pyspark.workbench.store.spark.tables import is_schema_name
+
     return bool(options.spark or (options.store and is_schema_name(options.store) and not Path(options.store).exists()))
 
 
@@ -217,6 +230,9 @@ def session_for(name: str, options: argparse.Namespace) -> SparkSession:
     Raises:
         StoreError: a property is not KEY=VALUE, or no session can be started.
     """
+    from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
+    from openlineage_pyspark.workbench.store.spark.tables import is_in_session_catalog
+
     return active_or_new_session(_conf_of(options), is_session_catalog=is_in_session_catalog(name))
 
 

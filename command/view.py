@@ -23,12 +23,13 @@ from openlineage_pyspark.command.store_option import (
     refuse_spark_options,
     whole_number,
 )
+from openlineage_pyspark.command.unfold_option import add_unfold, unfold_refusal
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.events.files import is_store_file, refuse_missing_file
 from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, JobNode
 from openlineage_pyspark.workbench.model.kinds import ODD_CODES
 from openlineage_pyspark.workbench.model.times import time_of
-from openlineage_pyspark.workbench.page.formats import UNFOLDED_FORMATS, text_of_graph, why_not_unfolded
+from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.page.html import page_of
 from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.questions.graph import with_diagnostics
@@ -54,7 +55,6 @@ _PATHS = (
 _OUTPUT = "default: lineage.html, or with another format lineage.json and so on; - for standard output"
 _AROUND = "only what is upstream and downstream of a DATASET or a DATASET.COLUMN; the end of a name is enough"
 _COMPARE = "show what was added, removed and changed since a time, or compared with other files or another store"
-_UNFOLD = f"show CTEs, views and subqueries, as far as they are known: with --format {', '.join(UNFOLDED_FORMATS)}"
 _WRONG = 2
 _STANDARD = "-"
 _ENDINGS = {"html": "html", "json": "json", "mermaid": "mmd", "dot": "dot", "svg": "svg"}
@@ -90,11 +90,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     add_unfold(parser)
     add_yes(parser)
     parser.set_defaults(run=run)
-
-
-def add_unfold(parser: argparse.ArgumentParser) -> None:
-    """Add the option that shows CTEs, views and subqueries."""
-    parser.add_argument("--unfold", action="store_true", help=_UNFOLD)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -164,12 +159,6 @@ def _refusal(options: argparse.Namespace) -> str:
     if options.store is not None and options.paths:
         return "--store names what is shown: leave out the other files"
     return unfold_refusal(options)
-
-
-def unfold_refusal(options: argparse.Namespace) -> str:
-    """Return why the option that shows CTEs, views and subqueries has no effect; empty if it has, or is not given."""
-    reason = why_not_unfolded(options.format) if options.unfold else ""
-    return f"--unfold {reason}" if reason else ""
 
 
 def _asked(store: Store, options: argparse.Namespace, as_of: str) -> Answer[Graph]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.command.events.lines import refuse_store
 from openlineage_pyspark.command.store_option import file_reason_of
-from openlineage_pyspark.command.view import add_unfold, opened_from, unfold_refusal
+from openlineage_pyspark.command.unfold_option import add_unfold, unfold_refusal
+from openlineage_pyspark.command.view import opened_from
 from openlineage_pyspark.errors import EventError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.model.kinds import ODD_CODES
 from openlineage_pyspark.workbench.model.short_names import without_classes

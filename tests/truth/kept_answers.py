@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from openlineage_pyspark.command.statement_formats import WRITERS
 from openlineage_pyspark.workbench.predict.caching.answers import answers_of
+from openlineage_pyspark.workbench.predict.caching.readings import kept_readings
 from openlineage_pyspark.workbench.predict.scripts import Given, Script, lineage_of_answers
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.kept_answers import sessions_of
@@ -55,7 +56,9 @@ def main() -> int:
                     reused = answers_of(scripts, Given(), told.take, Path(kept), sessions)
                     anew = answers_of(scripts, Given(), session=sessions)
                     edits, asked, whole = edits + 1, asked + told.asked, whole + len(anew)
-                    ours, theirs = (WRITERS["json"](lineage_of_answers(each, ())) for each in (reused, anew))
+                    theirs = WRITERS["json"](lineage_of_answers(anew, ()))
+                    with kept_readings(Path(kept)) as read:
+                        ours = WRITERS["json"](lineage_of_answers(reused, (), read=read))
                     if ours != theirs:
                         found += 1
                         lines = zip(ours.split("\n"), theirs.split("\n"), strict=False)

@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.session import attached_se
 from openlineage_pyspark.workbench.dryrun.libraries.databricks import Databricks
 from openlineage_pyspark.workbench.dryrun.libraries.glue import install_glue
 from openlineage_pyspark.workbench.dryrun.libraries.lakes import install_lakes
-from openlineage_pyspark.workbench.dryrun.libraries.pipelines import SPECIFICATIONS, ScriptPipeline
+from openlineage_pyspark.workbench.dryrun.libraries.pipelines import ScriptPipeline
 from openlineage_pyspark.workbench.dryrun.patches.patched import Patches, own_session
 from openlineage_pyspark.workbench.dryrun.patches.standins import install_random_ids
 from openlineage_pyspark.workbench.dryrun.sandbox.effects import Effects
@@ -31,6 +31,7 @@ from openlineage_pyspark.workbench.dryrun.sandbox.guard import AuditHook, Refuse
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, install_handlers, text_of_error
 from openlineage_pyspark.workbench.dryrun.sandbox.local_files import LocalFiles
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import Finder, guarded_imports
+from openlineage_pyspark.workbench.dryrun.script.kinds import SPECIFICATIONS
 from openlineage_pyspark.workbench.dryrun.script.records import Spot
 from openlineage_pyspark.workbench.dryrun.script.request import PORT, SECRET, ScriptRequest
 from openlineage_pyspark.workbench.dryrun.script.stage import Stage, shortened

@@ -13,16 +13,11 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.workbench.dryrun.branches import lineage_of_branches, records_past_failures
-from openlineage_pyspark.workbench.dryrun.libraries.pipelines import SPECIFICATIONS
 from openlineage_pyspark.workbench.dryrun.lineage import columns_of_script, lineage_of_script, tables_of_script
 from openlineage_pyspark.workbench.dryrun.run import ScriptRecords, ScriptRunner
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
-from openlineage_pyspark.workbench.dryrun.script.notebooks import (
-    ENDING,
-    runs_as_script,
-    script_of_notebook,
-    script_of_source,
-)
+from openlineage_pyspark.workbench.dryrun.script.kinds import is_of_sql, is_python_script
+from openlineage_pyspark.workbench.dryrun.script.notebooks import ENDING, script_of_notebook, script_of_source
 from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from openlineage_pyspark.workbench.predict.project.revisions import archive_at
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
@@ -35,8 +30,6 @@ if TYPE_CHECKING:
 
     OfSql = Callable[[Sequence[Script], Sequence[DeclaredTable]], tuple[StatementLineage, ...]]
     """Returns the lineage of SQL files, given some known tables."""
-
-_PYTHON = ".py"
 
 
 @attrs.frozen
@@ -67,24 +60,6 @@ class ScriptSettings:
     classes: Path | None = None
 
 
-def is_python_script(path: Path) -> bool:
-    """Return whether a file is a Python script, a notebook or a pipeline, and contains more than SQL."""
-    if path.suffix.lower() in (ENDING, *SPECIFICATIONS):
-        return True
-    if path.suffix.lower() != _PYTHON:
-        return False
-    try:
-        return not _is_of_sql(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError):
-        # Only its text in another revision shows whether it was one there.
-        return True
-
-
-def _is_of_sql(text: str) -> bool:
-    """Return whether a text is a notebook that has no code but SQL, so that nothing needs to run."""
-    return is_notebook(text) and not runs_as_script(text)
-
-
 def lineage_of_files(
     scripts: Sequence[Script],
     known: KnownColumns,
@@ -112,7 +87,7 @@ def lineage_of_files(
     lineages: dict[int, tuple[StatementLineage, ...]] = {}
     with ScriptRunner(settings.conf, settings.classes) as runner:
         for at, script in enumerate(scripts):
-            if not is_python_script(Path(script.name)) or _is_of_sql(script.text):
+            if not is_python_script(Path(script.name)) or is_of_sql(script.text):
                 before.append(script)
                 continue
             ddl = tuple((each.name, each.text) for each in before)

@@ -8,6 +8,7 @@ from openlineage_pyspark.workbench.answer import answer_of_graph
 from openlineage_pyspark.workbench.model.change import changed_graph, difference
 from openlineage_pyspark.workbench.model.graph import Edge
 from openlineage_pyspark.workbench.page.html import page_of
+from openlineage_pyspark.workbench.page.unfolding import why_not_unfolded
 from openlineage_pyspark.workbench.pictures.diagrams import dot, mermaid, picture_of_graph
 from openlineage_pyspark.workbench.pictures.svg import svg
 from openlineage_pyspark.workbench.pictures.unfolded import unfolded
@@ -28,8 +29,6 @@ GRAPH_FORMATS: dict[str, Callable[[Graph], str]] = {
     "svg": lambda graph: svg(graph) + "\n",
 }
 """The formats of a graph, by their names."""
-UNFOLDED_FORMATS = ("mermaid", "dot", "svg", "html")
-"""The formats that can show CTEs, views and subqueries."""
 
 
 def text_of_graph(graph: Graph, format: str, *, unfold: bool = False) -> str:  # noqa: A002 (the word of the command line)
@@ -72,11 +71,3 @@ def text_of_comparison(before: Graph, after: Graph, format: str) -> str:  # noqa
         return svg(graph, marks=marks) + "\n"
     picture = picture_of_graph(graph, marks)
     return mermaid(picture) if format == "mermaid" else dot(picture)
-
-
-def why_not_unfolded(format: str) -> str:  # noqa: A002 (the word of the command line)
-    """Return why a format can't show CTEs, views and subqueries, as a sentence without its subject; empty if it can."""
-    if format in UNFOLDED_FORMATS:
-        return ""
-    always = " always has them" if format == "json" else " has no place for them"
-    return f"shows CTEs, views and subqueries in {', '.join(UNFOLDED_FORMATS)}; {format}{always}"

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Dataset
     from openlineage_pyspark.facets.model.lineage import InputField
     from openlineage_pyspark.listener.analyze import EncodedQuery
+    from openlineage_pyspark.workbench.predict.from_text.reading import ReadStatement
     from openlineage_pyspark.workbench.predict.tables.declared import Parts
     from openlineage_pyspark.workbench.report import Lineage
 
@@ -252,7 +253,10 @@ def _fault(caught: CaughtException) -> Refusal:
 
 
 def lineage_of_answers(
-    answers: Iterable[StatementAnswer], tables: Iterable[DeclaredTable], dialect: str = ""
+    answers: Iterable[StatementAnswer],
+    tables: Iterable[DeclaredTable],
+    dialect: str = "",
+    read: ReadStatement = read_statement,
 ) -> tuple[StatementLineage, ...]:
     """
     Return the lineage of each statement that has one or a problem.
@@ -261,19 +265,21 @@ def lineage_of_answers(
         answers: Spark's results.
         tables: the tables that were known before.
         dialect: the SQL dialect of statements that Spark can't analyze, as for `read_statement`.
+        read: reads the texts of these statements.
     """
     known = DeclaredTables(tables)
     views: dict[Identifier, Lineage] = {}
     every = tuple(answers)
     with without_cycle_collection():
-        used = guard_of_statements().run("the columns that statements use", _used_columns, every, known, dialect) or {}
-        reading = _Reading(known, views, used, dialect)
+        guard = guard_of_statements()
+        used = guard.run("the columns that statements use", _used_columns, every, known, dialect, read) or {}
+        reading = _Reading(known, views, used, dialect, read)
         found = (_guarded(answer, reading) for answer in every)
         return tuple(each for each in found if each.lineage is not None or each.problem is not None)
 
 
 def _used_columns(
-    answers: Iterable[StatementAnswer], known: DeclaredTables, dialect: str
+    answers: Iterable[StatementAnswer], known: DeclaredTables, dialect: str, read: ReadStatement
 ) -> Mapping[Identifier, Collection[str]]:
     """
     Return the columns that undeclared tables must have for all statements to be valid.
@@ -281,7 +287,7 @@ def _used_columns(
     The columns that a table has in one statement decide which table a name means in another statement; so this repeats
     until no statement adds a column.
     """
-    pending = [_Refused(each, known, dialect) for each in answers if each.analyzed.refusal is not None]
+    pending = [_Refused(each, known, dialect, read) for each in answers if each.analyzed.refusal is not None]
     found: dict[Identifier, set[str]] = {}
     for _ in range(_MOST_ROUNDS):
         proven: dict[Identifier, set[str]] = {}
@@ -303,16 +309,18 @@ class _Refused:
         answer: Spark's result.
         known: the tables that were known before.
         dialect: as for `read_statement`.
+        read: reads the text.
 
     Attributes:
         tables: the unknown tables in it, by their names as the statement writes them.
     """
 
-    def __init__(self, answer: StatementAnswer, known: DeclaredTables, dialect: str) -> None:
+    def __init__(self, answer: StatementAnswer, known: DeclaredTables, dialect: str, read: ReadStatement) -> None:
         self._text = answer.analyzed.text or answer.statement.text
         self._dialect = dialect
-        read, analyzed = read_text(self._text, dialect), answer.analyzed
-        names = dict.fromkeys(name for each in read for name in each.tables if name not in analyzed.tables)
+        self._read = read
+        texts, analyzed = read_text(self._text, dialect, read=read), answer.analyzed
+        names = dict.fromkeys(name for each in texts for name in each.tables if name not in analyzed.tables)
         self.tables = {name: _unknown(name, analyzed, known).identifier for name in names}
         columns = {name: _columns_of(query) for name, query in analyzed.tables.items()} if names else {}
         self._known = Known(columns)
@@ -327,7 +335,7 @@ class _Refused:
         if not self.tables:
             return
         known = attrs.evolve(self._known, used=_used_by_name(self.tables, used))
-        for each in read_text(self._text, self._dialect, known):
+        for each in read_text(self._text, self._dialect, known, self._read):
             for name, column in each.proven:
                 if name in self.tables:
                     yield self.tables[name], column
@@ -391,7 +399,9 @@ def _declare_from_text(
             session.declare(DeclaredTable(session.whole(names_in(text_lineage.target)), columns), place)
 
 
-def read_text(text: str, dialect: str = "", known: Known | None = None) -> tuple[TextLineage, ...]:
+def read_text(
+    text: str, dialect: str = "", known: Known | None = None, read: ReadStatement = read_statement
+) -> tuple[TextLineage, ...]:
     """
     Return the reads and writes in a statement's text; nothing if it can't be parsed.
 
@@ -399,9 +409,10 @@ def read_text(text: str, dialect: str = "", known: Known | None = None) -> tuple
         text: the statement.
         dialect: its SQL dialect, as for `read_statement`.
         known: the columns of the known tables.
+        read: reads the text.
     """
     try:
-        return read_statement(text, known, dialect) or ()
+        return read(text, known, dialect) or ()
     except ImportError:
         return ()
 
@@ -430,12 +441,14 @@ class _Reading:
         views: the views of earlier statements that Spark refused.
         used: the columns that undeclared tables must have.
         dialect: as for `read_statement`.
+        read: reads the texts of statements.
     """
 
     known: DeclaredTables
     views: dict[Identifier, Lineage]
     used: Mapping[Identifier, Collection[str]]
     dialect: str
+    read: ReadStatement
 
 
 def _guarded(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
@@ -469,7 +482,9 @@ def _lineage_of(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
             is_sql=bool(reported.kind) or holds_template(reported.text),
             dialect=reading.dialect,
             used=lambda name: reading.used.get(unknown(name).identifier, ()),
+            read=reading.read,
         )
+        is_read = found is not None and not answer.is_ddl
         if found is not None:
             found = behind_views(found, views)
             if reported.kind in _VIEWS:
@@ -484,7 +499,6 @@ def _lineage_of(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
     for dataset, _ in lineage.outputs:
         if dataset is not None:
             views.pop(dataset.identifier, None)
-        is_read = found is not None and not answer.is_ddl
     return StatementLineage(statement, lineage if lineage.outputs else None, missed)
 
 

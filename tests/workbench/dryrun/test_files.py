@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openlineage_pyspark.errors import TextError
-from openlineage_pyspark.workbench.dryrun.files import files_at, is_python_script
+from openlineage_pyspark.workbench.dryrun.files import files_at
+from openlineage_pyspark.workbench.dryrun.script.kinds import is_python_script
 from openlineage_pyspark.workbench.predict.outcome import fails, summary_of
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _LIVE = "live."
 _NAMING = (TokenKind.WORD, TokenKind.NAME)
 _HEAD = 8
-SPECIFICATIONS = (".yml", ".yaml")
-"""The endings of the file names of pipeline specifications."""
 
 
 @attrs.define

@@ -4,11 +4,17 @@ Get Spark's results for the statements of scripts: those of earlier runs from a 
 A statement with a cached answer is not analyzed. Its changes are repeated if a later statement that is analyzed can see
 them: tables are cached with the answer; a change that only Spark holds, such as a view, is made by analyzing the
 statement again.
+
+Spark takes seconds to start, on a processor of its own. So if a file has a statement that no earlier run has seen,
+Spark starts at once, while a thread reads the statements and the cached answers.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import attrs
@@ -65,19 +71,78 @@ def answers_of(
         LineageError: Spark does not start.
         OSError: the folder can't be written.
     """
-    of_ddl = statements_in(scripts)
-    statements = [statement for statement, _ in of_ddl]
-    asked = _Asked(given, progress, session)
-    if folder is None:
-        found = _Asking(statements, _dependences(statements, given), asked).answers({})
-        kept, places = found.kept, _places(statements, found.dependences)
-    else:
-        with KeptAnswers(folder) as store:
-            kept, places = _answered(statements, asked, store)
+    with _OneSession(given, session) as sessions:
+        asked = _Asked(given, progress, sessions)
+        if folder is None:
+            with ThreadPoolExecutor(1) as thread:
+                reading = thread.submit(_read, scripts, given)
+                if any(statements_in([each]) for each in scripts):
+                    sessions.start()
+                read = reading.result()
+            found = _Asking(read.statements, read.dependences, asked).answers({})
+            kept, places = found.kept, _places(read.statements, found.dependences)
+        else:
+            with KeptAnswers(folder) as store, ThreadPoolExecutor(1) as thread:
+                digests = _Digests(given)
+                is_new = digests.has_new(scripts, store)
+                reading = thread.submit(_read, scripts, given, store)
+                if is_new:
+                    sessions.start()
+                read = reading.result()
+                kept, places = _answered(read, asked, store)
+                store.see(digests.of_all(scripts, read.statements))
     return tuple(
         StatementAnswer(statement, _with_places(each.analyzed, places), is_ddl, each.lineage)
-        for (statement, is_ddl), each in zip(of_ddl, kept, strict=True)
+        for (statement, is_ddl), each in zip(read.of_ddl, kept, strict=True)
     )
+
+
+class _OneSession:
+    """
+    The session that analyzes statements, which starts when it is needed, or before. Use it in a `with` statement.
+
+    Args:
+        given: the knowledge before the first statement.
+        session: returns a session with it.
+    """
+
+    def __init__(self, given: Given, session: _Sessions) -> None:
+        self._given = given
+        self._session = session
+        self._stack = ExitStack()
+        self._fresh: ScriptSession | None = None
+
+    def __enter__(self) -> _OneSession:
+        """Return this."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the session, if one runs."""
+        self._stack.close()
+
+    def start(self) -> None:
+        """
+        Start a session, which nothing has changed; one that runs ends before.
+
+        Raises:
+            LineageError: Spark does not start.
+            OSError: the folder can't be written.
+        """
+        self._stack.close()
+        self._fresh = self._stack.enter_context(self._session(self._given))
+
+    def take(self) -> ScriptSession:
+        """Return a session that nothing has changed."""
+        if self._fresh is None:
+            self.start()
+        taken, self._fresh = self._fresh, None
+        if taken is None:
+            raise AssertionError("start() has set it")
+        return taken
+
+    def end(self) -> None:
+        """End the session, if one runs."""
+        self._stack.close()
 
 
 @attrs.frozen
@@ -86,19 +151,72 @@ class _Asked:
 
     given: Given
     progress: _Progress
-    session: _Sessions
+    sessions: _OneSession
 
 
-def _answered(
-    statements: Sequence[ScriptStatement], asked: _Asked, store: KeptAnswers
-) -> tuple[Sequence[KeptAnswer], dict[str, str]]:
+@attrs.frozen
+class _Read:
+    """
+    What can be known without Spark.
+
+    Args:
+        of_ddl: the statements, each with whether it is in a file that only declares tables.
+        dependences: the dependences of the statements.
+        known: the cached answers, by their keys.
+    """
+
+    of_ddl: Sequence[tuple[ScriptStatement, bool]]
+    dependences: Sequence[Dependence]
+    known: Mapping[str, KeptAnswer]
+
+    @property
+    def statements(self) -> list[ScriptStatement]:
+        """The statements."""
+        return [statement for statement, _ in self.of_ddl]
+
+
+def _read(scripts: Sequence[Script], given: Given, store: KeptAnswers | None = None) -> _Read:
+    """Return what can be known about scripts without Spark."""
+    of_ddl = statements_in(scripts)
+    dependences = _dependences([each for each, _ in of_ddl], given, () if store is None else store.opaque())
+    known = {} if store is None else store.read({each.key for each in dependences})
+    return _Read(of_ddl, dependences, known)
+
+
+class _Digests:
+    """
+    Tells whether a statement is new, without the knowledge on which its answer depends.
+
+    Args:
+        given: the knowledge before the first statement.
+    """
+
+    def __init__(self, given: Given) -> None:
+        self._base = base_of(given)
+
+    def has_new(self, scripts: Sequence[Script], store: KeptAnswers) -> bool:
+        """Return whether the scripts have a statement whose text no earlier run has seen: it has no cached answer."""
+        files = {self._of(each.head + "\0" + each.text): each for each in scripts}
+        changed = [files[each] for each in store.unseen(files)]
+        return bool(store.unseen({self._of(each.text) for each, _ in statements_in(changed)}))
+
+    def of_all(self, scripts: Sequence[Script], statements: Iterable[ScriptStatement]) -> set[str]:
+        """Return the digests of scripts and of their statements."""
+        files = {self._of(each.head + "\0" + each.text) for each in scripts}
+        return files | {self._of(each.text) for each in statements}
+
+    def _of(self, text: str) -> str:
+        return hashlib.sha256(f"{self._base}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _answered(read: _Read, asked: _Asked, store: KeptAnswers) -> tuple[Sequence[KeptAnswer], dict[str, str]]:
     """Return the answers to statements in their cached form, and the meanings of the marks in them."""
-    dependences = _dependences(statements, asked.given, store.opaque())
-    known = store.read({each.key for each in dependences})
+    statements, dependences, known = read.statements, read.dependences, read.known
     found = _Asking(statements, dependences, asked).answers(known)
     if found.opaque and known:
         # The cached answers may have been found under incomplete keys.
         found = _Asking(statements, dependences, asked).answers({})
+    asked.sessions.end()
     kept = found.kept
     if found.opaque:
         store.add_opaque(found.opaque)
@@ -162,7 +280,7 @@ class _Asking:
         self._dependences = dependences
         self._given = asked.given
         self._progress = asked.progress
-        self._session = asked.session
+        self._sessions = asked.sessions
         self._opaque: set[str] = set()
 
     def answers(self, known: Mapping[str, KeptAnswer]) -> _Found:
@@ -172,8 +290,7 @@ class _Asking:
             kept = [known[each.key] for each in self._dependences]
         else:
             tasks = _tasks(self._dependences, known)
-            with self._session(self._given) as session:
-                kept = list(self._answers(session, known, tasks))
+            kept = list(self._answers(self._sessions.take(), known, tasks))
         return _Found(self._dependences, kept, frozenset(self._opaque))
 
     def _answers(

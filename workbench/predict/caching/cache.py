@@ -46,6 +46,8 @@ _ENDINGS = frozenset({".java", ".py"})
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, used REAL NOT NULL, document BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS opaque (digest TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS readings (key TEXT PRIMARY KEY, used REAL NOT NULL, document BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS seen (digest TEXT PRIMARY KEY, used REAL NOT NULL) WITHOUT ROWID;
 """
 _MOST_BYTES = 256 << 20
 _SECONDS_OF_OTHERS = 30.0
@@ -148,6 +150,50 @@ class KeptAnswers:
             connection.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", new)
             _forget(connection, now)
 
+    def reading(self, key: str) -> bytes | None:
+        """Return what is cached of the text of a statement under a key; None if nothing is."""
+        row = self._connection.execute("SELECT document FROM readings WHERE key = ?", (key,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def keep_readings(self, readings: Mapping[str, bytes], known: Iterable[str]) -> None:
+        """
+        Cache what was read in texts, and drop the least recently used answers and readings if there are too many.
+
+        Args:
+            readings: the new ones, by their keys.
+            known: the keys of those that are already cached.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        now = time.time()
+        with _as_os_error(self._path), self._connection as connection:
+            connection.executemany("UPDATE readings SET used = ? WHERE key = ?", ((now, key) for key in known))
+            rows = ((key, now, document) for key, document in readings.items())
+            connection.executemany("INSERT OR REPLACE INTO readings VALUES (?, ?, ?)", rows)
+            _forget(connection, now)
+
+    def unseen(self, digests: Collection[str]) -> set[str]:
+        """Return those digests of texts that `see` was not called with, or that were dropped since."""
+        found, ordered = set(digests), sorted(digests)
+        for at in range(0, len(ordered), _AT_ONCE):
+            some = ordered[at : at + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            query = f"SELECT digest FROM seen WHERE digest IN ({marks})"  # noqa: S608 (question marks alone)
+            found -= {str(digest) for (digest,) in self._connection.execute(query, some)}
+        return found
+
+    def see(self, digests: Iterable[str]) -> None:
+        """
+        Keep the digests of the texts whose answers are cached.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        now = time.time()
+        with _as_os_error(self._path), self._connection as connection:
+            connection.executemany("INSERT OR REPLACE INTO seen VALUES (?, ?)", ((each, now) for each in digests))
+
     def opaque(self) -> frozenset[str]:
         """Return the digests of statements that have seen or changed more than their texts show."""
         return frozenset(str(digest) for (digest,) in self._connection.execute("SELECT digest FROM opaque"))
@@ -175,7 +221,8 @@ class KeptAnswers:
 
 
 def _connection(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=_SECONDS_OF_OTHERS)
+    # Answers are read in a thread while Spark starts; only one thread at a time uses the connection.
+    connection = sqlite3.connect(path, timeout=_SECONDS_OF_OTHERS, check_same_thread=False)
     try:
         connection.executescript(_SCHEMA)
     except sqlite3.Error:
@@ -193,14 +240,17 @@ def _as_os_error(path: Path) -> Iterator[None]:
 
 
 def _forget(connection: sqlite3.Connection, now: float) -> None:
-    """Drop the least recently used answers, if all together are too large."""
+    """Drop the least recently used answers and readings, if all together are too large."""
     whole = 0
+    every = "SELECT used, document FROM answers UNION ALL SELECT used, document FROM readings"
     for used, size in connection.execute(
-        "SELECT used, sum(length(document)) FROM answers GROUP BY used ORDER BY used DESC"
+        f"SELECT used, sum(length(document)) FROM ({every}) GROUP BY used ORDER BY used DESC"  # noqa: S608 (no value)
     ).fetchall():
         whole += size
         if whole > _MOST_BYTES and used < now:
             connection.execute("DELETE FROM answers WHERE used <= ?", (used,))
+            connection.execute("DELETE FROM readings WHERE used <= ?", (used,))
+            connection.execute("DELETE FROM seen WHERE used <= ?", (used,))
             return
 
 

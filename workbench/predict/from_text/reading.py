@@ -8,7 +8,7 @@ column name without a table belongs.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,13 @@ from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
 from openlineage_pyspark.workbench.predict.sql.variables import holds_template, loads_file
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from openlineage_pyspark.facets.foreign_sql.reader import Query
     from openlineage_pyspark.facets.foreign_sql.rows import SourceKinds
+
+    ReadStatement: TypeAlias = Callable[[str, "Known | None", str], "tuple[TextLineage, ...] | None"]
+    """Returns what `read_statement` returns, for the same arguments."""
 
 SPARK = "spark"
 """The dialect of the files, unless another is named."""
@@ -42,12 +47,12 @@ _WRITING = {
     "CREATE": frozenset({"TABLE", "VIEW"}),
     "REPLACE": frozenset({"TABLE"}),
     "INSERT": frozenset({"INTO", "OVERWRITE"}),
+    "LOAD": frozenset({"TABLE"}),
     "MERGE": frozenset({"INTO"}),
 }
 _BEFORE_NAME = frozenset("EXISTS EXTERNAL GLOBAL IF NOT OR REPLACE TABLE TEMP TEMPORARY".split())
 _NO_TARGET = frozenset({"DIRECTORY", "LOCAL"})
 _ALTERED_VIEW = re.compile(r"^(\s*)ALTER(\s+VIEW\s+(?:`[^`]*`|[\w.])+\s+AS\b)", re.IGNORECASE)
-    "LOAD": frozenset({"TABLE"}),
 _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION\s", re.IGNORECASE)
 _OF_PIPELINES = re.compile(
     r"\s*CREATE\s+(?:OR\s+REFRESH\s+)?(?:FLOW|MATERIALIZED\s+VIEW|STREAMING\s+TABLE)\b", re.IGNORECASE
@@ -115,13 +120,13 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
     Raises:
         ImportError: sqlglot is not installed.
     """
+    if loads_file(statement):
+        return (TextLineage(target_in(statement), ()),)
     from openlineage_pyspark.facets.foreign_sql.reader import MOST_CHARACTERS
 
     if len(statement) > MOST_CHARACTERS:
         return (TextLineage("", named_tables(statement, dialect or SPARK)),)
     found = [_read_one(each, known or Known(), dialect) for each in single_inserts(_for_sqlglot(statement))]
-    if loads_file(statement):
-        return (TextLineage(target_in(statement), ()),)
     lineages = tuple(each for each in found if each is not None)
     return lineages if len(lineages) == len(found) else None
 

@@ -31,6 +31,7 @@ from openlineage_pyspark.workbench.report import Lineage
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.foreign_sql.rows import SourceKinds
+    from openlineage_pyspark.workbench.predict.from_text.reading import ReadStatement
 
     _MadeEdge = tuple[Identifier, str, Transformation]
 
@@ -56,6 +57,7 @@ def lineage_of_text(
     is_sql: bool = False,
     dialect: str = "",
     used: Callable[[str], Collection[str]] = lambda _: (),
+    read: ReadStatement = read_statement,
 ) -> Lineage | None:
     """
     Return the lineage in the text of a statement.
@@ -69,12 +71,13 @@ def lineage_of_text(
         is_sql: whether Spark can parse the text.
         dialect: the SQL dialect of the text, as for `read_statement`.
         used: returns the columns that other statements use of a table that Spark does not know.
+        read: reads the text.
 
     Returns:
         Edges with the certainty `text`, and a gap that gives the reason; None if the text is not SQL, or names no
         table.
     """
-    found, missing = _read(statement, known, used, is_sql=is_sql, dialect=dialect)
+    found, missing = _read(statement, known, used, is_sql=is_sql, dialect=dialect, read=read)
     if not any(each.tables or each.target for each in found):
         return None
     why = f"Spark can't analyze the statement ({why}): its lineage is taken from its text{missing}"
@@ -98,10 +101,11 @@ def _read(
     *,
     is_sql: bool,
     dialect: str,
+    read: ReadStatement,
 ) -> tuple[tuple[TextLineage, ...], str]:
     """Return the content of a text, and what is missing to read all of it."""
     try:
-        found = read_statement(statement, dialect=dialect)
+        found = read(statement, None, dialect)
     except ImportError:
         return (tables_in(statement, dialect),), ", and sqlglot, which reads columns there, is not installed"
     if found is None:
@@ -113,7 +117,7 @@ def _read(
         if lineage is not None
     }
     further = {name: names for name, lineage in tables.items() if lineage is None and (names := used(name))}
-    again = read_statement(statement, Known(columns, further), dialect) if columns or further else found
+    again = read(statement, Known(columns, further), dialect) if columns or further else found
     return again if again is not None else found, ""
 
 
