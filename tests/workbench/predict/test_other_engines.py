@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 import pytest
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Symlink
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation, UseKind
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of
 from openlineage_pyspark.workbench.predict.from_text.reading import TextLineage, read_statement
 from openlineage_pyspark.workbench.predict.from_text.text import unknown_table
@@ -170,6 +170,19 @@ def test_the_tables_of_bigquery_are_named_by_their_parts() -> None:
     (found,) = read_statement("CREATE TABLE `p.d.t` AS SELECT a FROM `p-1.d.s`") or ()
     assert (found.target, found.tables) == ("p.d.t", ("`p-1`.d.s",))
     assert unknown_table(found.tables[0]).identifier == Identifier("p-1", "d.s")
+
+
+def test_a_query_that_bigquery_sends_to_another_database_reads_tables_of_the_connection() -> None:
+    inner = """WITH c AS (SELECT id, e AS mail FROM users) SELECT c.id, mail FROM app.logins l JOIN c ON l.id = c.id"""
+    statement = f'SELECT lower(x.mail) AS mail FROM EXTERNAL_QUERY("p.us.shop", """{inner}""") AS x WHERE x.id > 1'
+    (found,) = read_statement(statement) or ()
+    users, logins = "`p.us.shop`.users", "`p.us.shop`.app.logins"
+    assert sorted(found.tables) == [logins, users]
+    assert found.columns == (("mail", {(users, "e"): frozenset({UseKind.TRANSFORMATION})}),)
+    assert found.rows[users, "id"] == frozenset({UseKind.FILTER, UseKind.JOIN})
+    assert unknown_table(logins).identifier == Identifier("p.us.shop", "app.logins")
+    # A parameter tells no query.
+    assert [each.tables for each in read_statement(statement.replace(inner, "{{ q }}")) or ()] == [()]
 
 
 def test_a_field_of_a_file_that_mysql_loads_is_no_variable() -> None:

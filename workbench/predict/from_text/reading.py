@@ -17,6 +17,7 @@ from openlineage_pyspark.facets.foreign_sql.rows import SAME, all_of
 from openlineage_pyspark.facets.foreign_sql.tables import named_tables
 from openlineage_pyspark.facets.model.lineage import UseKind, compose
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+from openlineage_pyspark.workbench.predict.from_text.external_queries import with_external_queries
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
 from openlineage_pyspark.workbench.predict.sql.directories import into_paths
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
@@ -156,7 +157,7 @@ def _tree(text: str, dialect: str) -> tuple[Any, str]:
             continue
         # sqlglot parses a statement that it does not support as a command, with the first word only.
         if len(trees) == 1 and (each == (dialect or SPARK) or not isinstance(trees[0], exp.Command)):
-            return _with_open_templates(trees[0], text), each
+            return with_external_queries(_with_open_templates(trees[0], text), text), each
     return None, dialect or SPARK
 
 
