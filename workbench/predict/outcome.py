@@ -10,7 +10,7 @@ from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.predict.from_text.text import is_of_types
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from openlineage_pyspark.facets.model.run import Gap
     from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
@@ -52,6 +52,7 @@ _OF_CODES: dict[str, Reason] = {
 }
 _WORDS = {"exact": "exactly", "text": "from the text", "nothing": "not at all"}
 _SAMPLES = 5
+_MOST_OF_A_LINE = 3
 
 
 def reason_for(problem: Problem) -> Reason:
@@ -204,6 +205,8 @@ def summary_of(found: Iterable[StatementLineage]) -> Summary:
     files: set[str] = set()
     problems: dict[str, list[StatementLineage]] = {}
     gaps: dict[Gap, str] = {}
+    # The same line of a script may have a problem with each of many files.
+    of_lines: dict[tuple[object, ...], dict[str, None]] = {}
     for each in found:
         # A note of a script is not a statement.
         if each.lineage is not None or each.problem is None or each.problem.code not in NOTES:
@@ -211,11 +214,34 @@ def summary_of(found: Iterable[StatementLineage]) -> Summary:
         files.add(each.statement.file)
         if each.problem is not None:
             problems.setdefault(each.problem.message, []).append(each)
+            of_lines.setdefault(_line(each.problem), {})[each.problem.message] = None
         if each.lineage is not None and not each.from_text:
             for gap in each.lineage.gaps:
                 gaps.setdefault(gap, f"{each.statement.file}:{each.statement.line}")
-    causes = [_cause(each) for each in problems.values()]
+    causes = [_cause(each) for each in _merged(problems, of_lines).values()]
     return Summary(len(files), tuple(counts.items()), tuple(causes), tuple(gaps.items()))
+
+
+def _line(problem: Problem) -> tuple[object, ...]:
+    """Return the line of a problem, and its kind."""
+    return problem.file, problem.line, problem.column, problem.code
+
+
+def _merged(
+    problems: Mapping[str, list[StatementLineage]], of_lines: Mapping[tuple[object, ...], Mapping[str, None]]
+) -> dict[str, list[StatementLineage]]:
+    """Return the problems of each message; of many that differ on one line, the first one stands for all."""
+    merged: dict[str, list[StatementLineage]] = {}
+    for message, every in problems.items():
+        first = next(each.problem for each in every if each.problem is not None)
+        beside = of_lines[_line(first)]
+        lines = {_line(each.problem) for each in every if each.problem is not None}
+        if len(lines) > 1 or len(beside) <= _MOST_OF_A_LINE:
+            merged[message] = every
+        elif message == next(iter(beside)):
+            more = f"{message} (and {len(beside) - 1:,} more such messages about this line)"
+            merged[message] = [attrs.evolve(every[0], problem=attrs.evolve(first, message=more))]
+    return merged
 
 
 def _diagnostic_of_cause(cause: Cause) -> Diagnostic | None:

@@ -6,6 +6,7 @@ import inspect
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, Un
 from openlineage_pyspark.workbench.dryrun.patches.standins import count_of
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, text_of_error
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, guarded_imports
+from openlineage_pyspark.workbench.dryrun.sandbox.shown import shown_length
 from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
@@ -99,6 +101,37 @@ def test_each_decision_on_a_stand_in_is_reported_and_may_go_the_other_way(
         for line, every in expected.items()
         for each in (every[:1] if line in others else every)
     ]
+
+
+SHOWING = """
+rows = StandIn("rows")
+print("rows:", len(rows), f"{len(rows)} of {len([1])}", "%s and %s" % (len(rows), "more"), "a" + str(len(rows)))
+log.info("{} rows".format(len(rows)))
+path = f"part-{len(rows)}"
+if len(rows) > 0 or print(len(rows) == 1):
+    pass
+for at in range(len(rows)):
+    pass
+def len(value):
+    return -1
+print(len(rows))
+"""
+
+
+def test_a_length_that_is_only_shown_decides_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: list[str] = []
+    with (tmp_path / "records").open("w+b") as records:
+        stage = Stage(ScriptRequest("job.py", "/job.py", SHOWING, (), "/", "", "/"), records.fileno())
+        monkeypatch.setattr(StandIn, "stage", stage)
+        log = SimpleNamespace(info=told.append)
+        names = {"StandIn": StandIn, "log": log, "_openlineage_length_is_shown": shown_length, "len": len}
+        exec(compiled_code(SHOWING, "/job.py"), names)  # noqa: S102 (our own text)
+    lines = [json.loads(line) for line in (tmp_path / "records").read_text("utf-8").splitlines()]
+    assert [each["spot"]["line"] for each in lines] == [5, 6, 8]
+    assert told == ["0 rows"]
+    assert capsys.readouterr().out.splitlines() == ["rows: 0 0 of 1 0 and more a0", "False", "-1"]
 
 
 def test_a_module_that_a_script_can_do_without_is_not_replaced() -> None:

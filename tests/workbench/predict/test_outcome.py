@@ -75,6 +75,16 @@ def test_a_refused_temporary_view_is_known_from_its_text() -> None:
     assert (found.lineage, certainty_of_statement(found)) == (None, "text")
 
 
+def test_a_line_with_many_problems_of_one_kind_says_it_once_with_their_number() -> None:
+    many = [told(7, "NO_SCHEMA", f"the columns of f{at}.csv are unknown", lineage=False) for at in range(31)]
+    few = [told(8, "NO_SCHEMA", f"the columns of g{at}.csv are unknown", lineage=False) for at in range(3)]
+    assert [str(each) for each in summary_of([*many, *few, *many]).causes] == [
+        "a.sql:7:3: the columns of f0.csv are unknown (and 30 more such messages about this line)",
+        *(f"a.sql:8:3: the columns of g{at}.csv are unknown" for at in range(3)),
+    ]
+    assert summary_of(many).counts == (("exact", 0), ("text", 0), ("nothing", 31))
+
+
 def test_that_types_may_be_others_is_said_once() -> None:
     gaps = [gap_of_types("mart.a", "a.sql:1"), gap_of_types("mart.b", "a.sql:2"), Gap("Generate", "another one")]
     each_gaps = (gaps, gaps[1:], [])
