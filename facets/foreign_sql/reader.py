@@ -475,6 +475,8 @@ class _QueryReader:
             return self.query(node.this if is_pivoted else node, scope.outer, scope.ctes)
         if isinstance(node, exp.Lateral) and self._dialect.makes_columns(node.this):
             return self._generated(node, scope)
+        if isinstance(node, exp.Unnest):
+            return SourceRows([], all_of(*self._call(node, scope)))
         if not isinstance(node, exp.Table):
             return SourceRows([], self._value(node, scope))
         if not isinstance(node.this, (exp.Identifier, exp.Dot)):

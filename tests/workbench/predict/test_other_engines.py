@@ -27,7 +27,7 @@ from openlineage_pyspark.workbench.predict.sql.databricks import (
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
-from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, substituted
+from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, placeheld, substituted
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.tables.uses import type_by_use
 from openlineage_pyspark.workbench.report import Lineage
@@ -183,6 +183,22 @@ def test_a_query_that_bigquery_sends_to_another_database_reads_tables_of_the_con
     assert unknown_table(logins).identifier == Identifier("p.us.shop", "app.logins")
     # A parameter tells no query.
     assert [each.tables for each in read_statement(statement.replace(inner, "{{ q }}")) or ()] == [()]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT {% if a %} x {% elif b %} y {% else %} z {% endif %} AS v FROM t", "SELECT x AS v FROM t"),
+        ("SELECT a FROM t {%- if a -%} WHERE {% if b %} c {% else %} d {% endif %} {%- endif -%}",
+         "SELECT a FROM t WHERE c"),
+        ("SELECT {% if a %}x{% else %} {% if b %} y {% else %} z {% endif %} {% endif %} FROM t", "SELECT x FROM t"),
+        ("SELECT {% for a in b %} x, {% else %} y, {% endfor %} z FROM t", "SELECT x, z FROM t"),
+        ("SELECT a {% else %} b {% endif %} FROM t", "SELECT a FROM t"),
+    ],
+)  # fmt: skip
+def test_of_the_branches_of_a_template_the_first_one_is_read(text: str, expected: str) -> None:
+    assert " ".join(placeheld(text).split()) == expected
+    assert len(placeheld(text)) == len(text)
 
 
 def test_a_field_of_a_file_that_mysql_loads_is_no_variable() -> None:

@@ -7,7 +7,7 @@ import sys
 import attrs
 import pytest
 from openlineage_pyspark.facets.model.dataset import Field, Identifier
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation, UseKind
 from openlineage_pyspark.workbench.predict.from_text.reading import read_statement
 from openlineage_pyspark.workbench.predict.from_text.text import TEXT, lineage_of_text, named_table, unknown_table
 from openlineage_pyspark.workbench.report import Lineage
@@ -673,6 +673,13 @@ def test_the_fields_of_a_struct_that_a_cte_builds_are_followed_one_by_one() -> N
         ("q", "default.nope", "p", "TRANSFORMATION"),
         ("i", "default.nope", "id", "IDENTITY"),
     ]
+
+
+@pytest.mark.parametrize("join", [", UNNEST(t.hours) AS h", "CROSS JOIN UNNEST(t.hours) AS h"])
+def test_an_array_that_becomes_rows_decides_about_them(join: str) -> None:
+    (found,) = read_statement(f"SELECT t.id, h FROM t {join}") or ()
+    assert dict(found.columns)["h"] == {("t", "hours"): frozenset({UseKind.TRANSFORMATION})}
+    assert (found.rows, found.rows_known) == ({("t", "hours"): frozenset({UseKind.JOIN})}, True)
 
 
 def test_an_insert_into_several_tables_is_told_for_each_of_them() -> None:

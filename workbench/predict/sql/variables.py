@@ -51,6 +51,8 @@ _BEFORE_VALUE = frozenset(
     "WINDOW WITH".split()
 )
 _NAMING = re.compile(r"(?:ref|source)\s*\((\s*['\"][^'\"]+['\"]\s*(?:,\s*['\"][^'\"]+['\"]\s*)*)\)")
+_BRANCH = re.compile(r"\{%[-+]?\s*(if|for|elif|else|endif|endfor)\b.*?%\}", re.DOTALL)
+_OPENING, _ENDING = frozenset({"if", "for"}), frozenset({"endif", "endfor"})
 _STATEMENT_OF_TEMPLATE = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 
@@ -104,6 +106,7 @@ def placeheld(text: str) -> str:
     Args:
         text: a statement with variables that have no values.
     """
+    text = _with_first_branches(text) if "{%" in text else text
     text = _TEMPLATE.sub(_template_held, _STATEMENT_OF_TEMPLATE.sub(lambda found: blanked(found[0]), text))
     parts: list[str] = []
     at, before = 0, ""
@@ -112,6 +115,27 @@ def placeheld(text: str) -> str:
         parts.append(text[begin:end])
         at, before = end, text[max(0, end - 1) : end]
     return "".join(parts)
+
+
+def _with_first_branches(text: str) -> str:
+    """Return a template with blanks for all branches of each `if` but the first: together they are no statement."""
+    parts: list[str] = []
+    at = depth = 0
+    # The depths of the statements whose first branch has ended.
+    ended: list[int] = []
+    for found in _BRANCH.finditer(text):
+        part = text[at : found.start()]
+        parts.append(blanked(part) if ended else part)
+        word = found[1]
+        depth += word in _OPENING
+        if word in ("else", "elif") and depth not in ended:
+            ended.append(depth)
+        elif word in _ENDING:
+            ended = [each for each in ended if each != depth]
+            depth = max(0, depth - 1)
+        parts.append(blanked(found[0]))
+        at = found.end()
+    return "".join([*parts, text[at:]])
 
 
 def _template_held(found: re.Match[str]) -> str:
