@@ -26,7 +26,7 @@ from openlineage_pyspark.workbench.predict.outcome import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.workbench.model.graph import Edge
     from openlineage_pyspark.workbench.predict.outcome import Cause, Severity
@@ -98,8 +98,14 @@ def _statement(found: StatementLineage) -> dict[str, Any]:
         "sql": found.statement.text,
         "certainty": certainty_of_statement(found),
         "problem": _problem(found),
-        "lineage": None if found.lineage is None else found.lineage.to_dict(),
+        "lineage": _lineage(found),
     }
+
+
+def _lineage(found: StatementLineage) -> Mapping[str, Any] | None:
+    if found.lineage is None:
+        return None
+    return found.lineage.to_dict() if found.document is None else found.document
 
 
 def _problem(found: StatementLineage) -> dict[str, Any] | None:

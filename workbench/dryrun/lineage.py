@@ -73,7 +73,7 @@ def _statements(line: dict[str, Any], known: DeclaredTables) -> Iterator[Stateme
         hidden = [literal_of(str(each)) for each in line["hidden"]]
         for found in lineage_of_answers((answer,), tuple(known)):
             lineage = found.lineage
-            yield found if lineage is None else attrs.evolve(found, lineage=_without_texts(lineage, hidden))
+            yield found if lineage is None else _hiding(found, lineage, hidden)
     elif line["k"] == "rows":
         yield StatementLineage(_statement(spot_of_document(line["spot"])), is_of_rows=True)
     elif line["k"] == "file":
@@ -84,6 +84,10 @@ def _statements(line: dict[str, Any], known: DeclaredTables) -> Iterator[Stateme
         problem = ProblemRecord.of(line)
         at = problem.spot
         yield StatementLineage(_statement(at), problem=Problem(at.file, at.line, 1, problem.code, problem.message))
+
+
+def _hiding(found: StatementLineage, lineage: Lineage, hidden: Sequence[str]) -> StatementLineage:
+    return attrs.evolve(found, lineage=_without_texts(lineage, hidden), document=None)
 
 
 def _without_texts(lineage: Lineage, hidden: Sequence[str]) -> Lineage:

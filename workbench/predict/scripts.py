@@ -92,12 +92,14 @@ class StatementAnswer:
         analyzed: Spark's result.
         is_ddl: whether it is in a file that only declares tables.
         lineage: the lineage of its analyzed plan, as `lineage_of_analyzed` returns it, if it was cached.
+        document: what `Lineage.to_dict` returns for it, if it was cached.
     """
 
     statement: ScriptStatement
     analyzed: Analyzed
     is_ddl: bool = False
     lineage: Lineage | None = None
+    document: Mapping[str, Any] | None = None
 
 
 @attrs.frozen
@@ -139,6 +141,7 @@ class StatementLineage:
         script: the name of the script that runs it, even if its line is in another file; empty for an SQL file.
         is_of_rows: whether a script gets a value from rows here, such as their number, which may influence anything.
         opened: the file that a script reads here, relative to the folder in which it runs; empty if it reads none.
+        document: what `Lineage.to_dict` returns for the lineage, if it was cached.
     """
 
     statement: ScriptStatement
@@ -148,6 +151,7 @@ class StatementLineage:
     script: str = ""
     is_of_rows: bool = False
     opened: str = ""
+    document: Mapping[str, Any] | None = attrs.field(default=None, eq=False, repr=False)
 
 
 @attrs.frozen
@@ -494,12 +498,14 @@ def _lineage_of(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
     if reported.query is None or answer.is_ddl:
         return StatementLineage(statement, problem=missed)
     lineage = lineage_of_analyzed(reported.query, known) if answer.lineage is None else answer.lineage
-    lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *_gaps_of_types(lineage, reported.from_text, views)))
+    gaps = tuple(_gaps_of_types(lineage, reported.from_text, views))
+    lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *gaps)) if gaps else lineage
     lineage = behind_views(lineage, views)
     for dataset, _ in lineage.outputs:
         if dataset is not None:
             views.pop(dataset.identifier, None)
-    return StatementLineage(statement, lineage if lineage.outputs else None, missed)
+    document = answer.document if lineage is answer.lineage else None
+    return StatementLineage(statement, lineage if lineage.outputs else None, missed, document=document)
 
 
 def lineage_of_analyzed(query: EncodedQuery, known: DeclaredTables) -> Lineage:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+from openlineage_pyspark.command.statement_formats import WRITERS
 from openlineage_pyspark.listener.analyze import EncodedQuery
 from openlineage_pyspark.workbench.predict import query
 from openlineage_pyspark.workbench.predict.caching.cache import KeptAnswer, KeptAnswers
@@ -62,3 +63,25 @@ def test_the_plan_of_a_kept_lineage_is_read_when_something_asks_for_it(
     assert anew.lineage is not None
     assert told.lineage.graph().to_dict() == anew.lineage.graph().to_dict()
     assert told.lineage.plan == anew.lineage.plan != ""
+
+
+def test_how_a_kept_lineage_is_shown_is_kept_too_unless_another_statement_changes_it(tmp_path: Path) -> None:
+    for number, name in enumerate(list(PLANS)[::20]):
+        analyzed, whole = Analyzed("Project", EncodedQuery(json.dumps(PLANS[name]))), found(PLANS[name])
+        with KeptAnswers(tmp_path / str(number)) as store:
+            store.keep({"key": KeptAnswer(analyzed, (), whole, whole.to_dict())}, ())
+            kept = store.read({"key"})["key"]
+        statement = ScriptStatement("SELECT 1", "a.sql", 1, 1)
+        answer = StatementAnswer(statement, kept.analyzed, lineage=kept.lineage, document=kept.document)
+        told = lineage_of_answers((answer,), ())
+        anew = lineage_of_answers((attrs.evolve(answer, lineage=None, document=None),), ())
+        assert [each.document for each in told] == [kept.document if each.lineage else None for each in told]
+        assert WRITERS["json"](told) == WRITERS["json"](anew)
+        changed = attrs.evolve(answer, analyzed=attrs.evolve(analyzed, from_text=_every_table(whole)))
+        (gaps,) = lineage_of_answers((changed,), ())
+        assert (gaps.document is None) == bool(_every_table(whole))
+
+
+def _every_table(lineage: Lineage) -> dict[tuple[str, ...], str]:
+    """Return all tables that a lineage reads, as if each was declared from a text."""
+    return {(each.identifier.namespace, *each.identifier.name.split(".")): "b.sql:1" for each in lineage.inputs}

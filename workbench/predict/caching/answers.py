@@ -92,7 +92,7 @@ def answers_of(
                 kept, places = _answered(read, asked, store)
                 store.see(digests.of_all(scripts, read.statements))
     return tuple(
-        StatementAnswer(statement, _with_places(each.analyzed, places), is_ddl, each.lineage)
+        StatementAnswer(statement, _with_places(each.analyzed, places), is_ddl, each.lineage, each.document)
         for (statement, is_ddl), each in zip(read.of_ddl, kept, strict=True)
     )
 
@@ -229,7 +229,7 @@ def _answered(read: _Read, asked: _Asked, store: KeptAnswers) -> tuple[Sequence[
 
 
 def _with_lineages(kept: Iterable[KeptAnswer], known: DeclaredTables) -> list[KeptAnswer]:
-    """Return answers together with the lineages of their plans, so that these need not be computed again."""
+    """Return answers together with the lineages of their plans and how they are shown, so that both can be kept."""
     guard = guard_of_statements()
     found = []
     with without_cycle_collection():
@@ -238,7 +238,8 @@ def _with_lineages(kept: Iterable[KeptAnswer], known: DeclaredTables) -> list[Ke
             if each.lineage is None and query is not None:
                 # A fault of this program will be reported with the statement.
                 made = guard.run("the lineage of a statement", lineage_of_analyzed, query, known)
-                found.append(attrs.evolve(each, lineage=made))
+                document = None if made is None else guard.run("the lineage of a statement", made.to_dict)
+                found.append(attrs.evolve(each, lineage=made, document=document))
             else:
                 found.append(each)
     return found

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.scripts import Given
     from openlineage_pyspark.workbench.report import Lineage
 
-_FORMAT = 7
+_FORMAT = 8
 _FILE = "answers.sqlite"
 _PACKAGES = ("openlineage-pyspark", "pyspark", "sqlglot")
 # The sources that make the answers: during development, they change while the version stays the same.
@@ -63,11 +63,13 @@ class KeptAnswer:
         analyzed: Spark's result.
         effects: the changes.
         lineage: the lineage of its analyzed plan; None if it has none.
+        document: this lineage as plain values, as `Lineage.to_dict` returns them; None if it has none.
     """
 
     analyzed: Analyzed
     effects: tuple[Consequence, ...] = ()
     lineage: Lineage | None = None
+    document: Mapping[str, Any] | None = None
 
 
 def base_of(given: Given) -> str:
@@ -260,7 +262,8 @@ def _document(answer: KeptAnswer) -> bytes:
         for each in answer.effects
     ]
     lineage = None if answer.lineage is None else document_of_lineage(answer.lineage)
-    values = {"analyzed": document_of_analyzed(answer.analyzed), "effects": effects, "lineage": lineage}
+    analyzed, document = document_of_analyzed(answer.analyzed), answer.document
+    values = {"analyzed": analyzed, "effects": effects, "lineage": lineage, "document": document}
     return zlib.compress(json.dumps(values).encode(), 1)
 
 
@@ -270,7 +273,7 @@ def _answer_in(document: bytes) -> KeptAnswer | None:
         values = json.loads(zlib.decompress(document))
         analyzed = analyzed_of_document(values["analyzed"])
         lineage = None if values["lineage"] is None else lineage_of_document(values["lineage"], _walked(analyzed))
-        return KeptAnswer(analyzed, tuple(map(_effect, values["effects"])), lineage)
+        return KeptAnswer(analyzed, tuple(map(_effect, values["effects"])), lineage, values["document"])
     except (ValueError, KeyError, TypeError, IndexError, zlib.error):
         return None
 
