@@ -26,7 +26,7 @@ from openlineage_pyspark.workbench.predict.outcome import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from openlineage_pyspark.workbench.model.graph import Edge
     from openlineage_pyspark.workbench.predict.outcome import Cause, Severity
@@ -85,27 +85,23 @@ def _json(found: Sequence[StatementLineage]) -> str:
     answer = Answer("lineage", {}, Values("statements", document), diagnostics=summary.diagnostics())
     text = json.dumps(answer.to_dict(), indent=2)
     # A line each: Python's encoder is ten times as fast without indents.
-    lines = ",\n".join(f"      {json.dumps(_statement(each))}" for each in found)
+    lines = ",\n".join(f"      {_statement(each)}" for each in found)
     listed = f"{_NO_STATEMENTS[:-1]}\n{lines}\n    ]" if found else _NO_STATEMENTS
     return f"{text.replace(_NO_STATEMENTS, listed)}\n"
 
 
-def _statement(found: StatementLineage) -> dict[str, Any]:
-    return {
+def _statement(found: StatementLineage) -> str:
+    """Return the JSON of a statement."""
+    head = {
         "file": found.statement.file,
         "line": found.statement.line,
         "column": found.statement.column,
         "sql": found.statement.text,
         "certainty": certainty_of_statement(found),
         "problem": _problem(found),
-        "lineage": _lineage(found),
     }
-
-
-def _lineage(found: StatementLineage) -> Mapping[str, Any] | None:
-    if found.lineage is None:
-        return None
-    return found.lineage.to_dict() if found.document is None else found.document
+    lineage = found.document or json.dumps(None if found.lineage is None else found.lineage.to_dict())
+    return f'{json.dumps(head)[:-1]}, "lineage": {lineage}}}'
 
 
 def _problem(found: StatementLineage) -> dict[str, Any] | None:

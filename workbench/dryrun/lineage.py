@@ -87,7 +87,7 @@ def _statements(line: dict[str, Any], known: DeclaredTables) -> Iterator[Stateme
 
 
 def _hiding(found: StatementLineage, lineage: Lineage, hidden: Sequence[str]) -> StatementLineage:
-    return attrs.evolve(found, lineage=_without_texts(lineage, hidden), document=None)
+    return attrs.evolve(found, lineage=_without_texts(lineage, hidden), document="")
 
 
 def _without_texts(lineage: Lineage, hidden: Sequence[str]) -> Lineage:

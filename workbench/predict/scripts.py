@@ -92,14 +92,14 @@ class StatementAnswer:
         analyzed: Spark's result.
         is_ddl: whether it is in a file that only declares tables.
         lineage: the lineage of its analyzed plan, as `lineage_of_analyzed` returns it, if it was cached.
-        document: what `Lineage.to_dict` returns for it, if it was cached.
+        document: the JSON of what `Lineage.to_dict` returns for it, if it was cached; else empty.
     """
 
     statement: ScriptStatement
     analyzed: Analyzed
     is_ddl: bool = False
     lineage: Lineage | None = None
-    document: Mapping[str, Any] | None = None
+    document: str = ""
 
 
 @attrs.frozen
@@ -141,7 +141,7 @@ class StatementLineage:
         script: the name of the script that runs it, even if its line is in another file; empty for an SQL file.
         is_of_rows: whether a script gets a value from rows here, such as their number, which may influence anything.
         opened: the file that a script reads here, relative to the folder in which it runs; empty if it reads none.
-        document: what `Lineage.to_dict` returns for the lineage, if it was cached.
+        document: the JSON of what `Lineage.to_dict` returns for the lineage, if it was cached; else empty.
     """
 
     statement: ScriptStatement
@@ -151,7 +151,7 @@ class StatementLineage:
     script: str = ""
     is_of_rows: bool = False
     opened: str = ""
-    document: Mapping[str, Any] | None = attrs.field(default=None, eq=False, repr=False)
+    document: str = attrs.field(default="", eq=False, repr=False)
 
 
 @attrs.frozen
@@ -504,7 +504,7 @@ def _lineage_of(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
     for dataset, _ in lineage.outputs:
         if dataset is not None:
             views.pop(dataset.identifier, None)
-    document = answer.document if lineage is answer.lineage else None
+    document = answer.document if lineage is answer.lineage and lineage.outputs else ""
     return StatementLineage(statement, lineage if lineage.outputs else None, missed, document=document)
 
 

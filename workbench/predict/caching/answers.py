@@ -12,6 +12,7 @@ Spark starts at once, while a thread reads the statements and the cached answers
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -238,7 +239,8 @@ def _with_lineages(kept: Iterable[KeptAnswer], known: DeclaredTables) -> list[Ke
             if each.lineage is None and query is not None:
                 # A fault of this program will be reported with the statement.
                 made = guard.run("the lineage of a statement", lineage_of_analyzed, query, known)
-                document = None if made is None else guard.run("the lineage of a statement", made.to_dict)
+                shown = None if made is None else guard.run("the lineage of a statement", made.to_dict)
+                document = "" if shown is None else json.dumps(shown)
                 found.append(attrs.evolve(each, lineage=made, document=document))
             else:
                 found.append(each)

@@ -63,13 +63,13 @@ class KeptAnswer:
         analyzed: Spark's result.
         effects: the changes.
         lineage: the lineage of its analyzed plan; None if it has none.
-        document: this lineage as plain values, as `Lineage.to_dict` returns them; None if it has none.
+        document: the JSON of what `Lineage.to_dict` returns for it; empty if it has none.
     """
 
     analyzed: Analyzed
     effects: tuple[Consequence, ...] = ()
     lineage: Lineage | None = None
-    document: Mapping[str, Any] | None = None
+    document: str = ""
 
 
 def base_of(given: Given) -> str:
@@ -273,7 +273,7 @@ def _answer_in(document: bytes) -> KeptAnswer | None:
         values = json.loads(zlib.decompress(document))
         analyzed = analyzed_of_document(values["analyzed"])
         lineage = None if values["lineage"] is None else lineage_of_document(values["lineage"], _walked(analyzed))
-        return KeptAnswer(analyzed, tuple(map(_effect, values["effects"])), lineage, values["document"])
+        return KeptAnswer(analyzed, tuple(map(_effect, values["effects"])), lineage, str(values["document"]))
     except (ValueError, KeyError, TypeError, IndexError, zlib.error):
         return None
 
