@@ -682,6 +682,29 @@ def test_an_array_that_becomes_rows_decides_about_them(join: str) -> None:
     assert (found.rows, found.rows_known) == ({("t", "hours"): frozenset({UseKind.JOIN})}, True)
 
 
+@pytest.mark.parametrize(
+    ("value", "sources"),
+    [
+        ("DATE_DIFF(a, b, DAY)", "ab"),
+        ("DATE_DIFF(DATE(a), DATE_TRUNC(b, ISOWEEK), QUARTER)", "ab"),
+        ("DATE_TRUNC(a, MONTH)", "a"),
+        ("date_trunc( CAST(a AS DATE), WEEK(MONDAY) )", "a"),
+        ("DATE_PART(year, a)", "a"),
+        ("DATENAME(month, a)", "a"),
+        ("DATE_TRUNC('month', a)", "a"),
+        # Here the words are columns.
+        ("DATE_TRUNC(a, b)", "b"),
+        ("concat(a, month)", ["a", "month"]),
+        ("DATE_TRUNC('DATE_TRUNC(x, DAY)', a)", "a"),
+    ],
+)
+def test_a_unit_of_time_is_no_column(value: str, sources: str | list[str]) -> None:
+    (found,) = read_statement(f"SELECT {value} AS made FROM t") or ()
+    ((_, made),) = found.columns
+    assert made is not None
+    assert sorted(column for _, column in made) == [*sources]
+
+
 def test_an_insert_into_several_tables_is_told_for_each_of_them() -> None:
     found = told(
         "WITH c AS (SELECT a, b FROM nope WHERE d = 1) FROM c INSERT INTO m1 SELECT a WHERE b > 1 "

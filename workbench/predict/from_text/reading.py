@@ -18,6 +18,7 @@ from openlineage_pyspark.facets.foreign_sql.tables import named_tables
 from openlineage_pyspark.facets.model.lineage import UseKind, compose
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.predict.from_text.external_queries import with_external_queries
+from openlineage_pyspark.workbench.predict.from_text.units import with_units_first
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
 from openlineage_pyspark.workbench.predict.sql.directories import into_paths
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
@@ -37,6 +38,7 @@ SPARK = "spark"
 DIALECTS = ("databricks", "duckdb", "snowflake", "bigquery", "postgres", "redshift", "trino", "clickhouse", "tsql",
             "oracle", "mysql", "teradata")  # fmt: skip
 """The dialects that are tried, in this order, for a statement that Spark's grammar does not have."""
+_OF_SPARK = frozenset({SPARK, "databricks"})
 # The results are cached, because each refused statement is read several times.
 _MOST_TREES = 1024
 _NO_QUOTES = re.compile(r"\w+")
@@ -152,7 +154,7 @@ def _tree(text: str, dialect: str) -> tuple[Any, str]:
 
     for each in (dialect,) if dialect else (SPARK, *DIALECTS):
         try:
-            trees = parsed(text, each)
+            trees = parsed(with_units_first(text) if each in _OF_SPARK else text, each)
         except UnparsableError:
             continue
         # sqlglot parses a statement that it does not support as a command, with the first word only.

@@ -1,0 +1,77 @@
+"""
+Units of time that other databases write as plain words: `DATE_TRUNC(day, MONTH)`, `DATE_DIFF(a, b, DAY)`.
+
+Spark has the unit first in these functions, and would take the word for a column, and the value for the unit.
+"""
+
+from __future__ import annotations
+
+import re
+
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+
+_UNITS = frozenset(
+    """
+    CENTURY DAY DAYOFWEEK DAYOFYEAR DECADE HOUR ISOWEEK ISOYEAR MICROSECOND MILLENNIUM MILLISECOND MINUTE MONTH
+    NANOSECOND QUARTER SECOND WEEK YEAR
+    """.split()
+)
+_UNIT_LAST = frozenset({"DATE_DIFF", "DATE_TRUNC"})
+_UNIT_FIRST = frozenset({"DATENAME", "DATEPART", "DATE_BUCKET", "DATE_PART"})
+_ANY = re.compile(rf"\b(?:{'|'.join(sorted(_UNIT_FIRST | _UNIT_LAST))})\s*\(", re.IGNORECASE)
+_UNIT = re.compile(r"\s*(\w+)\s*(?:\(\s*\w+\s*\)\s*)?")
+
+
+def with_units_first(text: str) -> str:
+    """
+    Return a statement in which the units of time in calls of functions are strings, and their first arguments.
+
+    Args:
+        text: the statement.
+    """
+    if _ANY.search(text) is None:
+        return text
+    places = list(_calls(text))
+    # A call within another one comes later in the text.
+    for function, begin in reversed(places):
+        end, parts = _arguments(text, begin)
+        made = _with_unit(function, parts)
+        text = f"{text[:begin]}{made}{text[end:]}"
+    return text
+
+
+def _calls(text: str) -> list[tuple[str, int]]:
+    """Return the calls of such functions: each name, and the position behind its parenthesis."""
+    found, at, last = [], 0, ""
+    for token in tokens(text):
+        at += len(token.text)
+        if token.text == "(" and last in _UNIT_FIRST | _UNIT_LAST:
+            found.append((last, at))
+        if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT):
+            last = token.text.upper() if token.kind is TokenKind.WORD else ""
+    return found
+
+
+def _arguments(text: str, begin: int) -> tuple[int, list[str]]:
+    """Return the position at which the arguments of a call end, and their texts."""
+    parts, at, depth = [""], begin, 0
+    for token in tokens(text[begin:]):
+        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+        if depth < 0:
+            break
+        at += len(token.text)
+        if token.text == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += token.text
+    return at, parts
+
+
+def _with_unit(function: str, parts: list[str]) -> str:
+    """Return the arguments of a call, of which a unit is a string and comes first."""
+    place = -1 if function in _UNIT_LAST else 0
+    unit = _UNIT.fullmatch(parts[place])
+    if len(parts) < 2 or unit is None or unit[1].upper() not in _UNITS:
+        return ",".join(parts)
+    others = parts[:-1] if function in _UNIT_LAST else parts[1:]
+    return ",".join([f"'{unit[1]}'", *others])
