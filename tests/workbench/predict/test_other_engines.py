@@ -147,6 +147,9 @@ def test_an_expectation_about_a_column_that_the_query_does_not_return_is_left_ou
     [
         ("SELECT a FROM `p-1.d.t` WHERE b", "SELECT a FROM `p-1`.d.t WHERE b"),
         ("SELECT a FROM `d.t` WHERE b", "SELECT a FROM d.t   WHERE b"),
+        ("SELECT a FROM `{{ p.name }}.d.${x}_t` b", "SELECT a FROM `{{ p.name }}`.d.`${x}_t` b"),
+        ("SELECT a FROM `p.fetch.t` b", "SELECT a FROM p.`fetch`.t b"),
+        ("SELECT a FROM `{{ p.name }}` b", "SELECT a FROM `{{ p.name }}` b"),
         ("SELECT a FROM x JOIN `p.d.e_*` ON b", "SELECT a FROM x JOIN p.d.`e_*` ON b"),
         ("MERGE INTO `p-1.d-2.t` USING `d.s` ON b", "MERGE INTO `p-1`.`d-2`.t USING d.s   ON b"),
         ("CREATE OR REPLACE TABLE IF NOT EXISTS `p.d.t` AS SELECT 1", None),
@@ -199,6 +202,17 @@ def test_a_query_that_bigquery_sends_to_another_database_reads_tables_of_the_con
 def test_of_the_branches_of_a_template_the_first_one_is_read(text: str, expected: str) -> None:
     assert " ".join(placeheld(text).split()) == expected
     assert len(placeheld(text)) == len(text)
+
+
+def test_a_variable_before_the_first_word_of_a_statement_is_a_header() -> None:
+    assert (
+        placeheld("{{ header }}\nWITH a AS (SELECT {{ x }}) SELECT 1")
+        == f"{' ' * 12}\nWITH a AS (SELECT NULL) SELECT 1"
+    )
+    assert (
+        placeheld("{{ header }}\n-- why\nCREATE VIEW v AS SELECT 1") == f"{' ' * 12}\n-- why\nCREATE VIEW v AS SELECT 1"
+    )
+    assert placeheld("{{ a }} + 1") == "NULL + 1"
 
 
 def test_a_field_of_a_file_that_mysql_loads_is_no_variable() -> None:

@@ -11,8 +11,18 @@ import re
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 
-_DOTTED = re.compile(r"`[\w-]+(?:\.[\w*$-]+){1,2}`")
+# Variables of other tools stay as they are.
+_PART = re.compile(r"(?:\{\{[^`{}]*\}\}|\$\{[^`{}]*\}|[\w*$-])+")
+_DOTTED = re.compile(rf"`{_PART.pattern}(?:\.{_PART.pattern}){{1,2}}`")
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
+# sqlglot takes these for keywords also in a name.
+_KEYWORDS = frozenset(
+    """
+    ALTER AND AS BETWEEN CREATE CROSS DESCRIBE DISTINCT DROP ELSE EXCEPT FETCH FOR FROM GLOB GRANT HAVING ILIKE INNER
+    INSERT INTERSECT INTO JOIN LATERAL LIKE MINUS NOT NOTNULL ON OR OUTER QUALIFY REGEXP RETURNING REVOKE RLIKE ROLLBACK
+    SELECT SERDEPROPERTIES TABLESAMPLE THEN UNCACHE UNION USING VALUES WHEN WHERE WITH XOR
+    """.split()
+)
 # Before the name of a table.
 _BEFORE = frozenset("EXISTS FROM INTO JOIN OVERWRITE TABLE UPDATE USING VIEW".split())
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY"})
@@ -47,9 +57,13 @@ def with_parts_of_names(text: str) -> str:
     return "".join(parts)
 
 
+def _is_plain(part: str) -> bool:
+    return _PLAIN.fullmatch(part) is not None and part.upper() not in _KEYWORDS
+
+
 def _in_parts(name: str) -> str:
     """Return a name of several parts, as long as before if at most one of them needs backticks."""
-    parts = [each if _PLAIN.fullmatch(each) else f"`{each}`" for each in name[1:-1].split(".")]
+    parts = [each if _is_plain(each) else f"`{each}`" for each in _PART.findall(name)]
     made = ".".join(parts)
     # Its first character stays where it was, because messages point there.
     return f"{made}{' ' * (len(name) - len(made))}"

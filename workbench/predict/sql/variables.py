@@ -43,6 +43,7 @@ _BEFORE_NAME = frozenset(
 _MARKED = re.compile(r"(?:\w|\$\{[^}]+\}|\{\{[^}]*\}\}|(?<!\w)@(?=[A-Za-z_]))+")
 _HELD = re.compile(r"\$\{|\{\{|@")
 _OF_TEMPLATE = "template "
+_BEGINNING = re.compile(r"(?:\s|--.*\n)+(?:CREATE|DELETE|INSERT|MERGE|SELECT|UPDATE|WITH)\b", re.IGNORECASE)
 _HELD_TEMPLATE = "template(*)"
 # Behind these words, a value or a clause begins.
 _BEFORE_VALUE = frozenset(
@@ -111,7 +112,7 @@ def placeheld(text: str) -> str:
     parts: list[str] = []
     at, before = 0, ""
     for begin, end in [*_spans(text, (TokenKind.STRING, TokenKind.COMMENT, TokenKind.NAME)), (len(text), len(text))]:
-        parts.append(_held(text[at:begin], before))
+        parts.append(_held(text[at:begin], before, text[begin:] if at == 0 else ""))
         parts.append(text[begin:end])
         at, before = end, text[max(0, end - 1) : end]
     return "".join(parts)
@@ -150,7 +151,7 @@ def _template_held(found: re.Match[str]) -> str:
     return f"${{{_OF_TEMPLATE}{'_'.join(re.findall(r'[A-Za-z0-9]+', inside))}}}"
 
 
-def _held(text: str, before: str) -> str:
+def _held(text: str, before: str, behind: str) -> str:
     """Return a part of a statement, without strings, comments and quoted names, with placeholders for variables."""
 
     def held(found: re.Match[str]) -> str:
@@ -158,6 +159,9 @@ def _held(text: str, before: str) -> str:
         if _HELD.search(run) is None:
             return run
         rest, word = text[: found.start()], ""
+        if not before and not rest.strip() and _BEGINNING.match(f"{text[found.end() :]}{behind}"):
+            # A header, which makes comments or settings.
+            return blanked(run)
         last = (rest.rstrip() or before)[-1:]
         for each in re.finditer(r"\w+", rest):
             word = each[0].upper()
