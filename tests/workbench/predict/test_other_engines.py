@@ -148,6 +148,7 @@ def test_an_expectation_about_a_column_that_the_query_does_not_return_is_left_ou
         ("SELECT a FROM `p-1.d.t` WHERE b", "SELECT a FROM `p-1`.d.t WHERE b"),
         ("SELECT a FROM `d.t` WHERE b", "SELECT a FROM d.t   WHERE b"),
         ("SELECT a FROM `{{ p.name }}.d.${x}_t` b", "SELECT a FROM `{{ p.name }}`.d.`${x}_t` b"),
+        ("CREATE VIEW `d.t` AS (SELECT 1)", "CREATE VIEW d.t   AS (SELECT 1)"),
         ("SELECT a FROM `p.fetch.t` b", "SELECT a FROM p.`fetch`.t b"),
         ("SELECT a FROM `{{ p.name }}` b", "SELECT a FROM `{{ p.name }}` b"),
         ("SELECT a FROM x JOIN `p.d.e_*` ON b", "SELECT a FROM x JOIN p.d.`e_*` ON b"),
@@ -170,6 +171,7 @@ def test_a_table_in_one_pair_of_backticks_has_several_parts(statement: str, expe
 
 
 def test_the_tables_of_bigquery_are_named_by_their_parts() -> None:
+    assert [each.tables for each in read_statement("  SELECT a FROM `p.d.s`") or ()] == [("p.d.s",)]
     (found,) = read_statement("CREATE TABLE `p.d.t` AS SELECT a FROM `p-1.d.s`") or ()
     assert (found.target, found.tables) == ("p.d.t", ("`p-1`.d.s",))
     assert unknown_table(found.tables[0]).identifier == Identifier("p-1", "d.s")

@@ -22,6 +22,7 @@ from openlineage_pyspark.workbench.predict.from_text.units import with_units_fir
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
 from openlineage_pyspark.workbench.predict.sql.directories import into_paths
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
+from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 from openlineage_pyspark.workbench.predict.sql.variables import holds_template, loads_file
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def _for_sqlglot(statement: str) -> str:
     A query `TABLE t` becomes `SELECT * FROM t`, ALTER VIEW with a query becomes CREATE VIEW, and a flow of a pipeline
     becomes an INSERT, as does one into a directory; the word STREAM before a table of a pipeline is left out.
     """
-    statement = as_spark(statement) if statement[:1].isalpha() else statement
+    statement = as_spark(statement) if statement[:1].isalpha() else with_parts_of_names(statement)
     statement = into_paths(_EVOLUTION.sub(r"\1 ", statement))
     parts: list[str] = []
     first = before = ""

@@ -25,6 +25,7 @@ _KEYWORDS = frozenset(
 )
 # Before the name of a table.
 _BEFORE = frozenset("EXISTS FROM INTO JOIN OVERWRITE TABLE UPDATE USING VIEW".split())
+_BEFORE_CTE = frozenset({"WITH", "RECURSIVE", ","})
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY"})
 
 
@@ -46,7 +47,7 @@ def with_parts_of_names(text: str) -> str:
     own = {
         word
         for place, word in enumerate(words)
-        if words[place + 1 : place + 3] == ["AS", "("] or _TEMPORARY.intersection(words[max(0, place - 3) : place])
+        if _is_cte(words, place) or _TEMPORARY.intersection(words[max(0, place - 3) : place])
     }
     parts = [each.text for each in found]
     for place, at in enumerate(significant):
@@ -55,6 +56,11 @@ def with_parts_of_names(text: str) -> str:
         if is_table and word not in own and _DOTTED.fullmatch(word) is not None:
             parts[at] = _in_parts(word)
     return "".join(parts)
+
+
+def _is_cte(words: list[str], place: int) -> bool:
+    """Return whether a word is the name of a common table expression."""
+    return place > 0 and words[place - 1] in _BEFORE_CTE and words[place + 1 : place + 3] == ["AS", "("]
 
 
 def _is_plain(part: str) -> bool:
