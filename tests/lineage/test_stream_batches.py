@@ -12,6 +12,9 @@ from support import checkpoints
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.spark_jobs import Jobs
 
+# In the check they run on files; where there are jars of lakes, `./run test --all` runs them on tables with versions.
+pytestmark = pytest.mark.any_spark
+
 SOURCE_ROWS = """
     SELECT l.batch_id, d.name, l.offset_from, l.offset_to, l.snapshot, l.row_count, l.run_id
     FROM source_snapshot_lineage l JOIN dataset d ON d.name_id = l.name_id WHERE l.batch_id >= 0 ORDER BY 1, 2"""

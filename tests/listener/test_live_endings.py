@@ -50,11 +50,9 @@ def test_one_write_by_configuration_alone_gives_its_run_inside_the_applications(
 
 
 def test_the_events_of_a_job_keep_the_specification(
-    plain: Any, stopped: Any, specification: Any, violations: Callable[[list[dict]], list[str]]
+    plain: Any, specification: Any, violations: Callable[[list[dict]], list[str]]
 ) -> None:
-    for job in (plain, stopped):
-        assert specification.violations(job.events()) == []
-        assert violations(job.events()) == []
+    assert specification.violations(plain.events()) == violations(plain.events()) == []
 
 
 def test_a_query_names_the_application_as_parent_and_root(plain: Any) -> None:
@@ -106,7 +104,10 @@ def test_without_a_transport_there_is_no_event(jobs: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_script_of_its_own_builder_is_heard_and_ends_with_its_stop(stopped: Any) -> None:
+def test_a_script_of_its_own_builder_is_heard_and_ends_with_its_stop(
+    stopped: Any, specification: Any, violations: Callable[[list[dict]], list[str]]
+) -> None:
+    assert specification.violations(stopped.events()) == violations(stopped.events()) == []
     assert (stopped.code, stopped.stdout) == (0, "rows 10\nchild 0\nend\n")
     assert [event["eventType"] for event in stopped.application()] == ["START", "COMPLETE"]
     assert stopped.said() == []

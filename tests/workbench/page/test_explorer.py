@@ -26,7 +26,7 @@ from support.lineage_paths import path
 from support.shop import shop
 from workbench.page.test_browser import press
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.long]
 PAGE = Path(__file__).parents[3] / "workbench" / "page"
 
 _BOXES = "return [...page.picture.boxes.values()].map((box) => page.lineage.label(box.id)).sort()"
@@ -77,10 +77,8 @@ ONE_SCHEMA = partial(str.format, "lake.t{}")
         pytest.param(lambda: LAYERS, id="five tables"),
         pytest.param(lambda: large_graph(300), id="300 tables"),
         pytest.param(lambda: large_graph(300, name=ONE_SCHEMA), id="300 tables of one schema"),
-        pytest.param(lambda: large_graph(2000), id="2,000 tables", marks=pytest.mark.long),
-        pytest.param(
-            lambda: large_graph(5000, name=ONE_SCHEMA), id="5,000 tables of one schema", marks=pytest.mark.long
-        ),
+        pytest.param(lambda: large_graph(2000), id="2,000 tables"),
+        pytest.param(lambda: large_graph(5000, name=ONE_SCHEMA), id="5,000 tables of one schema"),
     ],
 )
 def test_the_first_picture_is_whole_and_can_be_read(seen, made: Callable[[], Graph]) -> None:
@@ -372,7 +370,7 @@ HARD = {
 @pytest.mark.parametrize("graph", HARD.values(), ids=HARD.keys())
 @pytest.mark.parametrize(
     "address",
-    ["", *(pytest.param(each, marks=pytest.mark.long) for each in ("#groups=1&level=tables&jobs=0", "#level=columns"))],
+    ["", "#groups=1&level=tables&jobs=0", "#level=columns"],
 )
 def test_hard_graphs_are_shown_and_all_that_is_in_them_can_be_clicked(seen, graph: Graph, address: str) -> None:
     seen.open(graph, address)
@@ -399,7 +397,6 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "node_modules/axe-core/axe.min.js").read_text("utf-8")
 
 
-@pytest.mark.long
 def test_axe_finds_nothing(seen, first, second, axe: str) -> None:
     def found(graph: Graph, address: str = "", **more: Any) -> list[str]:
         seen.open(graph, address, **more)

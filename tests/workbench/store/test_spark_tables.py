@@ -98,6 +98,7 @@ def events() -> list[dict[str, Any]]:
 
 pytestmark = [
     pytest.mark.own_jvm,
+    pytest.mark.long,
     # PySpark 3.5 leaves it to Python to close a socket. pytest would keep the warning, and with it each query.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
@@ -232,7 +233,6 @@ def answered(store: Store, ask: Callable[[Store], Answer[Any]]) -> Answer[Any] |
     return attrs.evolve(answer, diagnostics=(*others, attrs.evolve(rejected, message="", place="")))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("format_", FORMATS)
 def test_the_rows_are_those_of_sqlite_also_when_events_are_taken_again(
     filled: Callable[[str], SparkTables], lite: Database, folder: Path, format_: str
@@ -244,7 +244,6 @@ def test_the_rows_are_those_of_sqlite_also_when_events_are_taken_again(
         assert differing(tables, lite) == []
 
 
-@pytest.mark.long
 def test_questions_have_the_answers_of_sqlite(
     filled: Callable[[str], SparkTables], lite: Database, session: SparkSession
 ) -> None:
@@ -264,7 +263,6 @@ def test_questions_have_the_answers_of_sqlite(
             session.sql(f"UNCACHE TABLE {name}")
 
 
-@pytest.mark.long
 def test_view_shows_a_store_in_a_catalog_as_it_shows_one_in_a_file(
     filled: Callable[[str], SparkTables], lite: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -348,7 +346,6 @@ def test_answers_of_this_lineage_are_those_of_a_plain_graph(lite: Database) -> N
         assert found == {name: depth for name, depth in depths.items() if depth}, table
 
 
-@pytest.mark.long
 def test_a_stream_takes_each_file_once_and_goes_on_from_its_checkpoint(
     session: SparkSession, folder: Path, lite: Database
 ) -> None:
@@ -372,7 +369,6 @@ def take_forever(tables: SparkTables, origin: EventOrigin) -> None:
         take_once(tables, origin)
 
 
-@pytest.mark.long
 @pytest.mark.skipif(HAS_LAKES, reason="there, whole processes are killed")
 def test_an_ingest_that_is_broken_off_again_and_again_loses_and_doubles_nothing(
     session: SparkSession, folder: Path, lite: Database
@@ -424,7 +420,6 @@ def test_an_ingest_that_is_killed_again_and_again_loses_and_doubles_nothing(
     assert differing(SparkTables(session, "ice.killed"), lite) == []
 
 
-@pytest.mark.long
 def test_a_compaction_changes_no_row(filled: Callable[[str], SparkTables], lite: Database) -> None:
     tables = filled(LONG)
     tables.compact()
@@ -441,7 +436,6 @@ def test_sql_alone_asks_the_store(filled: Callable[[str], SparkTables], lite: Da
     assert {edge for edge in edges if edge[0] == "t5"} == names
 
 
-@pytest.mark.long
 @pytest.mark.skipif(SPARK_VERSION.startswith("3."), reason="Spark has table functions in SQL from 4.0 on")
 def test_table_functions_have_the_answers_of_python(
     filled: Callable[[str], SparkTables], lite: Database, session: SparkSession
@@ -486,7 +480,6 @@ def test_table_functions_have_the_answers_of_python(
     session.sql("USE spark_catalog.default")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("format_", ["iceberg", "delta"] if HAS_LAKES else ["parquet"])
 def test_what_is_old_leaves_the_tables_as_it_leaves_sqlite(
     session: SparkSession, folder: Path, tmp_path: Path, format_: str
@@ -516,7 +509,6 @@ def make_old(session: SparkSession, name: str, format_: str) -> None:
     session.sql(f"DROP {kind} {name}.column_lineage")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_store_of_an_older_version_is_refused_and_rebuilt_from_its_events(
     session: SparkSession, folder: Path, lite: Database, format_: str
@@ -534,7 +526,6 @@ def test_a_store_of_an_older_version_is_refused_and_rebuilt_from_its_events(
     assert differing(SparkTables(session, name), lite) == []
 
 
-@pytest.mark.long
 def test_the_events_of_an_older_version_with_other_columns_make_a_new_store(
     session: SparkSession, folder: Path, lite: Database
 ) -> None:
@@ -579,7 +570,6 @@ def test_what_spark_lacks_is_named_with_the_package_that_brings_it(
         assert re.fullmatch(said, str(raised.value)), raised.value
 
 
-@pytest.mark.long
 def test_the_command_runs_on_the_interpreter_that_started_it(
     conf: dict[str, str], folder: Path, tmp_path: Path
 ) -> None:
