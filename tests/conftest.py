@@ -165,10 +165,16 @@ def git() -> str:
 
 
 @pytest.fixture(scope="session")
-def alone(request: pytest.FixtureRequest) -> Recordings:
+def is_all(request: pytest.FixtureRequest) -> bool:
+    """Give whether everything is tried, and not a share of it."""
+    return bool(request.config.getoption("--all"))
+
+
+@pytest.fixture(scope="session")
+def alone(request: pytest.FixtureRequest, *, is_all: bool) -> Recordings:
     """Give what tells what a job gives without the listener."""
     regold = request.config.getoption("--regold")
-    return Recordings(anew=regold or request.config.getoption("--all"), regold=regold)
+    return Recordings(anew=regold or is_all, regold=regold)
 
 
 @pytest.fixture(scope="module")

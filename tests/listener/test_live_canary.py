@@ -199,9 +199,9 @@ def run(
 
 
 @pytest.fixture(scope="module")
-def secrets(request: pytest.FixtureRequest) -> list[dict]:
+def secrets(*, is_all: bool) -> list[dict]:
     """Give the places of secrets that the jobs have."""
-    return chosen(SECRETS, is_all=request.config.getoption("--all"))
+    return chosen(SECRETS, is_all=is_all)
 
 
 @pytest.fixture(scope="module")

@@ -83,7 +83,7 @@ def outcome(directory: Path, scope: RecoveryScope) -> str:
 
 @pytest.mark.slow
 def test_no_flipped_byte_raises_loses_an_event_unsaid_or_changes_one(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, request: pytest.FixtureRequest
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, is_all: bool
 ) -> None:
     """Each byte with --all, else each seventh."""
     origin = left_behind(tmp_path / "origin", dead=True)
@@ -91,7 +91,7 @@ def test_no_flipped_byte_raises_loses_an_event_unsaid_or_changes_one(
     root = tmp_path / "root"
     scope = RecoveryScope(root, dead_letters=True)
     outcomes = set()
-    for place, broken in list(flipped(whole))[:: 1 if request.config.getoption("--all") else 7]:
+    for place, broken in list(flipped(whole))[:: 1 if is_all else 7]:
         shutil.rmtree(root, ignore_errors=True)
         directory = root / origin.name
         directory.mkdir(parents=True, mode=0o700)

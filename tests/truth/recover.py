@@ -482,7 +482,7 @@ class _Trial:
             self._recorded.skip()
             settled = (found for each in step["doubts"] if (found := _READS.fullmatch(each)))
             pins = {found[1]: found[2] for found in settled}
-            with self._world.pinned(pins), self._world.beside(self._copies(step)):
+            with self._world.changed(self._copies(step), pins):
                 if problem := self._repeated(number, action, step, (*resuming, f"--undo={step['number']}")):
                     return problem
             self._recorded.take(action.job, number)
@@ -515,7 +515,7 @@ class _Trial:
         if found[2].strip("`").endswith("_s1"):
             writes = [each for each in (action.sources[0], action.target, action.second) if each is not None]
             copies = {each: self._copy(each) for each in writes}
-        with self._world.beside(copies):
+        with self._world.changed(copies, {}):
             self._world.perform(-1, action)
         self._recorded.skip()
         return ""

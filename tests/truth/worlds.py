@@ -131,22 +131,19 @@ class World:
             self._reached[number, action.target] = self.version(action.target)
 
     @contextmanager
-    def pinned(self, pins: Mapping[str, str]) -> Iterator[None]:
-        """Let what runs meanwhile read some tables at a version, as if a person had changed its code."""
-        self._pins = pins
-        try:
-            yield
-        finally:
-            self._pins = {}
+    def changed(self, copies: Mapping[int, TableId], pins: Mapping[str, str]) -> Iterator[None]:
+        """
+        Run what runs meanwhile as if a person had changed its code.
 
-    @contextmanager
-    def beside(self, copies: Mapping[int, TableId]) -> Iterator[None]:
-        """Let what runs meanwhile use copies of tables and other checkpoints, as if a person had changed its code."""
-        self._copies = copies
+        Args:
+            copies: the tables -> the copies that it uses instead, with other checkpoints.
+            pins: the names of tables -> the versions at which it reads them.
+        """
+        self._copies, self._pins = copies, pins
         try:
             yield
         finally:
-            self._copies = {}
+            self._copies, self._pins = {}, {}
 
     def begin_behind(self, action: Action) -> None:
         """Let a stream begin with a new checkpoint, behind what its source holds."""

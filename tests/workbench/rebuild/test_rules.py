@@ -90,12 +90,12 @@ class Analyzed:
 
 
 @pytest.fixture(scope="module")
-def steps(request: pytest.FixtureRequest) -> Iterator[Callable[..., tuple[FileStep, ...]]]:
+def steps(request: pytest.FixtureRequest, *, is_all: bool) -> Iterator[Callable[..., tuple[FileStep, ...]]]:
     """Give the steps of statements from recorded plans; with --all and --regold those that a Spark gives now."""
     regold = request.config.getoption("--regold")
     lines = [] if regold else gzip.decompress(RECORDED.read_bytes()).decode().splitlines()
     recorded = {key: tuple(map(step_of, found)) for key, found in map(json.loads, lines)}
-    if not (regold or request.config.getoption("--all")) or importlib.util.find_spec("pyspark") is None:
+    if not (regold or is_all) or importlib.util.find_spec("pyspark") is None:
         yield Analyzed(recorded)
         return
     request.getfixturevalue("process_jvm")

@@ -246,7 +246,7 @@ def applied(plan: RecoveryPlan, lake: Lake, points: Points, folder: Path) -> Non
     ],
 )
 def test_a_recovery_that_is_killed_at_any_point_is_right_and_known_in_the_end(
-    tmp_path: Path, lake: str, verb: str, request: pytest.FixtureRequest
+    tmp_path: Path, lake: str, verb: str, *, is_all: bool
 ) -> None:
     """Each point with --all, else each third, from another one for each table."""
     events, _, right = history(lake, verb)
@@ -266,7 +266,6 @@ def test_a_recovery_that_is_killed_at_any_point_is_right_and_known_in_the_end(
 
     count = tried()
     assert count > 20
-    is_all = request.config.getoption("--all")
     for point in range(1 if is_all else 1 + len(lake) % 3, count + 1, 1 if is_all else 3):
         tried(point)
     chance = random.Random(lake + verb)  # noqa: S311 (a test's choice)
@@ -371,7 +370,7 @@ class Meddling(Points):
 @pytest.mark.parametrize("table_", ["raw", "made"])
 @pytest.mark.parametrize("format_", ["iceberg", "delta"])
 def test_what_something_else_writes_between_two_steps_is_neither_lost_nor_read_unsaid(
-    tmp_path: Path, format_: str, table_: str, what: str, request: pytest.FixtureRequest
+    tmp_path: Path, format_: str, table_: str, what: str, *, is_all: bool
 ) -> None:
     """
     As another recovery of another store does it, or a job: it is seen by the versions of the tables.
@@ -383,7 +382,7 @@ def test_what_something_else_writes_between_two_steps_is_neither_lost_nor_read_u
     plan = asked(tmp_path, format_)
     name = f"{'ice' if format_ == 'iceberg' else 'spark_catalog'}.db.{table_}"
     outcomes = dict.fromkeys(("applied", "refused", "failed"), 0)
-    between = 1 if request.config.getoption("--all") else 3
+    between = 1 if is_all else 3
     point, passed = 0, 1
     while point < passed:
         point += between

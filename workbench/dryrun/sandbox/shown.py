@@ -85,5 +85,6 @@ def _makes_text(function: ast.expr) -> bool:
 
 def _is_length(node: ast.expr) -> TypeGuard[ast.Call]:
     """Return whether an expression is a plain call of `len`."""
-    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
-    return is_call and isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    return node.func.id == "len" and len(node.args) == 1 and not node.keywords
