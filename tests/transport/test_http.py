@@ -531,7 +531,6 @@ LARGE = Event("r", "START", b'"' + b"x" * 10_000_000 + b'"')
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_a_large_event_gets_over_a_slow_line_whatever_the_limit_on_connecting() -> None:
     slow = Slow(0.03)
     open_transport("http", {"url": slow.url, "timeout": 2}).send(LARGE)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from openlineage_pyspark.errors import SpoolError, TransportError
@@ -17,6 +18,7 @@ from openlineage_pyspark.transport.delivery.queue import MEMORY_BYTES, Backlog, 
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
+from openlineage_pyspark.transport.spool import place
 from openlineage_pyspark.transport.spool.content import content, dead_letters
 from openlineage_pyspark.transport.spool.place import DATABASE, LOCK, default_root, directories, hold, release
 from openlineage_pyspark.transport.spool.recovery import RecoveryScope
@@ -168,6 +170,7 @@ from openlineage_pyspark.errors import TransportError
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
+from openlineage_pyspark.transport.spool import place
 from openlineage_pyspark.transport.spool.store import Spool
 class Away(MemoryTransport):
     destination = "MemoryTransport"
@@ -356,7 +359,6 @@ def test_while_the_database_is_locked_memory_holds_the_events(tmp_path: Path, ca
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_what_memory_held_while_the_disk_failed_is_written_though_nothing_comes_then(tmp_path: Path) -> None:
     spool = Spool.create(tmp_path, HERE)
     blocker = sqlite3.connect(spool.directory / DATABASE, isolation_level=None)
@@ -399,12 +401,12 @@ with open({str(tmp_path / LOCK)!r}, "w") as lock:
         assert other.stdout is not None
         other.stdout.readline()
         assert not hold(tmp_path, new=True)
-        monkeypatch.setattr(time, "sleep", lambda _seconds: other.communicate())
+        # Not of all modules: other threads of this process sleep too.
+        monkeypatch.setattr(place, "time", SimpleNamespace(sleep=lambda _seconds: other.communicate()))
         assert hold(tmp_path, new=True)
     release(tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_what_memory_held_while_the_disk_failed_is_written_before_what_comes_then(tmp_path: Path) -> None:
     spool = Spool.create(tmp_path, HERE)
@@ -459,6 +461,7 @@ from pathlib import Path
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.memory import MemoryTransport
+from openlineage_pyspark.transport.spool import place
 from openlineage_pyspark.transport.spool.store import Spool
 transport = MemoryTransport()
 delivery = Delivery(transport, spool=Spool.create(Path(sys.argv[1]), transport.destination))
