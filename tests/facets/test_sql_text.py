@@ -224,7 +224,7 @@ def test_no_literal_is_left_in_any_text_where_literals_are_masked(text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mask", [False, True])
-@pytest.mark.parametrize("thousands", [100, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("thousands", [30, pytest.param(1000, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("begin", "repeated"),
     [
@@ -244,6 +244,6 @@ def test_no_literal_is_left_in_any_text_where_literals_are_masked(text):
     ],
 )
 def test_a_megabyte_of_sql_is_read_in_one_pass(begin, repeated, thousands, mask):
-    """A rule that reads something twice would take hours on a megabyte, and minutes on a tenth of it."""
+    """A rule that reads something twice would take hours on a megabyte, and minutes on its thirtieth."""
     text = begin + repeated * (thousands * 1000 // len(repeated))
     assert redact_sql(text, redact_text, mask=mask).text

@@ -99,14 +99,24 @@ def short(edges: set[Edge]) -> set[str]:
     return {f"{source[1]}>{target[0].removeprefix('lake|')}" for source, target, *_ in edges}
 
 
-@pytest.mark.parametrize("history", HISTORIES)
-@pytest.mark.parametrize("surface", [*SURFACES, in_notebook])
+# Each history on each third surface.
+EACH = [
+    pytest.param(history, surface, marks=[] if (number + place) % 3 == 0 else pytest.mark.long)
+    for number, history in enumerate(HISTORIES)
+    for place, surface in enumerate((*SURFACES, in_notebook))
+]
+
+
+@pytest.mark.parametrize(("history", "surface"), EACH)
 def test_a_surface_tells_the_edges_that_hold_now(history: str, surface: Surface, tmp_path: Path) -> None:
     runs, expected = HISTORIES[history]
     assert short(surface(Told(events_of(runs), tmp_path))) == expected
 
 
-@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize(
+    "history",
+    [each if number % 3 == 0 else pytest.param(each, marks=pytest.mark.long) for number, each in enumerate(HISTORIES)],
+)
 def test_what_was_before_1970_holds_like_what_was_after(history: str, tmp_path: Path) -> None:
     runs, expected = HISTORIES[history]
     events = events_of(runs)

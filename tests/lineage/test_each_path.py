@@ -57,7 +57,7 @@ Said: TypeAlias = "tuple[str, str, bool, str, str, Steps]"
 """A path: type, subtype, masking, expression and certainty; and operator, expression and certainty of its steps."""
 Edges: TypeAlias = "dict[tuple[End, End], set[Said]]"
 
-SEEDS = range(8)
+SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 8))]
 TEXTS = ("a + 1", "a * 2", "sha2(a, 256)", "CASE WHEN a > 1 THEN a END", "a; b", "f('x|y')", "")
 DIRECT = tuple(kind for kind in UseKind if kind.direct)
 INDIRECT = tuple(kind for kind in UseKind if not kind.direct)
@@ -344,7 +344,7 @@ def words_of(paths: Iterable[Said]) -> str:
     return "; ".join(sorted(words))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(8, 20))])
 def test_a_difference_has_one_path_of_several_that_changed_and_nothing_else(seed: int, tmp_path: Path) -> None:
     chance, options = random.Random(seed), EventOptions(steps="all")  # noqa: S311 (a test's choice)
     old = some_lineage(chance)
