@@ -36,7 +36,7 @@ from openlineage_pyspark.workbench.events.files import EventPlace
 from openlineage_pyspark.workbench.events.rules import COMPLETENESS, ORDER
 from openlineage_pyspark.workbench.events.schemas import Schemas, Shape, facets_of
 from openlineage_pyspark.workbench.store_api import Store
-from support import kafka
+from support import class_archive, kafka
 from support import process_jvm as jvms
 from support.alone import Recordings
 from support.lineage_events import taken
@@ -49,6 +49,13 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 FETCHED = HERE.parent / ".nox" / "spec"
+DEAREST = (
+    *("lineage/versions", "lineage/golden", "lineage/delta", "lineage/stream_batches", "workbench/predict/command"),
+    *("lineage/each_path", "listener/live_canary", "lineage/iceberg", "lineage/identity", "tpc/tpc"),
+    *("workbench/recovery/killed", "documents", "listener/live_queries", "lineage/recorded_plans", "lineage/current"),
+    *("workbench/rebuild/command", "listener/last_words", "listener/protocol", "listener/probe"),
+)
+"""The files of tests that take longest, as their durations say (`./run test --durations=0`)."""
 SPECIFICATION = FETCHED if FETCHED.is_dir() else HERE.parents[1] / "shared" / "spec"
 """The folder `spec` of the OpenLineage repository. It is no part of this one: `./run schemas` fetches it."""
 
@@ -69,6 +76,8 @@ hypothesis.settings.register_profile("some", deadline=None, max_examples=15)
 def pytest_configure(config: pytest.Config) -> None:
     """Let the processes that the tests start hear Ctrl-C, which a shell has its background jobs ignore."""
     hypothesis.settings.load_profile("all" if config.getoption("--all") else "some")
+    if config.getoption("--all"):
+        os.environ[class_archive.GENERATE] = "1"
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(quick_jvm())
 
@@ -110,16 +119,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _in_order(items: Sequence[pytest.Item], seed: int | None) -> list[pytest.Item]:
     """
-    Put the files with a Spark first, the last ones of them before the others, or shuffle files and tests.
+    Put the dearest files first, then the others with a Spark, or shuffle files and tests.
 
-    At the end the workers then share what is quick: the longest files are of `workbench` and `listener`.
+    At the end the workers then share what is quick, and none ends long after the others.
     """
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
     if seed is None:
-        with_spark = [tests for tests in files.values() if any(each.get_closest_marker("spark") for each in tests)]
-        ordered = [*reversed(with_spark), *(tests for tests in files.values() if tests not in with_spark)]
+        ordered = sorted(files.values(), key=_begins_late)
     else:
         chance = random.Random(seed)  # noqa: S311 (an order of tests)
         ordered = list(files.values())
@@ -127,6 +135,13 @@ def _in_order(items: Sequence[pytest.Item], seed: int | None) -> list[pytest.Ite
         for tests in ordered:
             chance.shuffle(tests)
     return [item for tests in ordered for item in tests]
+
+
+def _begins_late(tests: Sequence[pytest.Item]) -> tuple[int, bool]:
+    """Return what is larger for the tests of a file that begin later."""
+    name = tests[0].path.relative_to(HERE).with_suffix("").as_posix().replace("test_", "")
+    is_dear = DEAREST.index(name) if name in DEAREST else len(DEAREST)
+    return is_dear, not any(each.get_closest_marker("spark") for each in tests)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

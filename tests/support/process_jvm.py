@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_OF_EVERY_START = ("spark.app.name", "spark.app.submitTime", "spark.master", "spark.submit.", "spark.ui.show")
+_OF_EVERY_START = (
+    *("spark.app.name", "spark.app.submitTime", "spark.master", "spark.submit.", "spark.ui.show"),
+    # Of `class_archive.INTERPRETED`.
+    "spark.sql.codegen.",
+)
 
 
 def started() -> Any:
