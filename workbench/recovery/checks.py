@@ -177,17 +177,14 @@ class _Checking:
             return
         for table in step.writes:
             self._at_its_place(number, step, table, made)
+        # What steps before it make is not there yet.
+        named = {sql_name(table) for table in (*step.writes, *step.reads)}
         for sql in step.code:
             problem = statement_problem(step, sql, self._session)
-            if not problem and step.action in ("run", "correct") and not made & self._names_in(sql):
+            if not problem and step.action in ("run", "correct") and not made & named:
                 problem = self._session.problem_of(sql)
             if problem:
                 self._add(number, f"{problem}: {sql}")
-
-    def _names_in(self, sql: str) -> set[str]:
-        """Return the tables of the plan that a statement names: those that steps before it make are not there yet."""
-        names = {sql_name(table) for step in self._plan.steps for table in step.writes}
-        return {name for name in names if name in sql}
 
     def _add(self, number: int, message: str, newer: str = "") -> None:
         self._problems[PlanProblem(number, message, newer)] = None
@@ -485,9 +482,10 @@ def read_problem(
         accepted: the names of those that may have new versions.
         session: the Spark session.
     """
+    read = {table.parts for table in step.reads} - {table.parts for table in step.writes}
     for table, then in left.items():
         name = sql_name(table)
-        if table in step.writes or name in accepted or not _reads(step, table):
+        if table.parts not in read or name in accepted:
             continue
         live = session.table(table)
         if live is None:
@@ -558,16 +556,6 @@ def left_problem(left: Mapping[TableId, str], session: TableReader) -> Iterator[
                 f"{name} was left at version {then}, and something else has taken that back: it is at version "
                 f"{live.version or '(none)'}"
             )
-
-
-def _reads(step: RecoveryStep, table: TableId) -> bool:
-    """Return whether a step reads a table: its statements name it, or the runs of its application have read it."""
-    name = sql_name(table)
-    if step.language == "sql":
-        return any(name in sql for sql in step.code)
-    places = (".".join(table.parts), place_of_files(table.location))
-    labels = (each.dataset for each in step.inputs if each.affected)
-    return any(f".{place}".endswith(f".{label}") or place.endswith(f"/{label}") for place in places for label in labels)
 
 
 def written_problem(

@@ -11,6 +11,8 @@ from openlineage_pyspark.workbench.recovery.plan import RecoveryStep
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.decisions import Decisions
+    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
+    from openlineage_pyspark.workbench.recovery.rewriting import Rewritten
 
 # A statement that adds no row: an UPDATE, a DELETE, or a MERGE that inserts none.
 _ADDS_NO_ROW = re.compile(
@@ -38,6 +40,7 @@ def correcting_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         notes=tuple(_notes(decided)),
         doubts=tuple(_doubts(decided, name)),
         writes=(statements.table_id(known, name if is_copy else ""),) if known.is_of_spark else (),
+        reads=tuple(statements.table_id(each) for each in _read(decided) if each.is_of_spark),
         before=() if is_copy else decided.conditions.newest(decided.root),
         corrects=made.version if in_place else "",
         like="" if is_copy else made.run_id,
@@ -90,7 +93,7 @@ def _doubts(decided: Decisions, name: str) -> Iterator[str]:
                 f"{label} no longer contains it since {now.version}: restore that version when the steps below are done"
             )
     for each in _rebuilt_sources(decided):
-        yield f"it reads {each}, which is not correct before later steps have rebuilt it"
+        yield f"it reads {each.label}, which is not correct before later steps have rebuilt it"
     if _corrects_what_is_gone(decided):
         yield (
             f"it only changes existing rows, and those of version {version} are gone by then: use statements that "
@@ -98,14 +101,28 @@ def _doubts(decided: Decisions, name: str) -> Iterator[str]:
         )
 
 
-def _rebuilt_sources(decided: Decisions) -> list[str]:
+def _rebuilt_sources(decided: Decisions) -> list[DatasetFacts]:
     """Return the datasets that the correction reads although they are rebuilt."""
+    named = {each for text in _texts(decided) for each in text.named}
+    return [known for known in _rebuilt(decided) if known.id in named]
+
+
+def _read(decided: Decisions) -> list[DatasetFacts]:
+    """Return the rebuilt datasets that the correction reads; all of them if its text can't be parsed."""
+    is_known = all(text.text for text in _texts(decided))
+    return _rebuilt_sources(decided) if is_known else _rebuilt(decided)
+
+
+def _rebuilt(decided: Decisions) -> list[DatasetFacts]:
+    return [decided.facts.datasets[each] for each in decided.again.bases if each != decided.root]
+
+
+def _texts(decided: Decisions) -> list[Rewritten]:
+    """Return the statements of the correction, with the rebuilt datasets that each one names."""
     from openlineage_pyspark.workbench.recovery.rewriting import rewritten
 
-    rebuilt = [decided.facts.datasets[each] for each in decided.again.bases if each != decided.root]
-    texts = [rewritten(sql, (), rebuilt, {}, {}) for sql in decided.request.correction] if rebuilt else []
-    named = {each for text in texts for each in text.named}
-    return [known.label for known in rebuilt if known.id in named]
+    rebuilt = _rebuilt(decided)
+    return [rewritten(sql, (), rebuilt, {}, {}) for sql in decided.request.correction] if rebuilt else []
 
 
 def _corrects_what_is_gone(decided: Decisions) -> bool:

@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.recovery.affected import Passes, everything
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
 
-FORMAT_VERSION = 8
+FORMAT_VERSION = 9
 """The version of a plan's JSON: `recover apply` reads no other."""
 
 
@@ -186,6 +186,7 @@ class RecoveryStep:
         notes: the notes for the user.
         doubts: the uncertainties.
         writes: the tables that its statements write, make or drop.
+        reads: the tables that it reads as they are then; without those of which it reads a version that it names.
         settings: the settings of the session under which its statements run, with their values.
         before: what must hold before the first step of the plan.
         after: what must hold after this step.
@@ -207,6 +208,7 @@ class RecoveryStep:
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     writes: tuple[TableId, ...] = ()
+    reads: tuple[TableId, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     before: tuple[TableCheck, ...] = ()
     after: tuple[TableCheck, ...] = ()

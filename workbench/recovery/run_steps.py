@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.decisions import Decisions
     from openlineage_pyspark.workbench.recovery.facts import ApplicationFacts, DatasetFacts, RunFacts
     from openlineage_pyspark.workbench.recovery.groups import Group
+    from openlineage_pyspark.workbench.recovery.plan import TableId
     from openlineage_pyspark.workbench.recovery.repeated_reads import PinnedRead
     from openlineage_pyspark.workbench.recovery.restarts import Restart
 
@@ -94,6 +95,11 @@ def _statement(decided: Decisions, group: Group) -> RecoveryStep:
         ),
         doubts=tuple(dict.fromkeys(doubts)),
         writes=tuple(statements.table_id(each, copies.get(each.id, "")) for each in tables if each.is_of_spark),
+        reads=tuple(
+            statements.table_id(each, read_copies.get(each.id, ""))
+            for each, version in inputs.reads
+            if each.is_of_spark and each.id not in views and (not version or each.id in read_copies)
+        ),
         settings=_settings(run),
         before=tuple(decided.conditions.before_repeating(inputs.reads, () if copies else tables)),
         after=tuple(decided.conditions.after_repeating(unit, copies)),
@@ -175,6 +181,7 @@ def _application(decided: Decisions, group: Group) -> RecoveryStep:
         (*_notes_of_application(decided, group, streams), *about),
         tuple(dict.fromkeys(doubts)),
         tuple(statements.table_id(known, decided.copies.get(known.id, "")) for known in tables if known.is_of_spark),
+        tuple(_read_by_application(decided, group)),
         before=() if side else tuple(check for each in sorted(written) for check in decided.conditions.newest(each)),
         after=(
             *decided.conditions.after_application(group.units, decided.copies),
@@ -201,6 +208,23 @@ def _pins_of_application(decided: Decisions, group: Group) -> tuple[Pin, ...]:
             version = "" if corrected or unit.is_batch else decided.reads.pinned(placed).version
             pins[label, version] = Pin(label, version, corrected)
     return tuple(pins.values())
+
+
+def _read_by_application(decided: Decisions, group: Group) -> Iterator[TableId]:
+    """Yield the tables that an application reads as they are then, and not at a version that a person lets it read."""
+    reads = decided.reads
+    read = {
+        placed.read.dataset: None
+        for unit in group.units
+        for placed in decided.flow.read_by([unit])
+        if unit.is_batch
+        or reads.is_corrected(placed)
+        or reads.is_there_again(placed, group)
+        or not reads.pinned(placed).version
+    }
+    for known in (decided.facts.datasets[each] for each in read):
+        if known.is_of_spark:
+            yield statements.table_id(known, decided.copies.get(known.id, ""))
 
 
 def _notes_of_application(decided: Decisions, group: Group, streams: Collection[str]) -> Iterator[str]:

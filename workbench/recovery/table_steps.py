@@ -83,6 +83,7 @@ def copying_steps(decided: Decisions) -> Iterator[RecoveryStep]:
             notes=(*_expired_note(base, decided.again.expired.get(dataset, "")), _PARTITIONS),
             doubts=tuple(_doubts_of_copy(decided, dataset)),
             writes=(statements.table_id(known, name),),
+            reads=(statements.table_id(known),) if dataset not in bases else (),
             before=(*decided.conditions.before_going_back(dataset, base), *there),
         )
 
@@ -105,7 +106,15 @@ def switching_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         # Without versions, nothing else brings back what is replaced.
         yield from _kept(decided, known)
         yield RecoveryStep(
-            "switch", title, "sql", code, notes=tuple(notes), writes=writes, settings=settings, before=before
+            "switch",
+            title,
+            "sql",
+            code,
+            notes=tuple(notes),
+            writes=writes,
+            reads=writes[1:],
+            settings=settings,
+            before=before,
         )
     yield from _switched_files(decided)
 
@@ -259,6 +268,7 @@ def _kept(decided: Decisions, known: DatasetFacts) -> Iterator[RecoveryStep]:
         (statements.copied_whole(known, copy),),
         notes=("`recover forget-copies` drops it when everything is correct.",),
         writes=(statements.table_id(known, copy),),
+        reads=(statements.table_id(known),),
         before=decided.conditions.all_rows(known.id),
     )
 

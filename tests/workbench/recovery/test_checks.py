@@ -14,6 +14,7 @@ from openlineage_pyspark.workbench.recovery.checks import (
     check_plan,
     lost_meanwhile,
     meanwhile_problem,
+    read_problem,
     statement_problem,
 )
 from openlineage_pyspark.workbench.recovery.live import (
@@ -221,8 +222,8 @@ def test_a_table_that_a_person_names_without_its_catalog_is_in_the_current_one(
 
 def test_a_statement_that_can_not_be_analyzed_stops_the_plan_unless_a_step_before_makes_what_it_reads() -> None:
     insert = "INSERT INTO ice.db.t SELECT x FROM ice.db.copy"
-    step = RecoveryStep("run", "Run it.", "sql", (insert,), writes=(TABLE,))
     copy = TableId(("ice", "db", "copy"), "iceberg")
+    step = RecoveryStep("run", "Run it.", "sql", (insert,), writes=(TABLE,), reads=(copy,))
     keep = RecoveryStep("copy", "Copy it.", "sql", ("CTAS",), writes=(copy,))
     parsed = {
         insert: LiveStatement("InsertIntoStatement", TABLE.parts),
@@ -232,6 +233,12 @@ def test_a_statement_that_can_not_be_analyzed_stops_the_plan_unless_a_step_befor
 
     assert [each.message for each in found(session, step).problems] == [f"no column: {insert}"]
     assert found(session, keep, step).problems == ()
+    # The name of what the step before makes begins like that of what it reads.
+    other = attrs.evolve(keep, writes=(TableId(("ice", "db", "cop"), "iceberg"),))
+    session = attrs.evolve(
+        session, statements={**parsed, "CTAS": LiveStatement("CreateTableAsSelect", other.writes[0].parts)}
+    )
+    assert [each.message for each in found(session, other, step).problems] == [f"no column: {insert}"]
 
 
 def test_a_copy_that_is_there_stops_the_plan_unless_the_step_was_begun() -> None:
@@ -619,6 +626,33 @@ def test_a_table_without_versions_that_something_else_wrote_is_seen_by_its_rows(
     assert [each.message.partition(": ")[0] for each in problems] == [
         "spark_catalog.db.plain has 7 rows, and the runs in the store wrote 5"
     ] * len(accepted)
+
+
+RAW, RAW2 = (TableId(("ice", "db", name), "iceberg") for name in ("raw", "raw2"))
+
+
+@pytest.mark.parametrize(
+    ("code", "reads", "said"),
+    [
+        (("INSERT INTO ice.db.t SELECT * FROM ice.db.raw2",), (RAW2,), ()),
+        (("INSERT INTO ice.db.t SELECT 'ice.db.raw' FROM ice.db.files",), (), ()),
+        (("INSERT INTO ice.db.t SELECT * FROM ice.db.raw",), (RAW,), ("it reads ice.db.raw",)),
+        # As a statement reads a table through a view, or by a part of its name, and an application in its code.
+        (("INSERT INTO ice.db.t SELECT * FROM ice.db.raw_now",), (RAW,), ("it reads ice.db.raw",)),
+        ((), (RAW, RAW2), ("it reads ice.db.raw",)),
+        (("MERGE INTO ice.db.raw USING ice.db.files",), (RAW,), ()),
+    ],
+)
+def test_what_something_else_wrote_stops_a_step_that_reads_that_table_and_no_other_one(
+    code: tuple[str, ...], reads: tuple[TableId, ...], said: tuple[str, ...]
+) -> None:
+    target = RAW if code and code[0].startswith("MERGE") else TABLE
+    step = RecoveryStep("run", "Run it.", "sql" if code else "shell", code, writes=(target,), reads=reads)
+    session = Held({RAW: line("1", "2"), RAW2: line("1")})
+
+    problems = [*read_problem(step, {RAW: "1", RAW2: "1"}, (), session)]
+
+    assert [each.partition(", which something else wrote after version 1")[0] for each in problems] == [*said]
 
 
 def _written(*more: LiveVersion, version: str) -> LiveTable:

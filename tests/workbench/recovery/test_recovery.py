@@ -111,6 +111,23 @@ def test_a_full_plan_leaves_a_table_as_it_is_that_its_first_run_replaces(filled:
     ]
 
 
+@pytest.mark.parametrize(("mode", "copy"), [("incremental", ""), ("side-by-side", "_s1")])
+def test_a_step_names_the_tables_that_it_reads_as_they_are_then(filled: Fill, mode: ModeName, copy: str) -> None:
+    """What it reads at a version that it names stays as it was, whatever else is written."""
+    right = "INSERT INTO db.raw SELECT k, v FROM db.clean"
+    found = filled(*three_layers()).recover("db.raw", version="12", mode=mode, correction=(right,)).result
+
+    read = {
+        step.title: [each.parts for each in step.reads] for step in found.steps if step.action in ("correct", "run")
+    }
+    assert read == {
+        f"Put the correct data of version 12 into {'ice.db.raw_s1' if copy else 'db.raw'}.": [("ice", "db", "clean")],
+        "Run the statement of clean again.": [("ice", "db", f"raw{copy}")],
+        "Run the statement of load again.": [("ice", "db", "files")],
+        "Run the statement of sum again.": [("ice", "db", f"clean{copy}")],
+    }
+
+
 def test_the_newest_version_is_bad_if_none_is_named(filled: Fill) -> None:
     found = filled(*three_layers()).recover("db.raw").result
 
@@ -1746,6 +1763,8 @@ def test_an_application_that_reads_what_was_written_since_is_not_sure(filled: Fi
     since = older if lake == "iceberg" else "db.rates was written since: it reads what is current then"
     assert found.steps[-1].code == ("python app.py",)
     assert found.steps[-1].doubts == (since,)
+    current = () if lake == "iceberg" else ("rates",)
+    assert [each.parts[-1] for each in found.steps[-1].reads] == ["raw", *current]
 
 
 def test_the_name_of_a_restored_table_may_have_spaces(filled: Fill) -> None:
@@ -1787,6 +1806,9 @@ def test_an_application_that_read_clean_data_runs_before_they_are_corrected(fill
         "Run app3 again.",
     ]
     assert [step.doubts for step in found.steps if step.language == "shell"] == [(), (), ()]
+    assert [[each.parts for each in step.reads] for step in found.steps if step.language == "shell"] == [
+        [("ice", "db", "raw")]
+    ] * 3
 
 
 def test_an_application_that_read_data_before_those_that_are_clean_is_not_sure(filled: Fill) -> None:
@@ -2041,6 +2063,7 @@ def test_a_view_of_what_is_corrected_before_is_read_by_its_name(filled: Fill) ->
     (step,) = (step for step in found.steps if step.again and step.again[0].job.endswith("make"))
     assert step.code == (sql,)
     assert step.notes == ()
+    assert ("ice", "db", "raw") in {each.parts for each in step.reads}
 
 
 def test_a_statement_that_read_clean_data_through_a_view_runs_before_they_are_corrected(filled: Fill) -> None:

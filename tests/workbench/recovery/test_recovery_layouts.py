@@ -984,19 +984,24 @@ def test_what_a_driver_with_a_slow_clock_made_of_bad_data_is_followed(filled: Fi
 
 
 @pytest.mark.parametrize(
-    ("correction", "doubts"),
+    ("correction", "doubts", "reads"),
     [
         (
             "MERGE INTO ice.db.a USING (SELECT * FROM ice.db.b) AS s ON a.k = s.k WHEN NOT MATCHED THEN INSERT *",
             ("it reads db.b, which is not correct before later steps have rebuilt it",),
+            ["b"],
         ),
-        ("INSERT INTO ice.db.a SELECT * FROM ice.db.ok WHERE v <> 'ice.db.b'", ()),
+        ("INSERT INTO ice.db.a SELECT * FROM ice.db.ok WHERE v <> 'ice.db.b'", (), []),
+        # Only Spark can parse it.
+        ("INSERT INTO ice.db.a SELECT FROM WHERE ((", (), ["b"]),
     ],
 )
 def test_a_correction_that_reads_what_is_rebuilt_after_it_is_uncertain(
-    filled: Fill, correction: str, doubts: tuple[str, ...]
+    filled: Fill, correction: str, doubts: tuple[str, ...], reads: list[str]
 ) -> None:
     used = statement("b", 70, COPY, (table("a", "12"),), table("b", "11", parent="10"))
     found = filled(*LATE, *used).recover("db.a", correction=(correction,)).result
 
-    assert [step.doubts for step in found.steps if step.action == "correct"] == [doubts]
+    (step,) = (step for step in found.steps if step.action == "correct")
+    assert step.doubts == doubts
+    assert [each.parts[-1] for each in step.reads] == reads
