@@ -21,7 +21,7 @@ from openlineage_pyspark.errors import RecoveryError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS, as_text
-from openlineage_pyspark.workbench.recovery.journal import CONTINUE, journal_of, later_journal, unfinished_journals
+from openlineage_pyspark.workbench.recovery.journal import CONTINUE, journal_of, journals_of_store
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 from openlineage_pyspark.workbench.recovery.recording import Recorder
@@ -198,13 +198,16 @@ def _refuse_start(options: argparse.Namespace, plan: RecoveryPlan, journal: Jour
     """
     if journal.entries and not options.resume:
         raise RecoveryError(f"the plan was already started ({journal.path}): continue it with --resume")
-    others = [] if journal.entries or not plan.store else unfinished_journals(Path(plan.store))
-    if others:
-        raise RecoveryError(f"another recovery of this store is not finished ({others[0]}): {CONTINUE}, and plan again")
-    if not journal.entries and plan.store and (later := later_journal(Path(plan.store), plan.made, journal.path)):
-        raise RecoveryError(
-            f"another recovery of this store was applied after this plan was made ({later}): plan again"
-        )
+    # That of this plan has no line yet.
+    for other in [] if journal.entries or not plan.store else journals_of_store(Path(plan.store)):
+        if other.is_unfinished:
+            raise RecoveryError(
+                f"another recovery of this store is not finished ({other.path}): {CONTINUE}, and plan again"
+            )
+        if other.is_written_after(plan.made):
+            raise RecoveryError(
+                f"another recovery of this store was applied after this plan was made ({other.path}): plan again"
+            )
     if options.resume and not journal.entries:
         raise RecoveryError("the plan was not started yet: leave out --resume")
     if beyond := [each for each in (*options.accept_doubt, *options.done, *options.undo) if each > len(plan.steps)]:

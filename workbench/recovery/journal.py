@@ -70,7 +70,19 @@ class Journal:
         self.path = path
         self._steps = steps
         self._lock = lock or path.with_name(f"{path.name}.lock")
-        self.entries = tuple(_read(path))
+        self._entries: tuple[JournalEntry, ...] | None = None
+
+    @property
+    def entries(self) -> tuple[JournalEntry, ...]:
+        """
+        Return the lines.
+
+        Raises:
+            RecoveryError: the file can't be read.
+        """
+        if self._entries is None:
+            self._entries = tuple(_read(self.path))
+        return self._entries
 
     def write(self, entry: JournalEntry) -> None:
         """
@@ -79,6 +91,7 @@ class Journal:
         Raises:
             RecoveryError: it can't be written.
         """
+        before = self.entries
         entry = attrs.evolve(entry, time=datetime.now(timezone.utc).isoformat(), steps=self._steps)
         line = json.dumps(attrs.asdict(entry), sort_keys=True) + "\n"
         try:
@@ -91,7 +104,7 @@ class Journal:
                 os.fsync(file.fileno())
         except OSError as problem:
             raise RecoveryError(f"the journal {self.path} can't be written: {problem.strerror}") from None
-        self.entries = (*self.entries, entry)
+        self._entries = (*before, entry)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -109,7 +122,7 @@ class Journal:
             except OSError as problem:
                 raise RecoveryError(f"{self._lock} can't be locked: {problem.strerror}") from None
             # Another process may have gone on with the plan before it let the lock go.
-            self.entries = tuple(_read(self.path))
+            self._entries = None
             # An error of the work under the lock is not the lock's.
             yield
 
@@ -128,6 +141,16 @@ class Journal:
     def is_unfinished(self) -> bool:
         """Whether the plan was begun, and some of its steps are left."""
         return bool(self.entries) and len(self.finished()) < max(each.steps for each in self.entries)
+
+    def is_written_after(self, made: str) -> bool:
+        """
+        Return whether the plan was applied after another one was made, which knows nothing of that.
+
+        Args:
+            made: when that was made (ISO 8601); empty if that is unknown.
+        """
+        since = datetime.fromisoformat(made) if made else None
+        return since is not None and any(datetime.fromisoformat(each.time) > since for each in self.entries)
 
     def begun(self) -> frozenset[int]:
         """Return the numbers of the steps with a finished statement."""
@@ -167,38 +190,14 @@ def journal_of(plan: RecoveryPlan, file: Path) -> Journal:
     return Journal(file.with_name(f"{file.name}.journal"), len(plan.steps))
 
 
-def unfinished_journals(store: Path) -> list[Path]:
+def journals_of_store(store: Path) -> list[Journal]:
     """
-    Return the journals of plans that were begun and not finished: what they change is in the store only in part.
+    Return the journals of all plans of a store, each of which is read when it is first asked about.
 
     Args:
-        store: the file of a store.
-
-    Raises:
-        RecoveryError: a journal can't be read.
+        store: the file of the store.
     """
-    return [path for path in sorted(_folder(store).glob("*.jsonl")) if Journal(path).is_unfinished]
-
-
-def later_journal(store: Path, made: str, own: Path) -> Path | None:
-    """
-    Return the journal of another plan that was applied after a plan was made, which knows nothing of that; else None.
-
-    Args:
-        store: the file of the store of both.
-        made: when the plan was made (ISO 8601); empty if that is unknown.
-        own: the journal of the plan.
-
-    Raises:
-        RecoveryError: a journal can't be read.
-    """
-    if not made:
-        return None
-    since = datetime.fromisoformat(made)
-    for path in sorted(_folder(store).glob("*.jsonl")):
-        if path != own and any(datetime.fromisoformat(each.time) > since for each in Journal(path).entries):
-            return path
-    return None
+    return [Journal(path) for path in sorted(_folder(store).glob("*.jsonl"))]
 
 
 def _folder(store: Path) -> Path:
@@ -208,7 +207,7 @@ def _folder(store: Path) -> Path:
 def _read(path: Path) -> Iterator[JournalEntry]:
     try:
         lines = path.read_text("utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as problem:
         raise RecoveryError(f"the journal {path} can't be read: {problem.strerror}") from None

@@ -11,7 +11,7 @@ from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef, now
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
-from openlineage_pyspark.workbench.recovery.journal import CONTINUE, unfinished_journals
+from openlineage_pyspark.workbench.recovery.journal import CONTINUE, journals_of_store
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryRequest
 from openlineage_pyspark.workbench.recovery.planning import plan
 from openlineage_pyspark.workbench.recovery.reading import BadVersion, read_facts
@@ -68,11 +68,12 @@ def _unfinished_recoveries(tables: QueriedTables) -> list[Diagnostic]:
         StoreError: a journal can't be read.
     """
     try:
-        journals = unfinished_journals(tables.path) if isinstance(tables, Database) else []
+        every = journals_of_store(tables.path) if isinstance(tables, Database) else []
+        unfinished = [each.path for each in every if each.is_unfinished]
     except RecoveryError as problem:
         raise StoreError(str(problem)) from problem
     message = f"a recovery of this store is not finished, so the plan may lack what it still has to do: {CONTINUE}"
-    return [Diagnostic("unfinished-recovery", message, missing=True, place=str(each)) for each in journals]
+    return [Diagnostic("unfinished-recovery", message, missing=True, place=str(each)) for each in unfinished]
 
 
 def _versions_called(text: str, facts: Facts) -> list[tuple[int, str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 from openlineage_pyspark.errors import RecoveryError
-from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry, journal_of, later_journal
+from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry, journal_of
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 
 PLAN = RecoveryPlan(Mode.INCREMENTAL, "t", "1", (), ())
@@ -71,15 +71,15 @@ def test_what_another_process_did_before_it_let_the_lock_go_is_known(tmp_path: P
 def test_a_plan_is_out_of_date_once_another_one_of_its_store_was_applied(tmp_path: Path) -> None:
     store = tmp_path / "lineage.db"
     store.touch()
-    first, second = (journal_of(attrs.evolve(PLAN, store=str(store), version=each), tmp_path / "p") for each in "12")
-    first.write(JournalEntry(1, 0, "finished"))
+    journal = journal_of(attrs.evolve(PLAN, store=str(store)), tmp_path / "p")
+    assert not journal.is_written_after("2026-01-01T00:00:00+00:00")
+    journal.write(JournalEntry(1, 0, "finished"))
 
-    assert later_journal(store, "2026-01-01T00:00:00+00:00", second.path) == first.path
-    assert later_journal(store, "2026-01-01T00:00:00+00:00", first.path) is None
-    assert later_journal(store, "2999-01-01T00:00:00+00:00", second.path) is None
-    assert later_journal(store, "", second.path) is None
+    assert journal.is_written_after("2026-01-01T00:00:00+00:00")
+    assert not journal.is_written_after("2999-01-01T00:00:00+00:00")
+    assert not journal.is_written_after("")
     # A plan that is made right after it knows of it.
-    assert later_journal(store, first.entries[-1].time, second.path) is None
+    assert not journal.is_written_after(journal.entries[-1].time)
 
 
 def test_one_plan_of_a_store_is_applied_at_a_time(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.recovery.facts import (
     effect,
 )
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
-from openlineage_pyspark.workbench.recovery.journal import JournalEntry, journal_of, unfinished_journals
+from openlineage_pyspark.workbench.recovery.journal import JournalEntry, journal_of, journals_of_store
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryRequest
 from openlineage_pyspark.workbench.recovery.planning import plan
 from openlineage_pyspark.workbench.recovery.recover import ModeName
@@ -1473,13 +1473,39 @@ def test_a_plan_made_within_a_recovery_says_what_it_may_lack_and_is_not_applied(
     assert begun.steps[0].title not in capsys.readouterr().out
 
     journal.write(JournalEntry(len(begun.steps), 0, "finished"))
-    assert unfinished_journals(store) == []
+    assert [each.is_unfinished for each in journals_of_store(store)] == [False]
     second.unlink()
     assert main([*asked, str(second)]) == 0
     assert json.loads(second.read_text("utf-8"))["diagnostics"] == []
     (journal.path.parent / "odd.jsonl").mkdir()
     assert main(asked[:-1]) == 2
     assert "odd.jsonl can't be read: Is a directory" in capsys.readouterr().err
+
+
+def test_the_journals_of_a_store_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, file = tmp_path / "s.db", tmp_path / "plan.json"
+    taken(store, streams())
+    folder = tmp_path / "s.db.recovery"
+    folder.mkdir()
+    line = {"step": 1, "place": 0, "state": "finished", "time": "2020-01-01T00:00:00+00:00", "steps": 1}
+    for name in ("a", "b"):
+        (folder / f"{name}.jsonl").write_text(json.dumps(line) + "\n", "utf-8")
+    assert main(["recover", "db.raw@2", "--store", str(store), "--output", str(file)]) == 0
+    read, read_text = list[str](), Path.read_text
+
+    def seen(path: Path, *how: Any, **named: Any) -> str:
+        read.append(path.name)
+        return read_text(path, *how, **named)
+
+    monkeypatch.setattr(Path, "read_text", seen)
+    assert main(["recover", "apply", str(file), "--dry-run"]) == 0
+    assert capsys.readouterr().err == ""
+    made = RecoveryPlan.from_dict(json.loads(read_text(file))["result"])
+    assert sorted(each for each in read if each.endswith(".jsonl")) == sorted(
+        ["a.jsonl", "b.jsonl", f"{made.id}.jsonl"]
+    )
 
 
 def _plain(name: str) -> dict[str, Any]:
