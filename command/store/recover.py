@@ -22,6 +22,7 @@ from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS, as_text
 from openlineage_pyspark.workbench.recovery.journal import CONTINUE, journal_of, journals_of_store
+from openlineage_pyspark.workbench.recovery.kept_copies import drop_copy, kept_copies
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 from openlineage_pyspark.workbench.recovery.recording import Recorder
@@ -240,23 +241,21 @@ def _advise(journal: Journal, file: Path) -> None:
 def _forget(options: argparse.Namespace) -> int:
     plan = _plan_of(options.plan)
     journal = journal_of(plan, options.plan)
+    gone = True
     with journal.held():
-        finished = journal.finished()
-        made = [step for number, step in enumerate(plan.steps, 1) if step.action == "keep" and number in finished]
-        if len(finished) < len(plan.steps):
-            raise RecoveryError("the plan is not finished: the copies are kept")
-        copies = [sql_name(step.writes[0]) for step in made]
+        copies = kept_copies(plan, journal)
         if not copies:
             Screen().line("The plan has made no copies.")
             return 0
-        Screen().line(f"It drops {', '.join(copies)}.")
+        Screen().line(f"It drops {', '.join(map(sql_name, copies))}.")
         if not is_agreed("Drop them?", options):
             return int(not options.dry_run)
         with _session(options, is_recorded=True) as session:
-            for copy in copies:
-                session.run(f"DROP TABLE IF EXISTS {copy}")
-                Screen().line(f"{copy} is dropped")
-    return 0
+            for copy, files in copies.items():
+                is_gone, said = drop_copy(copy, files, session)
+                gone &= is_gone
+                Screen().line(said)
+    return int(not gone)
 
 
 @contextmanager

@@ -567,7 +567,9 @@ class PlanApplication:
         self._finish(number, step, now)
 
     def _finish(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
-        self._journal.write(JournalEntry(number, len(step.code), "finished", now))
+        # `recover forget-copies` drops a copy only if it is as it is now.
+        files = self._files(step) if step.action == "keep" else {}
+        self._journal.write(JournalEntry(number, len(step.code), "finished", now, files=files))
 
     def _unwritten(self, number: int, step: RecoveryStep) -> dict[str, str]:
         """Return the tables that a step must not write -> their current versions, as far as Spark can read them."""
