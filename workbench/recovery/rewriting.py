@@ -24,6 +24,13 @@ _DIALECT = "spark"
 _HIDDEN = "***"
 """What an event has instead of a secret, or of what may be one."""
 _REPLACE = re.compile(r"\A((?:\s+|--[^\n]*\n|/\*.*?\*/)*)REPLACE\s+TABLE\b", re.IGNORECASE | re.DOTALL)
+_COMMENTS = r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"
+_EVOLVING = re.compile(rf"\A{_COMMENTS}MERGE{_COMMENTS}\bWITH\s+SCHEMA\s+EVOLUTION\s+INTO\b", re.IGNORECASE | re.DOTALL)
+_EVOLVES = "MERGE WITH SCHEMA EVOLUTION INTO"
+_CLONED = re.compile(
+    r"\A((?:(?!\bAS\b).)*\bCLONE\s+(?:`(?:[^`]|``)*`|[^\s`;])+)\s+VERSION\s+AS\s+OF\s+(\d+)\s*;?\s*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
 _WITHOUT_ALIAS = (exp.Insert, exp.Create, exp.Drop, exp.TruncateTable)
 
 
@@ -202,16 +209,25 @@ def _changed(
             number = exp.Literal.number(version) if version.lstrip("-").isdecimal() else exp.Literal.string(version)
             table.set("version", exp.Version(this="VERSION", kind="AS OF", expression=number))
         _in_query(tree, table, parts[-1])
-    return Rewritten(tree.sql(dialect=_DIALECT), tuple(doubts), before, stands_alone, frozenset(named))
+    return Rewritten(_text(tree), tuple(doubts), before, stands_alone, frozenset(named))
+
+
+def _text(tree: Any) -> str:
+    """Return the text of a tree, with what sqlglot does not know."""
+    text: str = tree.sql(dialect=_DIALECT)
+    return text.replace("MERGE INTO", _EVOLVES, 1) if tree.meta.get(_EVOLVES) else text
 
 
 def _tree_of(sql: str) -> Any:
     """Return the tree of a statement, or why it can't run again from its text."""
     if _HIDDEN in sql:
         return "parts of its statement were hidden as possible secrets"
+    evolves, version = _EVOLVING.match(sql), _CLONED.match(sql)
+    if version is not None:
+        sql = version[1]
     try:
         # sqlglot does not know REPLACE TABLE. Where the table is there, it does the same.
-        trees = parsed(_REPLACE.sub(r"\1CREATE OR REPLACE TABLE", sql), _DIALECT)
+        trees = parsed(_REPLACE.sub(r"\1CREATE OR REPLACE TABLE", _EVOLVING.sub("MERGE INTO", sql)), _DIALECT)
     except UnparsableError as problem:
         return f"its statement can't be parsed to pin what it reads ({problem})"
     if len(trees) != 1 or isinstance(trees[0], exp.Command):
@@ -220,6 +236,13 @@ def _tree_of(sql: str) -> Any:
         return "its text is a query, and no event states how its rows were written"
     if trees[0].find(exp.Placeholder, exp.Parameter):
         return "its statement has parameters, and no event states their values"
+    clone = trees[0].args.get("clone")
+    if version is not None:
+        if not isinstance(clone, exp.Clone) or not isinstance(clone.this, exp.Table):
+            return "its statement is of a kind that can't be rewritten"
+        number = exp.Literal.number(version[2])
+        clone.this.set("version", exp.Version(this="VERSION", kind="AS OF", expression=number))
+    trees[0].meta[_EVOLVES] = evolves is not None
     return trees[0]
 
 

@@ -1677,6 +1677,53 @@ def test_a_clone_of_delta_is_made_again_over_the_one_that_is_there(filled: Fill)
     ]
 
 
+_NOT_THERE = "ON m.k = r.k WHEN NOT MATCHED THEN INSERT *"
+
+
+@pytest.mark.parametrize(
+    ("sql", "read", "again"),
+    [
+        (
+            "CREATE OR REPLACE TABLE db.made SHALLOW CLONE db.rates VERSION AS OF 3",
+            "rates",
+            "CREATE OR REPLACE TABLE spark_catalog.db.made SHALLOW CLONE spark_catalog.db.rates VERSION AS OF 3",
+        ),
+        (
+            "create table db.made shallow clone\n `db`.`rates` version as of 3 ;\n",
+            "rates",
+            "CREATE OR REPLACE TABLE spark_catalog.db.made SHALLOW CLONE spark_catalog.`db`.`rates` VERSION AS OF 3",
+        ),
+        (
+            f"-- MERGE INTO x\nMERGE WITH SCHEMA EVOLUTION INTO db.made m USING db.raw r {_NOT_THERE}",
+            "raw",
+            f"MERGE WITH SCHEMA EVOLUTION INTO spark_catalog.db.made AS m USING spark_catalog.db.raw AS r {_NOT_THERE}",
+        ),
+    ],
+)
+def test_a_statement_that_only_spark_knows_is_repeated_as_it_was(sql: str, read: str, again: str) -> None:
+    made, source = (
+        DatasetFacts(number, f"db.{name}", f"spark_catalog.db.{name}", "delta", f"/lake/db/{name}")
+        for number, name in ((1, "made"), (2, read))
+    )
+
+    found = rewritten(sql, [(source, "")], [made, source], {}, {})
+
+    assert (found.text.replace("`", ""), found.doubts) == (again.replace("`", ""), ())
+
+
+def test_a_clone_of_a_version_that_is_corrected_reads_what_is_corrected() -> None:
+    made, raw = (
+        DatasetFacts(number, f"db.{name}", f"spark_catalog.db.{name}", "delta", f"/lake/db/{name}")
+        for number, name in ((1, "made"), (2, "raw"))
+    )
+    sql = "CREATE OR REPLACE TABLE db.made SHALLOW CLONE db.raw VERSION AS OF 2"
+
+    found = rewritten(sql, [(raw, "")], [made, raw], {1: "db.made_s1"}, {2: "db.raw_s1"}, {2})
+
+    assert found.text == "CREATE OR REPLACE TABLE db.made_s1 SHALLOW CLONE db.raw_s1"
+    assert found.doubts == ("it named a version of db.raw, and now reads what is there then",)
+
+
 def test_a_table_of_delta_that_was_created_again_is_emptied_before_its_first_rows_are_made_again(filled: Fill) -> None:
     create, made = "CREATE TABLE db.made (k INT) USING delta", "INSERT INTO db.made SELECT * FROM db.raw"
     out = "INSERT INTO db.out SELECT * FROM db.made"
