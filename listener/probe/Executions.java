@@ -33,6 +33,8 @@ final class Executions {
   // Execution -> when it began, and the outermost execution around it; and the outermost ones whose tasks wrote.
   private final HashMap begun = new HashMap();
   private final HashSet wrote = new HashSet();
+  // Execution that was over when its start was heard -> what its session had set.
+  private final HashMap set = new HashMap();
 
   Executions(Vocabulary vocabulary, boolean reads) {
     this.vocabulary = vocabulary;
@@ -53,7 +55,9 @@ final class Executions {
     boolean loads = loadedModel(record, event.details());
     // If there is no plan, the analysis may have failed: see `unresolved`.
     if (execution != null && event.sparkPlanInfo().nodeName().length() > 0) plan(record, id, loads, execution);
-    if (execution != null) session(record, event, execution);
+    Object own = Reflection.call(event, "modifiedConfigs");
+    if (execution != null) session(record, own, execution);
+    else set.put(Long.valueOf(id), own);
     return record.end();
   }
 
@@ -87,11 +91,10 @@ final class Executions {
   }
 
   /** Writes the settings of the session: a fault in this costs them alone. */
-  private void session(JsonText record, SparkListenerSQLExecutionStart event, QueryExecution execution)
-      throws IOException {
+  private void session(JsonText record, Object own, QueryExecution execution) throws IOException {
     String told;
     try {
-      told = settings.of(event, Reflection.call(execution, "sparkSession"));
+      told = settings.of(own, Reflection.call(execution, "sparkSession"));
     } catch (RuntimeException problem) {
       return;
     } catch (LinkageError problem) {
@@ -143,6 +146,8 @@ final class Executions {
     if (checkpoint) record.writeBooleanField("checkpoint", true);
     boolean failed = failure(record, event);
     Object identity = sent.remove(id);
+    Object own = set.remove(id);
+    if (own != null && execution != null) session(record, own, execution);
     if (execution != null && failed && "analyze".equals(action)) {
       unresolved(record, execution);
     } else if (execution != null) {

@@ -3,7 +3,6 @@ package openlineage.pyspark;
 import java.io.IOException;
 import java.util.TimeZone;
 import org.apache.spark.SparkConf;
-import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 import org.apache.spark.sql.internal.SQLConf;
 
 /**
@@ -21,9 +20,8 @@ final class SessionSettings {
     this.vocabulary = vocabulary;
   }
 
-  /** Returns them as JSON. */
-  String of(SparkListenerSQLExecutionStart event, Object session) throws IOException {
-    Object own = Reflection.call(event, "modifiedConfigs");
+  /** Returns them as JSON. `own`: what the session had set when the execution began, as Spark's event has it. */
+  String of(Object own, Object session) throws IOException {
     Object shared = Reflection.call(Reflection.call(session, "sharedState"), "conf");
     JsonText text = new JsonText();
     text.writeStartObject();

@@ -245,6 +245,7 @@ class ExecutionEnded:
         metrics: its metrics.
         commits: the commits that it may have made, oldest first by table; empty if it failed.
         schema: of a CREATE TABLE that lists no columns, those that Spark has found, as a type in JSON.
+        session: the settings of its session, if the start did not have them; else None.
     """
 
     id: int
@@ -255,6 +256,7 @@ class ExecutionEnded:
     metrics: ExecutionMetrics = ExecutionMetrics()
     commits: tuple[Commit, ...] = ()
     schema: str | None = None
+    session: StatementSession | None = None
 
 
 @attrs.frozen
@@ -609,6 +611,7 @@ def _execution_ended(raw: _Members) -> ExecutionEnded:
         metrics,
         tuple(_commit(commit) for commit in raw.all_inner("commits")),
         raw.optional_text("schema"),
+        _session(raw),
     )
 
 

@@ -148,7 +148,9 @@ class Runs:
         if isinstance(step, ExecutionStarted):
             return Execution(step.id, step.root, step.time, call_site=step.call_site, session=step.session)
         # An end without a start: the listener was attached after the execution began.
-        return self._executions.get(step.id) or Execution(step.id, step.id, step.time)
+        execution = self._executions.get(step.id) or Execution(step.id, step.id, step.time)
+        execution.session = execution.session or step.session
+        return execution
 
     def _settle(self, execution: Execution, query: QueryExecution, plan_lineage: PlanLineage | None) -> list[RunState]:
         """Decide, once its plan is known, whether an execution is a run, part of one, or neither."""

@@ -6,6 +6,7 @@ import datetime
 from typing import TypeAlias
 
 import attrs
+from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.listener.probe.records import (
     ExecutionEnded,
     ExecutionStarted,
@@ -25,12 +26,14 @@ class ExecutionAnalyzed:
         time: when the execution ended (timezone-aware).
         query: the query as reported at the end.
         is_checkpoint: whether later plans use the execution's rows under this plan's exprIds.
+        session: the settings of its session, if the start did not have them; else None.
     """
 
     id: int
     time: datetime.datetime
     query: QueryExecution
     is_checkpoint: bool
+    session: StatementSession | None = None
 
 
 RecordStep: TypeAlias = Record | ExecutionAnalyzed
@@ -68,7 +71,7 @@ class NestedRecordBuffer:
             if record.id == record.root and not (record.query.has_plan or record.query.is_read):
                 self._records[record.id] = []
             return [record]
-        analyzed = ExecutionAnalyzed(record.id, record.time, record.query, record.is_checkpoint)
+        analyzed = ExecutionAnalyzed(record.id, record.time, record.query, record.is_checkpoint, record.session)
         return [analyzed, *self._release(record.id), record]
 
     def release_all(self) -> list[RecordStep]:

@@ -50,6 +50,18 @@ def end(id_: int, **more: Any) -> dict[str, Any]:
     return {"k": "end", "id": id_, "time": id_ * 1000 + 500, **more}
 
 
+def test_a_run_has_the_settings_of_its_session_from_its_end_where_its_start_has_none() -> None:
+    found = runs()
+
+    begun, ended = fed(
+        found, start(1), end(1, **save("/out"), session={"spark.sql.ansi.enabled": "true", "schema": "mart"})
+    )
+
+    assert begun.session is not None
+    assert begun.session == ended.session
+    assert (begun.session.settings, begun.session.schema) == ((("spark.sql.ansi.enabled", "true"),), "mart")
+
+
 def fed(found: Assembled, *records: dict[str, Any]) -> list[Any]:
     return [state for record in records for state in found.feed(record)]
 
