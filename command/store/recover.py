@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS, as_text
 from openlineage_pyspark.workbench.recovery.journal import CONTINUE, journal_of, journals_of_store
-from openlineage_pyspark.workbench.recovery.kept_copies import drop_copy, kept_copies
+from openlineage_pyspark.workbench.recovery.kept_copies import doubts_of_copies, drop_copy, kept_copies
 from openlineage_pyspark.workbench.recovery.live import LiveSession
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
 from openlineage_pyspark.workbench.recovery.recording import Recorder
@@ -248,6 +248,13 @@ def _forget(options: argparse.Namespace) -> int:
             Screen().line("The plan has made no copies.")
             return 0
         Screen().line(f"It drops {', '.join(map(sql_name, copies))}.")
+        doubtful = {each: found for each, found in doubts_of_copies(plan).items() if each not in options.accept_doubt}
+        for number, found in doubtful.items():
+            Screen().line(f"step {number} was uncertain, and rows may be in the copy alone: {'; '.join(found)}")
+        if doubtful and options.yes and not options.dry_run:
+            accepting = " ".join(f"--accept-doubt {number}" for number in doubtful)
+            complain(f"nothing was dropped: accept it with {accepting}, or leave out --yes")
+            return 1
         if not is_agreed("Drop them?", options):
             return int(not options.dry_run)
         with _session(options, is_recorded=True) as session:

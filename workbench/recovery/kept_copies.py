@@ -43,6 +43,25 @@ def kept_copies(plan: RecoveryPlan, journal: Journal) -> dict[TableId, str]:
     return found
 
 
+def doubts_of_copies(plan: RecoveryPlan) -> dict[int, tuple[str, ...]]:
+    """
+    Return the steps that take the rows of a table whose copy is kept -> their doubts: the copy alone may have some.
+
+    Args:
+        plan: the plan.
+    """
+    tables = {table.parts for step in plan.steps if step.action == "keep" for table in step.reads}
+    # What replaces its rows.
+    for step in plan.steps:
+        if step.action == "switch" and tables & {table.parts for table in step.writes}:
+            tables |= {table.parts for table in step.reads}
+    return {
+        number: step.doubts
+        for number, step in enumerate(plan.steps, 1)
+        if step.action in ("copy", "empty") and step.doubts and tables & {table.parts for table in step.writes}
+    }
+
+
 def drop_copy(copy: TableId, files: str, session: CopySession) -> tuple[bool, str]:
     """
     Drop a copy, unless another table has its name by now, or it has other rows.

@@ -177,7 +177,7 @@ def _doubts_of_first_rows(decided: Decisions, dataset: int, base: Base) -> Itera
     if not begins:
         yield (
             f"{decided.facts.label(dataset)} may have had rows before {history[base.place].version}: no recorded run "
-            "can make them again, so keep a copy of it"
+            "can make them again"
         )
 
 

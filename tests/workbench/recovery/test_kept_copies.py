@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import attrs
 import pytest
+from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import RecoveryError
-from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry
-from openlineage_pyspark.workbench.recovery.kept_copies import drop_copy, kept_copies
+from openlineage_pyspark.workbench.questions.registry import answered
+from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry, journal_of
+from openlineage_pyspark.workbench.recovery.kept_copies import doubts_of_copies, drop_copy, kept_copies
 from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, TableId
 
 TABLE, COPY = (TableId(("spark_catalog", "db", name), "parquet") for name in ("a b", "a b_before_recovery"))
@@ -69,6 +72,62 @@ def test_only_a_copy_as_the_recovery_left_it_is_dropped(
     is_gone, sentence = drop_copy(copy, files, session)
     assert (copy, is_gone, sentence.partition(":")[0]) == (COPY, said[0], f"{NAME} {said[1]}")
     assert session.ran == ran
+
+
+BESIDE = TableId(("spark_catalog", "db", "a b_s1"), "parquet")
+DOUBT = ("it may have had rows before",)
+
+
+@pytest.mark.parametrize(
+    ("steps", "doubts"),
+    [
+        (PLAN.steps, {}),
+        ((PLAN.steps[0], attrs.evolve(PLAN.steps[1], doubts=DOUBT)), {2: DOUBT}),
+        # Nothing keeps the rows of a table that has versions.
+        ((attrs.evolve(PLAN.steps[1], doubts=DOUBT),), {}),
+        (
+            (
+                RecoveryStep("copy", "Make a copy.", "sql", ("CTAS",), doubts=DOUBT, writes=(BESIDE,)),
+                PLAN.steps[0],
+                RecoveryStep("switch", "Switch.", "sql", ("INSERT",), writes=(TABLE, BESIDE), reads=(BESIDE,)),
+            ),
+            {1: DOUBT},
+        ),
+        ((RecoveryStep("run", "Run it.", doubts=DOUBT, writes=(TABLE,)), PLAN.steps[0], PLAN.steps[1]), {}),
+    ],
+)
+def test_rows_that_may_be_in_a_copy_alone_are_doubts(
+    steps: tuple[RecoveryStep, ...], doubts: dict[int, tuple[str, ...]]
+) -> None:
+    assert doubts_of_copies(attrs.evolve(PLAN, steps=steps)) == doubts
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--yes"], 1, "nothing was dropped: accept it with --accept-doubt 2, or leave out --yes"),
+        (["--dry-run"], 0, ""),
+        (["--yes", "--dry-run", "--accept-doubt", "2"], 0, ""),
+        ([], 1, "There is no terminal on which to ask: add --yes"),
+    ],
+)
+def test_they_are_dropped_only_by_who_accepts_that(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int, said: str
+) -> None:
+    plan = attrs.evolve(PLAN, steps=(PLAN.steps[0], attrs.evolve(PLAN.steps[1], doubts=DOUBT)))
+    file = tmp_path / "plan.json"
+    answer = attrs.evolve(answered(plan), question="recover")
+    file.write_text(json.dumps(answer.to_dict()), "utf-8")
+    journal = journal_of(plan, file)
+    for number in (1, 2):
+        journal.write(JournalEntry(number, 1, "finished", files={NAME: "f1"} if number == 1 else {}))
+
+    assert main(["recover", "forget-copies", str(file), *options]) == code
+
+    found = capsys.readouterr()
+    doubt = f"step 2 was uncertain, and rows may be in the copy alone: {DOUBT[0]}"
+    assert (doubt in " ".join(found.out.split())) is ("--accept-doubt" not in options)
+    assert said in found.err
 
 
 def test_a_copy_of_which_the_journal_does_not_tell_the_files_is_kept() -> None:

@@ -844,7 +844,7 @@ def test_a_table_without_versions_is_made_again_from_its_first_run(filled: Fill)
     assert code_of(found) == [KEEP_B, *EMPTY_B, "(correct)", again, again]
     assert found.steps[2].doubts == ("db.a can't be rolled back: remove the bad data by hand",)
     assert doubts_of(found) == [
-        "db.b may have had rows before b-2: no recorded run can make them again, so keep a copy of it",
+        "db.b may have had rows before b-2: no recorded run can make them again",
         "db.a can't be rolled back: remove the bad data by hand",
         "db.a keeps no versions and was written since: it reads the current data",
     ]
@@ -2263,7 +2263,7 @@ def test_side_by_side_a_statement_of_a_temporary_view_is_repeated_by_its_applica
     [
         (
             False,
-            ("db.made may have had rows before make-3: no recorded run can make them again, so keep a copy of it",),
+            ("db.made may have had rows before make-3: no recorded run can make them again",),
         ),
         # An event states that it had none.
         (True, ()),
@@ -2352,9 +2352,7 @@ def test_side_by_side_files_of_no_table_have_a_copy_too_that_a_person_puts_in_th
         "Move the files of file:/lake/out away, and those of file:/lake/out_s1 there.",
         ("Check the copy first, and keep the old files.",),
     )
-    assert last.doubts == (
-        "lake/out may have had rows before make-3: no recorded run can make them again, so keep a copy of it",
-    )
+    assert last.doubts == ("lake/out may have had rows before make-3: no recorded run can make them again",)
 
 
 def test_a_table_gets_all_rows_of_its_copy_under_any_setting_of_the_session(filled: Fill) -> None:
