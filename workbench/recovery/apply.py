@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -23,6 +23,7 @@ from openlineage_pyspark.workbench.recovery.checks import (
     after_problem,
     beside_problem,
     check_plan,
+    files_problem,
     left_problem,
     listed_versions,
     lost_meanwhile,
@@ -349,10 +350,27 @@ class PlanApplication:
         problems = [
             *meanwhile_problem(step, expected, self._session),
             *read_problem(step, self._left(), self._consent.newer, self._session),
+            *self._files_problem(number, step),
         ]
         for problem in problems:
             self._say(f"step {number} was not done: {problem}")
         return not problems
+
+    def _files_problem(self, number: int, step: RecoveryStep) -> Iterator[str]:
+        """Yield which tables without versions something else wrote after an earlier step wrote or copied them."""
+        left: dict[str, str] = {}
+        for entry in self._journal.entries:
+            done = self._plan.steps[entry.step - 1]
+            if entry.state == "finished":
+                # Those of what nobody could read then are not known any more.
+                written = {sql_name(each) for each in done.writes}
+                left = {name: files for name, files in left.items() if name not in written} | dict(entry.files)
+            elif entry.state == "begun" and done.action == "keep":
+                # The copy has the rows that the table had then, or more.
+                left |= {name: entry.files[name] for name in map(sql_name, done.reads) if name in entry.files}
+        # What it has written itself in part is another matter.
+        own = () if self._journal.last(number) is not None else step.writes
+        return files_problem((*own, *step.reads), left, self._consent.newer, self._session)
 
     def _do(self, number: int, step: RecoveryStep) -> PlanOutcome:
         if step.move is not None:
@@ -445,6 +463,8 @@ class PlanApplication:
         if problem := statement_problem(step, sql, self._session):
             return problem, before
         files = self._files(step)
+        if step.action == "keep":
+            files |= {sql_name(each): self._session.files_of(each) for each in step.reads}
         by = self._session.application
         self._journal.write(JournalEntry(number, place, "begun", before, sql, files=files, application=by))
         try:
@@ -568,7 +588,7 @@ class PlanApplication:
 
     def _finish(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
         # `recover forget-copies` drops a copy only if it is as it is now.
-        files = self._files(step) if step.action == "keep" else {}
+        files = self._files(step) if step.language == "sql" else self._files_by_hand(step)
         self._journal.write(JournalEntry(number, len(step.code), "finished", now, files=files))
 
     def _unwritten(self, number: int, step: RecoveryStep) -> dict[str, str]:

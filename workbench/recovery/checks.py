@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
@@ -12,7 +12,13 @@ from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.checkpoint import problem_of_move
 from openlineage_pyspark.workbench.recovery.facts import changes_rows
 from openlineage_pyspark.workbench.recovery.live import KEEPING_ROWS
-from openlineage_pyspark.workbench.recovery.statements import is_version, place_of_files, roll_back, sql_name
+from openlineage_pyspark.workbench.recovery.statements import (
+    is_table_of_path,
+    is_version,
+    place_of_files,
+    roll_back,
+    sql_name,
+)
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
@@ -75,6 +81,9 @@ class TableSession(TableReader, Protocol):
 
     def count_of(self, table: TableId, /) -> int:
         """Return how many rows a table has."""
+
+    def files_of(self, table: TableId, /) -> str:
+        """Return a text that differs once the files of a table have changed; empty if there is no such table."""
 
 
 @attrs.frozen
@@ -495,6 +504,29 @@ def read_problem(
             yield (
                 f"it reads {name}, which something else wrote after version {then or '(none)'}, while this recovery "
                 f"ran: {newer}. Roll it back to that version, or read the new rows too with {_accepting(name)}"
+            )
+
+
+def files_problem(
+    tables: Iterable[TableId], left: Mapping[str, str], accepted: Collection[str], session: TableSession
+) -> Iterator[str]:
+    """
+    Yield which tables without versions something else wrote after an earlier step wrote or copied them.
+
+    Args:
+        tables: the tables that a step reads or writes.
+        left: the names of tables -> a text that differs once their files have changed since that step.
+        accepted: the names of those that may have other rows.
+        session: the Spark session.
+    """
+    for table in dict.fromkeys(tables):
+        name = sql_name(table)
+        is_checked = name in left and name not in accepted and not is_table_of_path(name)
+        if is_checked and session.files_of(table) != left[name]:
+            yield (
+                f"something else wrote {name} after an earlier step wrote or copied it, while this recovery ran. It "
+                "keeps no versions: save the new rows elsewhere if they are right. "
+                f"{_accepting(name)} continues with the table as it is"
             )
 
 

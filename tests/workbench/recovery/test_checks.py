@@ -77,6 +77,9 @@ class Held:
     def count_of(self, _table: TableId, /) -> int:
         return self.rows
 
+    def files_of(self, _table: TableId, /) -> str:
+        return ""
+
 
 def back(to: str = "1", newest: str = "3", table: TableId = TABLE) -> RecoveryStep:
     return RecoveryStep(

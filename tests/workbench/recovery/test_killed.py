@@ -134,7 +134,7 @@ class Process:
     def __init__(self, lake: Lake, points: Points, plan: RecoveryPlan, folder: Path) -> None:
         self._lake, self._points, self._plan, self._folder = lake, points, plan, folder
 
-    def apply(self, done: list[int], said: list[str] | None = None) -> PlanOutcome:
+    def apply(self, done: list[int], said: list[str] | None = None, newer: Collection[str] = ()) -> PlanOutcome:
         """Apply the plan, or go on with it."""
         points = self._points
 
@@ -148,7 +148,7 @@ class Process:
 
         journal, recorder = KilledJournal(self._folder / "j"), KilledRecorder(self._plan, self._folder / "lineage.db")
         session = cast("LiveSession", self)
-        consent = Consent(doubts=range(1, len(self._plan.steps) + 1), done=done)
+        consent = Consent(newer=newer, doubts=range(1, len(self._plan.steps) + 1), done=done)
         say = print if said is None else said.append
         return PlanApplication(self._plan, session, journal, say, None, consent, recorder).apply()
 
@@ -171,7 +171,7 @@ class Process:
 
     def files_of(self, named: TableId) -> str:
         name = sql_name(named)
-        return str(self._lake.writes[name]) if name in self._lake.rows else ""
+        return str(self._lake.writes.get(name, 0)) if name in self._lake.rows else ""
 
     def parsed(self, sql: str) -> LiveStatement:
         kind, found = _match(sql)
@@ -364,6 +364,48 @@ class Meddling(Points):
         self.passed += 1
         if self.passed == self._at:
             self._write()
+
+
+@pytest.mark.parametrize("verb", ["INTO", "OVERWRITE"])
+def test_what_something_else_appends_to_a_table_without_versions_is_neither_lost_nor_overwritten(
+    tmp_path: Path, verb: str
+) -> None:
+    events, _, right = history("parquet", verb)
+    taken(tmp_path / "lineage.db", events)
+    plan = asked(tmp_path)
+    name, copy = "spark_catalog.db.made", "spark_catalog.db.made_before_recovery"
+    outcomes = dict.fromkeys(("applied", "failed"), 0)
+    point, passed = 0, 1
+    while point < passed:
+        point += 1
+        lake, said = history("parquet", verb)[1], list[str]()
+        folder = tmp_path / str(point)
+        folder.mkdir()
+        shutil.copy(tmp_path / "lineage.db", folder)
+        steps: list[int] = []
+
+        def meddled(lake: Lake = lake, said: list[str] = said, steps: list[int] = steps, of: Path = folder) -> None:
+            steps += (sum("/" in each[:3] for each in said), len(Journal(of / "j").finished()))
+            lake.write(name, (*lake.rows[name], "somebody else's"), "append")
+
+        points = Meddling(point, meddled)
+        outcome = Process(lake, points, plan, folder).apply([], said)
+        passed = max(passed, points.passed if outcome == "applied" else point + 1)
+        if points.passed < point:
+            break
+        if steps[0] > steps[1]:
+            # No version shows what something else writes while a step runs.
+            continue
+        outcomes[outcome] += 1
+        assert (point, "somebody else's" in (*lake.rows[name], *lake.rows.get(copy, ()))) == (point, True), said
+        if outcome == "applied":
+            continue
+        # Nothing of it is lost, and a person has decided.
+        assert f"something else wrote {name} after an earlier step" in said[-1], said
+        lake.write(name, tuple(row for row in lake.rows[name] if row != "somebody else's"), "overwrite")
+        accepted = Process(lake, Points(), plan, folder).apply([], said, [name])
+        assert (point, accepted, sorted(lake.rows[name])) == (point, "applied", sorted(right.rows[name])), said
+    assert outcomes["failed"] > 2, outcomes
 
 
 @pytest.mark.parametrize("what", ["append", "back"])

@@ -19,6 +19,7 @@ from support.recovery_events import application, batch, statement, stream, table
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.live import LiveSession
+    from openlineage_pyspark.workbench.recovery.plan import TableId
 
 INSERT = "INSERT INTO db.raw SELECT * FROM db.files"
 MADE = "INSERT INTO db.made SELECT * FROM db.raw"
@@ -126,6 +127,13 @@ def test_what_was_told_twice_counts_once(tmp_path: Path) -> None:
         assert len([line for line in store.runs().result if line.job == "make"]) == 5
 
 
+class Files:
+    """A session that is asked for files alone."""
+
+    def files_of(self, _table: TableId) -> str:
+        return "files"
+
+
 def test_a_step_that_a_person_calls_done_after_a_kill_is_told_too(tmp_path: Path) -> None:
     file = tmp_path / "lineage.db"
     taken(file, events("iceberg", versions=False))
@@ -138,9 +146,9 @@ def test_a_step_that_a_person_calls_done_after_a_kill_is_told_too(tmp_path: Path
         journal.write(JournalEntry(number, 1, "finished", reached))
     journal.write(JournalEntry(last, 0, "begun", text=plan.steps[-1].code[0], files={"spark_catalog.db.made": "x"}))
 
-    # Its table keeps no versions, so no session is asked.
-    nobody, consent = cast("LiveSession", None), Consent(done=[last])
-    assert PlanApplication(plan, nobody, journal, print, None, consent, Recorder(plan, file)).apply() == "applied"
+    # Its table keeps no versions, so the session is asked for its files alone.
+    session, consent = cast("LiveSession", Files()), Consent(done=[last])
+    assert PlanApplication(plan, session, journal, print, None, consent, Recorder(plan, file)).apply() == "applied"
 
     with Store.open(file) as store:
         assert corrected(store).steps == ()
@@ -169,8 +177,8 @@ def test_files_that_a_person_moved_away_are_known_to_be_gone(tmp_path: Path) -> 
         if place != number:
             journal.write(JournalEntry(place, 1, "finished"))
 
-    nobody, consent = cast("LiveSession", None), Consent(done=[number])
-    assert PlanApplication(plan, nobody, journal, print, None, consent, Recorder(plan, file)).apply() == "applied"
+    session, consent = cast("LiveSession", Files()), Consent(done=[number])
+    assert PlanApplication(plan, session, journal, print, None, consent, Recorder(plan, file)).apply() == "applied"
 
     with Store.open(file) as store:
         changes = [line.change for line in store.history("out").result]
