@@ -587,7 +587,7 @@ class PlanApplication:
         self._finish(number, step, now)
 
     def _finish(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
-        # `recover forget-copies` drops a copy only if it is as it is now.
+        # Later steps see by these what something else writes, and `recover forget-copies` that a copy is as it was.
         files = self._files(step) if step.language == "sql" else self._files_by_hand(step)
         self._journal.write(JournalEntry(number, len(step.code), "finished", now, files=files))
 
