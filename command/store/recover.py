@@ -259,9 +259,9 @@ def _forget(options: argparse.Namespace) -> int:
             return int(not options.dry_run)
         with _session(options, is_recorded=True) as session:
             for copy, files in copies.items():
-                is_gone, said = drop_copy(copy, files, session)
+                is_gone, sentence = drop_copy(copy, files, session)
                 gone &= is_gone
-                Screen().line(said)
+                Screen().line(sentence)
     return int(not gone)
 
 

@@ -357,8 +357,8 @@ class PlanApplication:
         return not problems
 
     def _files_problem(self, number: int, step: RecoveryStep) -> Iterator[str]:
-        """Yield which tables without versions something else wrote after an earlier step wrote or copied them."""
-        left: dict[str, str] = {}
+        """Yield which tables without versions something else wrote after the checks, or an earlier step."""
+        left = dict(self._findings.files)
         for entry in self._journal.entries:
             done = self._plan.steps[entry.step - 1]
             if entry.state == "finished":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
@@ -112,12 +113,15 @@ class Findings:
         notes: the deviations from the plan, with the number of the step.
         detached: roll backs to versions that are no ancestors of the current one: the step's numbers.
         versions: the names of the tables that were looked at -> their versions then.
+        files: the names of the tables without versions whose rows are kept in copies -> a text that differs once their
+            files have changed; without those that can't be read.
     """
 
     problems: tuple[PlanProblem, ...] = ()
     notes: tuple[tuple[int, str], ...] = ()
     detached: frozenset[int] = frozenset()
     versions: Mapping[str, str] = attrs.field(factory=dict, eq=False)
+    files: Mapping[str, str] = attrs.field(factory=dict, eq=False)
 
 
 def check_plan(
@@ -172,7 +176,17 @@ class _Checking:
             if step.action in ("copy", "keep", "empty", "run"):
                 made |= {sql_name(each) for each in step.writes}
         versions = {sql_name(table): live.version for table, live in self._tables.items() if live is not None}
-        return Findings(tuple(self._problems), tuple(self._notes), frozenset(self._detached), versions)
+        problems, notes = tuple(self._problems), tuple(self._notes)
+        return Findings(problems, notes, frozenset(self._detached), versions, self._files())
+
+    def _files(self) -> dict[str, str]:
+        """Return the names of the tables whose rows are kept in copies -> a text for their files."""
+        found = {}
+        for number, step in enumerate(self._plan.steps, 1):
+            for table in step.reads if step.action == "keep" and number not in self._done else ():
+                with suppress(StoreError):
+                    found[sql_name(table)] = self._session.files_of(table)
+        return found
 
     def _step(self, number: int, step: RecoveryStep, made: set[str]) -> None:
         for check in step.before:
@@ -511,11 +525,11 @@ def files_problem(
     tables: Iterable[TableId], left: Mapping[str, str], accepted: Collection[str], session: TableSession
 ) -> Iterator[str]:
     """
-    Yield which tables without versions something else wrote after an earlier step wrote or copied them.
+    Yield which tables without versions something else wrote after the checks, or an earlier step that wrote them.
 
     Args:
         tables: the tables that a step reads or writes.
-        left: the names of tables -> a text that differs once their files have changed since that step.
+        left: the names of tables -> a text that differs once their files have changed since.
         accepted: the names of those that may have other rows.
         session: the Spark session.
     """
@@ -524,9 +538,8 @@ def files_problem(
         is_checked = name in left and name not in accepted and not is_table_of_path(name)
         if is_checked and session.files_of(table) != left[name]:
             yield (
-                f"something else wrote {name} after an earlier step wrote or copied it, while this recovery ran. It "
-                "keeps no versions: save the new rows elsewhere if they are right. "
-                f"{_accepting(name)} continues with the table as it is"
+                f"something else wrote {name} while this recovery ran. It keeps no versions: save the new rows "
+                f"elsewhere if they are right. {_accepting(name)} continues with the table as it is"
             )
 
 
