@@ -369,11 +369,11 @@ class ScriptSession:
         """Return a statement that Spark can parse, and its parsed plan; features of other engines are rewritten."""
         text = self._in_parts(without_refresh(text))
         if reads_files(text):
-            text, self._is_rewritten = as_spark(text), True
+            text, self._is_rewritten = as_spark(text, self._following.views), True
         try:
             return text, self._spark.parsed(text)
         except StatementRefusedError:
-            helped = as_spark(text)
+            helped = as_spark(text, self._following.views)
             if helped == text:
                 raise
         parsed = self._spark.parsed(helped)
@@ -382,7 +382,7 @@ class ScriptSession:
 
     def _in_parts(self, text: str) -> str:
         """Return a statement in which names of tables in one pair of backticks have their parts."""
-        made = with_parts_of_names(text)
+        made = with_parts_of_names(text, self._following.views)
         self._is_rewritten = self._is_rewritten or len(made) != len(text)
         return made
 

@@ -170,6 +170,14 @@ def test_a_table_in_one_pair_of_backticks_has_several_parts(statement: str, expe
     assert with_parts_of_names(expected) == expected
 
 
+def test_a_temporary_view_with_a_dot_in_its_name_keeps_it_in_later_statements() -> None:
+    statement = "SELECT * FROM `A.b` JOIN `p.d.t` USING (x)"
+
+    assert with_parts_of_names(statement, {"a.b", "t"}) == "SELECT * FROM `A.b` JOIN p.d.t   USING (x)"
+    assert as_spark(statement, {"a.b"}) == "SELECT * FROM `A.b` JOIN p.d.t   USING (x)"
+    assert as_spark(statement) == "SELECT * FROM A.b   JOIN p.d.t   USING (x)"
+
+
 def test_the_tables_of_bigquery_are_named_by_their_parts() -> None:
     assert [each.tables for each in read_statement("  SELECT a FROM `p.d.s`") or ()] == [("p.d.s",)]
     (found,) = read_statement("CREATE TABLE `p.d.t` AS SELECT a FROM `p-1.d.s`") or ()

@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 _FUNCTION = re.compile(r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:TEMP\w*\s+)?(?:AGGREGATE\s+)?FUNCTION\b", re.IGNORECASE)
 _PIPELINE = re.compile(
@@ -105,14 +105,15 @@ def reads_files(text: str) -> bool:
     return _FILES.search(text) is not None or _CHANGED.search(text) is not None
 
 
-def as_spark(text: str) -> str:
+def as_spark(text: str, views: Collection[str] = ()) -> str:
     """
     Return a Databricks statement in a form that Spark's grammar has; return any other text unchanged.
 
     Args:
         text: a statement.
+        views: the temporary views that earlier statements have made, in lower case.
     """
-    text = with_parts_of_names(text)
+    text = with_parts_of_names(text, views)
     if _CAPTURE.search(text) is not None:
         plain = _without_comments(text)
         changes = _CHANGES.match(plain)

@@ -8,8 +8,12 @@ table with dots in it is one of several parts.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 # Variables of other tools stay as they are.
 _PART = re.compile(r"(?:\{\{[^`{}]*\}\}|\$\{[^`{}]*\}|[\w*$-])+")
@@ -29,7 +33,7 @@ _BEFORE_CTE = frozenset({"WITH", "RECURSIVE", ","})
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY"})
 
 
-def with_parts_of_names(text: str) -> str:
+def with_parts_of_names(text: str, views: Collection[str] = ()) -> str:
     """
     Return a statement in which each table that is named in one pair of backticks has a name of several parts.
 
@@ -37,6 +41,7 @@ def with_parts_of_names(text: str) -> str:
 
     Args:
         text: the statement.
+        views: temporary views that earlier statements have made, in lower case: one may have a dot in its name.
     """
     if _DOTTED.search(text) is None:
         return text
@@ -44,8 +49,9 @@ def with_parts_of_names(text: str) -> str:
     significant = [at for at, each in enumerate(found) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
     words = [found[at].text.upper() if found[at].kind is TokenKind.WORD else found[at].text for at in significant]
     # A temporary view or a common table expression may have any name.
-    own = {
-        word
+    own = {f"`{each}`" for each in views}
+    own |= {
+        word.lower()
         for place, word in enumerate(words)
         if _is_cte(words, place) or _TEMPORARY.intersection(words[max(0, place - 3) : place])
     }
@@ -53,7 +59,7 @@ def with_parts_of_names(text: str) -> str:
     for place, at in enumerate(significant):
         word = words[place]
         is_table = place > 0 and words[place - 1] in _BEFORE and words[place + 1 : place + 2] != ["."]
-        if is_table and word not in own and _DOTTED.fullmatch(word) is not None:
+        if is_table and word.lower() not in own and _DOTTED.fullmatch(word) is not None:
             parts[at] = _in_parts(word)
     return "".join(parts)
 

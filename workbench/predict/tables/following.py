@@ -87,6 +87,8 @@ class Following:
         """The variables that statements have declared, in lower case."""
         self.unopened: dict[str, str] = {}
         """The views with unknown columns, in lower case -> their providers."""
+        self.views: set[str] = set()
+        """The temporary views that statements have made, in lower case."""
         # The sources of variables that were set to the result of a query.
         self._values: dict[str, Any] = {}
 
@@ -240,9 +242,11 @@ class Following:
     def _create_view(self, text: str, kind: str, parsed: Any) -> None:
         if kind == CACHES:
             name = str(parsed.tempViewName())
+            self.views.add(name.lower())
             self._consequences.add("object", name)
             text = f"CREATE OR REPLACE TEMPORARY VIEW {in_backticks(name)} AS {parsed.originalText()}"
         elif kind == "CreateViewCommand":
+            self.views.add(str(parsed.name().table()).lower())
             self._consequences.add("object", str(parsed.name().table()))
         else:
             self._consequences.add("object", written_name(parsed.child())[-1])
@@ -257,6 +261,7 @@ class Following:
         """Declare a temporary view of files or of a connector by the columns that it names: neither is opened."""
         name = str(parsed.tableIdent().table())
         is_global = bool(getattr(parsed, "global")())
+        self.views.add(name.lower())
         whole = f"global_temp.{in_backticks(name)}" if is_global else in_backticks(name)
         self._consequences.add("object", name)
         self._spark.session.sql(f"DROP VIEW IF EXISTS {whole}")
@@ -299,6 +304,7 @@ class Following:
         if kind == "DropTable" or parts[0].lower() != SPARK_CATALOG:
             self._knowledge.forget(parts)
         else:
+            self.views.discard(parts[-1].lower())
             self._consequences.add("object", parts[-1])
             self._spark.session.sql(f"DROP VIEW IF EXISTS {'.'.join(map(in_backticks, written_name(name)))}")
 
