@@ -31,6 +31,7 @@ _ALWAYS_EXACT = frozenset({"Count", "CountIf", "Max", "Min", "BitAndAgg", "BitOr
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist"})
 _SUBQUERIES = frozenset({"ScalarSubquery", "Exists", "ListQuery", "LateralSubquery"})
 _OF_SQL = frozenset({"SQLScalarFunction", "SQLFunctionExpression"})
+_EQUALS = frozenset({"EqualTo", "EqualNullSafe"})
 _INEXACT_TYPES = ("float", "double")
 _OTHER_CODE = frozenset({"ScalaUDF", "ScalaAggregator", "HiveSimpleUDF", "HiveGenericUDF"})
 
@@ -103,7 +104,7 @@ class Expressions:
         Raises:
             IncomparableError: a part of it can't be compared.
         """
-        return self._terms.of("value", self._part(value, scope))
+        return self._terms.of("value", self.part(value, scope))
 
     def each(self, values: Iterable[Any], scope: Scope) -> list[Term]:
         """
@@ -134,10 +135,60 @@ class Expressions:
         node = self._nodes[value[1]] if isinstance(value, list) and value[0] == "r" else None
         if node is None or node.id < 0:
             raise IncomparableError("an expression has no name")
-        found = self._part(value, scope)
+        found = self.part(value, scope)
         return node.id, found if not isinstance(found, str) else self._terms.of("value", found)
 
-    def _part(self, value: Any, scope: Scope) -> Part:
+    def equalities(self, condition: Any) -> list[tuple[list[Any], list[Any]]]:
+        """
+        Return the pairs of values that are equal where a condition is true, in both orders.
+
+        Args:
+            condition: the condition, in the form of the shape.
+        """
+        if not isinstance(condition, list) or len(condition) < 2 or condition[0] not in ("r", "o"):
+            return []
+        if condition[0] == "o":
+            return self.equalities(condition[1])
+        node = self._nodes[condition[1]]
+        sides = [node.arguments.get(each) for each in ("left", "right")]
+        if node.name == "And":
+            return [pair for each in sides for pair in self.equalities(each)]
+        values = [each for each in sides if isinstance(each, list)]
+        if node.name not in _EQUALS or len(values) != 2:
+            return []
+        return [(values[0], values[1]), (values[1], values[0])]
+
+    def columns_in(self, value: Any) -> frozenset[int] | None:
+        """
+        Return the numbers of the columns in an expression; None if there is a query in it.
+
+        Args:
+            value: the expression, in the form of the shape.
+        """
+        if not isinstance(value, list):
+            return frozenset()
+        if value[0] == "a":
+            return frozenset({int(value[1])})
+        parts = value[1:]
+        if value[0] == "r":
+            node = self._nodes[value[1]]
+            if node.output is not None:
+                return None
+            parts = list(node.arguments.values())
+        found = [self.columns_in(each) for each in parts]
+        return None if None in found else frozenset(id_ for each in found for id_ in each or ())
+
+    def part(self, value: Any, scope: Scope) -> Part:
+        """
+        Return the term of a value, or the text of one that is plain.
+
+        Args:
+            value: the value in the form of the shape.
+            scope: what the names in it mean.
+
+        Raises:
+            IncomparableError: a part of it can't be compared.
+        """
         if value is None or isinstance(value, bool):
             return str(value)
         kind, *rest = value
@@ -150,9 +201,9 @@ class Expressions:
         if kind == "?":
             raise IncomparableError(f"{rest[0]} can't be compared")
         if kind in ("l", "o", "set"):
-            return self._terms.of(kind, *(self._part(each, scope) for each in rest))
+            return self._terms.of(kind, *(self.part(each, scope) for each in rest))
         if kind == "p":
-            return self._terms.of(f"p {rest[0]}", *(self._part(each, scope) for each in rest[1:]))
+            return self._terms.of(f"p {rest[0]}", *(self.part(each, scope) for each in rest[1:]))
         return self._terms.of(kind, *(str(each) for each in rest))
 
     def _column(self, id_: int, scope: Scope) -> Term:
@@ -171,13 +222,13 @@ class Expressions:
         return self._rules.get(node.name, self._plain)(node, scope)
 
     def _renamed(self, node: Node, scope: Scope) -> Term:
-        return self.inner(self._part(node.arguments.get("child", node.arguments.get("e")), scope))
+        return self.inner(self.part(node.arguments.get("child", node.arguments.get("e")), scope))
 
     def _cast(self, node: Node, scope: Scope) -> Term:
         child = node.arguments.get("child")
         # A view casts each column to the type that it already has.
         is_same = self._type(child) == node.type
-        return self.inner(self._part(child, scope)) if is_same else self._plain(node, scope)
+        return self.inner(self.part(child, scope)) if is_same else self._plain(node, scope)
 
     def _common(self, node: Node, scope: Scope) -> Term:
         return scope.common[self._common_id(node)]
@@ -204,7 +255,7 @@ class Expressions:
         if node.name in _OF_SQL:
             # Its argument `function` contains the time of its creation. The body is its child.
             arguments = {name: each for name, each in arguments.items() if name != "function"}
-        parts = [self._part(each, scope) for each in arguments.values()]
+        parts = [self.part(each, scope) for each in arguments.values()]
         unstable = node.is_random and not any(isinstance(each, Term) and each.is_unstable for each in parts)
         unstable |= node.name in _OF_RUN or self._depends_on_order(node)
         return self._terms.of(node.name, *parts, node.type, is_unstable=unstable)
@@ -227,7 +278,7 @@ class Expressions:
             return True
         value = function.arguments.get("child")
         type_ = self._type(value)
-        if type_ is None or any(each in type_ for each in _INEXACT_TYPES):
+        if type_ is None or is_inexact(type_):
             return False
         return function.name in _EXACT
 
@@ -258,15 +309,15 @@ class Expressions:
     def _subquery(self, node: Node, scope: Scope) -> Term:
         rows, columns, output = self._plan(node.node("plan"), scope)
         within = scope.with_columns(columns)
-        others = [self._part(each, within) for name, each in node.arguments.items() if name != "plan"]
+        others = [self.part(each, within) for name, each in node.arguments.items() if name != "plan"]
         return self._terms.of(node.name, rows, *output, *others)
 
     def _with(self, node: Node, scope: Scope) -> Term:
         common = dict(scope.common)
         for value in node.items("defs"):
             definition = self._nodes[value[1]]
-            common[self._common_id(definition)] = self.inner(self._part(definition.arguments["child"], scope))
-        return self.inner(self._part(node.arguments["child"], attrs.evolve(scope, common=common)))
+            common[self._common_id(definition)] = self.inner(self.part(definition.arguments["child"], scope))
+        return self.inner(self.part(node.arguments["child"], attrs.evolve(scope, common=common)))
 
     def _common_id(self, node: Node) -> str:
         identity = node.arguments["id"]
@@ -280,5 +331,15 @@ class Expressions:
             if variable is None or variable.name != "NamedLambdaVariable":
                 raise IncomparableError("a lambda function has unexpected arguments")
             variables[variable.id] = self._terms.of("lambda", depth, str(at), variable.type)
-        body = self._part(node.arguments["function"], scope.with_columns(variables))
+        body = self.part(node.arguments["function"], scope.with_columns(variables))
         return self._terms.of("function", str(len(variables)), body)
+
+
+def is_inexact(type_: str) -> bool:
+    """
+    Return whether values of a type may be equal, or nearly so, and yet different.
+
+    Args:
+        type_: the type, in JSON.
+    """
+    return any(each in type_ for each in _INEXACT_TYPES)

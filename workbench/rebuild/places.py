@@ -12,6 +12,8 @@ _SPEAKING = frozenset(
     """LOCATION OPTIONS EXTERNAL TBLPROPERTIES PATH LIKE CLONE GENERATED IDENTITY DEFAULT CHECK CONSTRAINT CHAR VARCHAR
     CHARACTER MASK""".split()
 )
+# Formats that give back each value as it was written.
+_FAITHFUL = frozenset({"PARQUET", "ORC", "DELTA", "ICEBERG"})
 _FOREIGN = frozenset({"OPTIONS", "PATH", "TBLPROPERTIES"})
 
 
@@ -30,6 +32,20 @@ class TableDefinition:
     def may_decide_rows(self) -> bool:
         """Return whether the definition may decide about the rows."""
         return not _SPEAKING.isdisjoint(self.words)
+
+    @property
+    def is_faithful(self) -> bool:
+        """Return whether the table gives back each value as it was written: CSV gives NULL for an empty text."""
+        named = {
+            after for word, after in zip(self.words, self.words[1:], strict=False) if word in ("USING", "STORED", "ROW")
+        }
+        # A partition has one name for NULL and for an empty text.
+        return named <= _FAITHFUL and "PARTITIONED" not in self.words and not self.may_decide_rows
+
+    @property
+    def is_made_anew(self) -> bool:
+        """Return whether the statement makes the table in any case: one that is there is not kept."""
+        return ("IF", "NOT") not in zip(self.words, self.words[1:], strict=False)
 
     @property
     def location(self) -> str:

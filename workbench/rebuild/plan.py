@@ -151,7 +151,7 @@ class _Comparison:
             what = f"{', '.join(gone)} was removed" if gone else "its columns or their order changed"
             return attrs.evolve(plan, rows=False, columns=changed, reason=what)
         if not changed:
-            reason = "its definition changed, its rows did not"
+            reason = "its definition or the order of its rows changed, its rows did not"
             return attrs.evolve(plan, action="define", reason=reason, rows=False, columns=())
         reason = "its rows and its other columns do not change"
         return attrs.evolve(plan, action="columns", rows=False, columns=changed, reason=reason)

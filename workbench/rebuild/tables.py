@@ -26,6 +26,7 @@ _DROPS = frozenset({"DropTable", "DropView", "DropTempViewCommand"})
 _CREATES = frozenset({"CreateTable", "ReplaceTable"})
 _SETTINGS = ("Set", "Reset", "CreateVariable", "DropVariable", "CreateFunction", "CreateSQLFunction", "DropFunction",
              "CreateUserDefinedFunction")  # fmt: skip
+_MERGE_ACTIONS = frozenset({"UpdateAction", "InsertAction", "DeleteAction"})
 _EMPTY = "empty"
 _RENAME = "RenameTable"
 _VIEWS = frozenset({"CreateView", "AlterViewAs"})
@@ -44,6 +45,7 @@ class Version:
         kind: whether it holds rows, or is computed when it is read.
         steps: the indices, in the sequence, of the statements that made its current state.
         reads: the tables that these statements have read.
+        keys: sets of columns: no two rows have the same values of all columns of a set.
     """
 
     rows: Term
@@ -53,6 +55,7 @@ class Version:
     kind: Kind = "table"
     steps: tuple[int, ...] = ()
     reads: frozenset[str] = frozenset()
+    keys: frozenset[frozenset[str]] = frozenset()
 
 
 @attrs.frozen
@@ -162,6 +165,17 @@ class Replay:
             found.append(self._terms.of("typed", term, each.type))
         return rows, found
 
+    def keys_of(self, key: str) -> frozenset[frozenset[str]]:
+        """
+        Return the names of the columns that tell the rows of a table apart.
+
+        Args:
+            key: its name.
+        """
+        version = self._tables.get(key)
+        is_alone = version is not None and self._with_shared_places(key, version.rows) is version.rows
+        return version.keys if version is not None and is_alone else frozenset()
+
     def note_view(self, key: str) -> None:
         """
         Note a view through which a plan reads.
@@ -235,7 +249,7 @@ class Replay:
             raise IncomparableError(f"the command {root.name} is not supported")
 
     def _made_of_query(self, step: FileStep, plan: _Plan, kind: Kind) -> None:
-        found = plan.relations.of(plan.root.node("plan" if kind == "view" else "query"))
+        found = plan.relations.with_layout(plan.root.node("plan" if kind == "view" else "query"))
         names = _names(plan.root, found)
         if not step.targets:
             raise IncomparableError("its target has no name")
@@ -249,7 +263,9 @@ class Replay:
                 raise IncomparableError("its columns differ only in case")
             if kind == "table":
                 self._definitions[key] = TableDefinition(tuple(step.header.split(" ")))
-            self._put(key, found.rows, columns, self._terms.of("definition", step.header), kind=kind)
+            definition = self._terms.of("definition", step.header)
+            keys = self._keys_by_name(key, columns, found) if kind == "table" else frozenset()
+            self._put(key, found.rows, columns, definition, kind=kind, keys=keys, layout=found.layout)
             if kind == "table" and step.kind in _VIEWS:
                 # A view in another catalog has the plan of a table, but is computed when it is read.
                 self._late.add(key)
@@ -257,7 +273,7 @@ class Replay:
                 self._late.discard(key)
 
     def _written(self, plan: _Plan) -> None:
-        table, query = plan.nodes[plan.root.node("table")], plan.relations.of(plan.root.node("query"))
+        table, query = plan.nodes[plan.root.node("table")], plan.relations.with_layout(plan.root.node("query"))
         target = plan.table_of(table)
         output = table.output or ()
         if plan.root.arguments.get("isByName") is True:
@@ -269,13 +285,14 @@ class Replay:
             raise IncomparableError("the columns that it writes are not those of the table")
         columns = {own.name.lower(): (term, own.type) for own, term in zip(output, values, strict=True) if term}
         if plan.root.name == "OverwriteByExpression" and _is_true(plan, plan.root.arguments.get("deleteExpr")):
-            self._put(target, query.rows, columns, self._definition(target))
+            keys = self._keys_by_name(target, columns, query, is_whole=True)
+            self._put(target, query.rows, columns, self._definition(target), keys=keys, layout=query.layout)
             return
-        rows, bound = self._stable(target, query.rows, columns)
+        rows, bound = self._stable(target, query.rows, columns, query.layout)
         before = self._before(target, output)
         if plan.root.name == "AppendData":
             if before.rows.kind == _EMPTY:
-                self._put(target, rows, bound, before.definition, before)
+                self._put(target, rows, bound, before.definition, before, layout=query.layout)
                 return
             how = self._terms.of("append")
         else:
@@ -288,7 +305,18 @@ class Replay:
             name: (self._terms.of("both", how, before.columns[name][0], term), type_)
             for name, (term, type_) in bound.items()
         }
-        self._put(target, self._terms.of("both", how, before.rows, rows), joined, before.definition, before)
+        rows = self._terms.of("both", how, before.rows, rows)
+        self._put(target, rows, joined, before.definition, before, layout=query.layout)
+
+    def _keys_by_name(
+        self, key: str, columns: Mapping[str, tuple[Term, str]], query: RelationTerms, *, is_whole: bool = False
+    ) -> frozenset[frozenset[str]]:
+        """Return the names of the columns that tell rows apart, if the table gives back their values as they were."""
+        definition = self._definitions.get(key)
+        if definition is None or not definition.is_faithful or not (is_whole or definition.is_made_anew):
+            return frozenset()
+        names = {term: name for name, (term, _) in columns.items()}
+        return frozenset(frozenset(names[term] for term in each) for each in query.keys if each <= names.keys())
 
     def _updated(self, plan: _Plan) -> None:
         found = plan.relations.of(plan.root.node("table"))
@@ -298,10 +326,12 @@ class Replay:
         expressions = plan.relations.expressions
         condition = expressions.of(plan.root.arguments.get("condition"), scope)
         columns = dict(before.columns)
-        for name, value in plan.assignments(plan.root.items("assignments"), found):
+        assigned = dict(plan.assignments(plan.root.items("assignments"), found))
+        for name, value in assigned.items():
             old, type_ = columns[name]
             columns[name] = (self._terms.of("updated", old, condition, expressions.of(value, scope)), type_)
-        self._put(target, before.rows, columns, before.definition, before)
+        keys = _keys_without(before, assigned)
+        self._put(target, before.rows, columns, before.definition, before, keys=keys)
 
     def _deleted(self, plan: _Plan) -> None:
         found = plan.relations.of(plan.root.node("table"))
@@ -310,7 +340,8 @@ class Replay:
         condition = plan.relations.expressions.of(
             plan.root.arguments.get("condition"), Scope(found.columns, found.rows)
         )
-        self._put(target, self._terms.of("delete", before.rows, condition), before.columns, before.definition, before)
+        rows = self._terms.of("delete", before.rows, condition)
+        self._put(target, rows, before.columns, before.definition, before, keys=before.keys)
 
     def _merged(self, plan: _Plan) -> None:
         root, expressions = plan.root, plan.relations.expressions
@@ -322,21 +353,38 @@ class Replay:
         before = self._before(target, own.output)
         of_source = {id_: self._terms.of("merged", term) for id_, term in source.columns.items()}
         scope = Scope({**own.columns, **of_source}, self._terms.of("pairs", own.rows, source.rows))
-        parts = [before.rows, source.rows, expressions.of(root.arguments.get("mergeCondition"), scope)]
-        changed: dict[str, list[Term]] = {name: [term] for name, (term, _) in before.columns.items()}
+        matched = [source.rows, expressions.of(root.arguments.get("mergeCondition"), scope)]
+        deciding: list[Term] = []
+        changed: dict[str, list[Term]] = {name: [] for name in before.columns}
         for list_ in ("matchedActions", "notMatchedActions", "notMatchedBySourceActions"):
-            for at, value in enumerate(root.items(list_)):
-                action = plan.nodes[value[1]]
-                condition = expressions.of(action.arguments.get("condition"), scope)
-                parts += [self._terms.of(f"{list_} {at} {action.name}", condition)]
+            actions = [plan.nodes[each[1]] for each in root.items(list_)]
+            others = [each.name for each in actions if each.name not in _MERGE_ACTIONS]
+            if others:
+                raise IncomparableError(f"the MERGE action {others[0]} is not supported")
+            # The first action whose condition is true is taken: each condition decides about the later ones too.
+            conditions = [
+                self._terms.of(f"{list_} {each.name}", expressions.of(each.arguments.get("condition"), scope))
+                for each in actions
+            ]
+            if any(each.name != "UpdateAction" for each in actions):
+                deciding += conditions
+            set_here: dict[str, list[Term]] = {}
+            for at, action in enumerate(actions):
                 given = plan.assignments(action.items("assignments"), own) if "assignments" in action.arguments else ()
-                if action.name not in ("UpdateAction", "InsertAction", "DeleteAction"):
-                    raise IncomparableError(f"the MERGE action {action.name} is not supported")
                 for name, expression in given:
-                    changed[name] += [self._terms.of(f"{list_} {at}", expressions.of(expression, scope))]
-        rows = self._terms.of("merge", *parts)
-        columns = {name: (self._terms.of("merge", *each), before.columns[name][1]) for name, each in changed.items()}
-        self._put(target, rows, columns, before.definition, before)
+                    value = self._terms.of(f"{list_} {at}", expressions.of(expression, scope))
+                    set_here.setdefault(name, []).append(value)
+            for name, values in set_here.items():
+                changed[name] += [*matched, *conditions, *values]
+        # Updates decide about no rows, and a column that no action sets keeps its values.
+        rows = self._terms.of("merge", before.rows, *matched, *deciding) if deciding else before.rows
+        columns = {
+            name: (self._terms.of("merge", old, *changed[name]) if changed[name] or deciding else old, type_)
+            for name, (old, type_) in before.columns.items()
+        }
+        is_more = bool(root.items("notMatchedActions"))
+        keys = frozenset() if is_more else _keys_without(before, (name for name, set_ in changed.items() if set_))
+        self._put(target, rows, columns, before.definition, before, keys=keys)
 
     def _note_place(self, key: str, whole: Term) -> None:
         """Note what is written to a path, because another name may mean the same place."""
@@ -361,12 +409,12 @@ class Replay:
         return attrs.evolve(version, columns=columns)
 
     def _stable(
-        self, key: str, rows: Term, columns: Mapping[str, tuple[Term, str]]
+        self, key: str, rows: Term, columns: Mapping[str, tuple[Term, str]], layout: Term | None
     ) -> tuple[Term, Mapping[str, tuple[Term, str]]]:
         """Return the terms; those of values that may vary are bound to this statement and everything that it reads."""
         if not rows.is_unstable and not any(term.is_unstable for term, _ in columns.values()):
             return rows, columns
-        whole = self._whole_of(key, rows, columns, self._terms.of("written"))
+        whole = self._whole_of(key, rows, columns, self._terms.of("written", layout or ""))
         if rows.is_unstable:
             made = {name: (self._terms.of("made by", whole, name), type_) for name, (_, type_) in columns.items()}
             return self._terms.of("made by", whole), made
@@ -399,15 +447,19 @@ class Replay:
         before: Version | None = None,
         *,
         kind: Kind = "table",
+        keys: frozenset[frozenset[str]] = frozenset(),
+        layout: Term | None = None,
     ) -> None:
         if self._settings is not self._as_it_begins:
             rows = self._terms.of("under", self._settings, rows)
         if kind == "table":
-            rows, columns = self._stable(key, rows, columns)
+            rows, columns = self._stable(key, rows, columns, layout)
+        if layout is not None:
+            definition = self._terms.of("laid out", definition, layout)
         whole = self._whole_of(key, rows, columns, definition)
         self._dropped.discard(key)
         self._note_place(key, whole)
-        self._tables[key] = Version(rows, columns, definition, whole, kind, *self._history(key, before))
+        self._tables[key] = Version(rows, columns, definition, whole, kind, *self._history(key, before), keys)
 
     def _history(self, key: str, before: Version | None) -> tuple[tuple[int, ...], frozenset[str]]:
         """Return the statements that have made a table, this one last, and the tables that they have read."""
@@ -501,6 +553,11 @@ class Replay:
         self._note_place(key, whole)
         # Its columns follow from its rows: if the rows are the same, so is each column.
         self._tables[key] = Version(rows, {}, definition, whole, "table", *self._history(key, before))
+
+
+def _keys_without(version: Version, names: Iterable[str]) -> frozenset[frozenset[str]]:
+    """Return the keys of a table that have none of some columns."""
+    return frozenset(each for each in version.keys if each.isdisjoint(names))
 
 
 def _why_by_text(step: FileStep) -> str:

@@ -50,6 +50,15 @@ GENERATED = (
 MERGED = f"{OF_ORDERS}; MERGE INTO t USING people p ON t.id = p.id WHEN "
 """The merge of people into the table, up to what it does."""
 KEYED = "CREATE TABLE t AS SELECT id, sum(amount) AS net FROM orders {} GROUP BY id"
+LOOKED_UP = "CREATE TABLE t AS SELECT o.id, d.name AS net FROM orders o LEFT JOIN ({}) d ON {}"
+"""Orders with the name of their customer, where one is found."""
+ONE_EACH = "SELECT id, max(name) AS name FROM people WHERE id > {} GROUP BY id"
+FIRST = "SELECT * FROM (SELECT *, {}() OVER (PARTITION BY id ORDER BY name) AS r FROM people WHERE id > {}) WHERE r = 1"
+
+
+def looked_up(people: str, on: str = "o.cust = d.id") -> tuple[str, str]:
+    """Return two statements that look up different rows of people."""
+    return LOOKED_UP.format(people.format(1), on), LOOKED_UP.format(people.format(2), on)
 
 
 class Analyzed:
@@ -292,6 +301,35 @@ ROWS = {
         f"{OF_ORDERS}; WITH c AS (SELECT id FROM people WHERE id > 1) INSERT INTO t SELECT id, 1 FROM c",
         f"{OF_ORDERS}; WITH c AS (SELECT id FROM people WHERE id > 2) INSERT INTO t SELECT id, 1 FROM c",
     ),
+    "when a MERGE inserts": (
+        f"{MERGED}NOT MATCHED AND p.name = 'a' THEN INSERT (id) VALUES (p.id)",
+        f"{MERGED}NOT MATCHED AND p.name = 'b' THEN INSERT (id) VALUES (p.id)",
+    ),
+    "what a MERGE sets before it deletes": (
+        f"{MERGED}MATCHED AND p.name = 'a' THEN UPDATE SET net = 1 WHEN MATCHED THEN DELETE",
+        f"{MERGED}MATCHED AND p.name = 'b' THEN UPDATE SET net = 1 WHEN MATCHED THEN DELETE",
+    ),
+    "the order of rows under a limit in a subquery": (
+        "CREATE TABLE t AS SELECT * FROM (SELECT id, amount AS net FROM orders ORDER BY id, net LIMIT 3) ORDER BY id",
+        "CREATE TABLE t AS SELECT * FROM (SELECT id, amount AS net FROM orders ORDER BY net, id LIMIT 3) ORDER BY id",
+    ),
+    "rows that are joined and have no key": looked_up("SELECT id, name FROM people WHERE id > {}"),
+    "rows of which only a part of the key is joined": looked_up("SELECT DISTINCT id, name FROM people WHERE id > {}"),
+    "rows that are joined by another column than the key": looked_up(ONE_EACH, "o.state = d.name"),
+    "rows that are joined by a value of the key": looked_up(ONE_EACH, "o.cust = d.id % 2"),
+    "rows that are joined by their key or otherwise": looked_up(ONE_EACH, "o.cust = d.id OR o.id = 1"),
+    "rows that are joined where their key is what they have": looked_up(
+        "SELECT id, max(length(name)) AS n, max(name) AS name FROM people WHERE id > {} GROUP BY id", "d.id = d.n"
+    ),
+    "rows with a key that are joined twice": looked_up(f"{ONE_EACH} UNION ALL SELECT id, name FROM people"),
+    "the first ones of a rank, of which there may be several": looked_up(FIRST.replace("{}", "rank", 1)),
+    "first rows that are taken apart": looked_up(
+        "SELECT p.* FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY 1) AS r FROM people WHERE id > {}) p "
+        "LATERAL VIEW explode(array(1, 2)) x AS e WHERE r = 1"
+    ),
+    "rows that are looked up and left out": tuple(
+        text.replace("LEFT JOIN", "JOIN") for text in looked_up(ONE_EACH)
+    ),
     "an operator that is unknown here": (
         "CREATE TABLE t AS SELECT id, net FROM (SELECT id, amount FROM orders) UNPIVOT (net FOR n IN (amount))",
         "CREATE TABLE t AS SELECT id, net FROM (SELECT id, 1BD AS amount FROM orders) UNPIVOT (net FOR n IN (amount))",
@@ -369,6 +407,31 @@ COLUMN = {
         f"{MERGED}MATCHED THEN UPDATE SET net = p.id",
         f"{MERGED}MATCHED THEN UPDATE SET net = p.id + 1",
     ),
+    "when a MERGE sets it": (
+        f"{MERGED}MATCHED AND p.name = 'a' THEN UPDATE SET net = 1 WHEN NOT MATCHED THEN INSERT (id) VALUES (p.id)",
+        f"{MERGED}MATCHED AND p.name = 'b' THEN UPDATE SET net = 1 WHEN NOT MATCHED THEN INSERT (id) VALUES (p.id)",
+    ),
+    "the rows by which a MERGE only sets it": (
+        f"{MERGED.replace('people p', '(SELECT id FROM people WHERE id > 1) p')}MATCHED THEN UPDATE SET net = 1",
+        f"{MERGED.replace('people p', '(SELECT id FROM people WHERE id > 2) p')}MATCHED THEN UPDATE SET net = 1",
+    ),
+    "rows that are looked up by what they are grouped by": looked_up(ONE_EACH),
+    "rows that are looked up by all that is distinct": looked_up(
+        "SELECT DISTINCT id, name FROM people WHERE id > {}", "d.id = o.cust AND o.state <=> d.name"
+    ),
+    "first rows that are looked up": looked_up(FIRST.replace("{}", "row_number", 1)),
+    "a condition by which rows are looked up": (
+        LOOKED_UP.format(ONE_EACH.format(1), "o.cust = d.id AND d.name > 'a'"),
+        LOOKED_UP.format(ONE_EACH.format(1), "o.cust = d.id AND d.name > 'b'"),
+    ),
+    "a single row that is joined": (
+        "CREATE TABLE t AS SELECT o.id, m AS net FROM orders o CROSS JOIN (SELECT max(id) AS m FROM people)",
+        "CREATE TABLE t AS SELECT o.id, m AS net FROM orders o CROSS JOIN (SELECT min(id) AS m FROM people)",
+    ),
+    "the order of rows of which the first one is taken": (
+        KEYED.format("").replace("sum", "first").replace("orders", "(SELECT * FROM orders ORDER BY tax)"),
+        KEYED.format("").replace("sum", "first").replace("orders", "(SELECT * FROM orders ORDER BY cust)"),
+    ),
     "what a MERGE inserts": (
         f"{MERGED}NOT MATCHED THEN INSERT (id, net) VALUES (p.id, 1)",
         f"{MERGED}NOT MATCHED THEN INSERT (id, net) VALUES (p.id, 2)",
@@ -399,6 +462,14 @@ SAME = {
     ),
     "an alias": (OF_ORDERS, "CREATE TABLE t AS SELECT o.id, o.amount AS net FROM orders o"),
     "a statement that looks": (OF_ORDERS, f"{OF_ORDERS}; SELECT * FROM t; SHOW TABLES; DESCRIBE t"),
+    "rows that are looked up and not used": (
+        OF_ORDERS,
+        LOOKED_UP.format(ONE_EACH.format(1), "o.cust = d.id").replace("d.name", "o.amount"),
+    ),
+    "a single row that is joined and not used": (
+        OF_ORDERS,
+        "CREATE TABLE t AS SELECT o.id, amount AS net FROM orders o CROSS JOIN (SELECT max(id) AS m FROM people)",
+    ),
     "a CREATE and an INSERT": (
         "CREATE TABLE t (id INT, net INT); INSERT INTO t SELECT id, cust FROM orders",
         "CREATE TABLE t (id INT, net INT); INSERT INTO t (net, id) SELECT cust, id FROM orders",
@@ -437,7 +508,10 @@ def test_a_value_that_varies_is_another_one_as_soon_as_its_table_is_made_again(
 
 IN_ORDER = {
     "a limit": "SELECT id FROM t LIMIT 3",
-    "a limit of some order": "SELECT id FROM t ORDER BY id LIMIT 3",
+    "a limit of some order": "SELECT id FROM t ORDER BY id % 2 LIMIT 3",
+    "a limit of an order that does not tell doubles apart": "SELECT CAST(id AS DOUBLE) AS d FROM t ORDER BY d LIMIT 3",
+    "a limit of an order that is only local": "SELECT id FROM t SORT BY id LIMIT 3",
+    "a sample": "SELECT id FROM t TABLESAMPLE (50 PERCENT) ORDER BY id",
     "the first one": "SELECT first(id) AS f FROM t",
     "a list": "SELECT collect_list(id) AS f FROM t",
     "one of equal ones": "SELECT max_by(id, id % 2) AS f FROM t",
@@ -456,6 +530,85 @@ def test_what_depends_on_the_order_of_rows_is_made_again_with_the_table_that_it_
 
     assert found.keys() == {"t", "of_some"}
     assert needs(rebuild_plan(steps(text.format("tax")), steps(text.format("tax")))) == {}
+
+
+CERTAIN = {
+    "a limit of an order of all values": "SELECT id AS f, id % 2 AS g FROM t ORDER BY g, f LIMIT 3 OFFSET 1",
+    "a limit of an order of a key": "SELECT id, count(*) AS n FROM t GROUP BY id ORDER BY id DESC LIMIT 3",
+    "a limit of an order by a key and more": "SELECT id, count(*) AS n FROM t GROUP BY id ORDER BY n, id LIMIT 3",
+    "a limit of one row": "SELECT max(id) AS f FROM t LIMIT 1",
+}
+
+
+@pytest.mark.parametrize("what", CERTAIN)
+def test_a_limit_of_rows_that_have_only_one_order_stays_if_all_that_it_reads_does(
+    what: str, steps: Callable[..., tuple[FileStep, ...]]
+) -> None:
+    text = f"{NET}; CREATE TABLE of_some AS {CERTAIN[what]}"
+
+    assert needs(rebuild_plan(steps(text.format("amount")), steps(text.format("tax")))) == {"t": "net"}
+
+
+IN_ANOTHER_ORDER = {
+    "an order that is added": (OF_ORDERS, f"{OF_ORDERS} ORDER BY amount"),
+    "another order": (f"{OF_ORDERS} ORDER BY id", f"{OF_ORDERS} ORDER BY amount"),
+    "an order of rows that are joined": (
+        "CREATE TABLE t AS SELECT o.id, amount AS net FROM orders o JOIN people p ON o.cust = p.id",
+        "CREATE TABLE t AS SELECT o.id, amount AS net FROM (FROM orders SORT BY tax) o JOIN people p ON o.cust = p.id",
+    ),
+    "rows in other parts": (OF_ORDERS, f"{OF_ORDERS} DISTRIBUTE BY id"),
+    "a hint": (OF_ORDERS, OF_ORDERS.replace("SELECT id", "SELECT /*+ REPARTITION(3) */ id")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", IN_ANOTHER_ORDER)
+def test_rows_in_another_order_are_a_reason_only_for_what_depends_on_their_order(
+    what: str, steps: Callable[..., tuple[FileStep, ...]]
+) -> None:
+    before, after = (
+        f"{text}{READERS}; CREATE TABLE of_first AS SELECT first(id) AS f FROM t" for text in IN_ANOTHER_ORDER[what]
+    )
+
+    found = needs(rebuild_plan(steps(before), steps(after)))
+
+    assert found == {"t": "define", "of_first": "f"}
+
+
+def test_a_single_row_of_other_values_is_a_single_row(steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    base = f"CREATE TABLE t AS SELECT count(*) AS id, max(amount) AS net FROM orders WHERE id > 1{READERS}"
+
+    found = needs(rebuild_plan(steps(base), steps(base.replace("id > 1", "id > 2"))))
+
+    assert found == {"t": "id,net", "of_id": "id", "of_net": "net"}
+
+
+TABLE_WITH_KEY = "CREATE TABLE d {}AS SELECT id, max(name) AS name FROM people WHERE id > 1 GROUP BY id; {}"
+AFTER_IT = {
+    "nothing": ("", "", True),
+    "a format that gives back what was written": ("USING orc ", "", True),
+    "a format that may not": ("USING csv ", "", False),
+    "an UPDATE of another column": ("", "UPDATE d SET name = 'a'; ", True),
+    "an UPDATE of the key": ("", "UPDATE d SET id = 1; ", False),
+    "a DELETE": ("", "DELETE FROM d WHERE id = 7; ", True),
+    "more rows": ("", "INSERT INTO d SELECT id, name FROM people; ", False),
+    "a MERGE": ("", "MERGE INTO d USING people p ON d.id = p.id WHEN NOT MATCHED THEN INSERT *; ", False),
+    "a place where there may be others": ("USING parquet LOCATION '/a' ", "", False),
+}
+
+
+@pytest.mark.parametrize("what", AFTER_IT)
+def test_a_table_has_the_key_that_its_rows_were_made_with_until_a_statement_changes_it(
+    what: str, steps: Callable[..., tuple[FileStep, ...]]
+) -> None:
+    definition, then, is_kept = AFTER_IT[what]
+    table = TABLE_WITH_KEY.format(definition, then)
+    base = f"{table}{LOOKED_UP.format('SELECT * FROM d', 'o.cust = d.id')}{READERS}"
+
+    found = needs(rebuild_plan(steps(base), steps(base.replace("id > 1", "id > 2"))))
+
+    assert found.pop("d") == "make"
+    all_rows = {"t": "make", "of_id": "make", "of_net": "make", "counted": "n"}
+    assert found == ({"t": "net", "of_net": "net"} if is_kept else all_rows)
 
 
 def test_a_column_that_comes_or_goes_or_moves_makes_the_table_again_and_not_its_readers(
