@@ -229,6 +229,7 @@ class Maker:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self._numbers = 0
+        self._key_of: dict[str, str] = {}
 
     def pipeline(self) -> Pipeline:
         """Return a random pipeline: each layer reads the sources and the layers before it."""
@@ -238,6 +239,9 @@ class Maker:
             statement = self._statement(at, known, made)
             made.append(statement)
             known[statement.table] = statement.columns
+            query = statement.query
+            if query is not None and query.keys == 1 and not query.union and query.items[0].type == "int":
+                self._key_of[statement.table] = query.items[0].name
         return tuple(made)
 
     def _statement(self, at: int, known: Mapping[str, Columns], made: Sequence[Statement]) -> Statement:
@@ -291,7 +295,16 @@ class Maker:
         scope = [("l.", dict(known[source]))]
         if rng.random() < 0.35:
             other = rng.choice(list(known))
-            keys = [(a, b) for a, t in known[source] for b, u in known[other] if t == u == "int"]
+            with_key = [each for each in self._key_of if each in known]
+            if with_key and rng.random() < 0.3:
+                # A row of it is looked up.
+                other, join = rng.choice(with_key), "LEFT JOIN"
+            keys = [
+                (a, b)
+                for a, t in known[source]
+                for b, u in known[other]
+                if t == u == "int" and self._key_of.get(other, b) == b
+            ]
             if keys:
                 a, b = rng.choice(keys)
                 on = f"l.{a} = r.{b}"
