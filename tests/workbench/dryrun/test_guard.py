@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
@@ -35,6 +36,12 @@ except BaseException as problem:
 
 def told(folder: Path, source: str, **settings: object) -> list[tuple[object, ...]]:
     """Return what a script has told: a line and a code for each problem, and what it raised at last."""
+    lines = records(folder, source, **settings)
+    return [(each["what"],) if each["k"] == "raised" else (each["spot"]["line"], each["code"]) for each in lines]
+
+
+def records(folder: Path, source: str, **settings: object) -> list[dict[str, Any]]:
+    """Return the records of a script."""
     (work := folder / "work").mkdir()
     (scratch := folder / "scratch").mkdir()
     (work / "job.py").write_text(source, "utf-8")
@@ -44,9 +51,8 @@ def told(folder: Path, source: str, **settings: object) -> list[tuple[object, ..
     command = [sys.executable, "-c", DRIVER, str(scratch / "request.json")]
     variables = {**os.environ, "A_SECRET": "token"}
     done = subprocess.run(command, check=True, capture_output=True, cwd=work, env=variables)
-    lines = list(map(json.loads, done.stdout.splitlines()))
     assert [each.name for each in work.iterdir()] == ["job.py"]
-    return [(each["what"],) if each["k"] == "raised" else (each["spot"]["line"], each["code"]) for each in lines]
+    return list(map(json.loads, done.stdout.splitlines()))
 
 
 @pytest.mark.slow
@@ -98,6 +104,35 @@ def test_what_changes_files_or_starts_programs_is_told_and_not_done(tmp_path: Pa
 def test_a_file_that_a_script_writes_is_there_for_it_alone(tmp_path: Path) -> None:
     source = "import tempfile\nopen('a', 'w').write('x')\nassert open('a').read() == 'x'\ntempfile.TemporaryFile('w')\n"
     assert told(tmp_path, source)[0] == (2, "NOT_DONE")
+
+
+def test_the_name_of_a_file_has_a_pattern_for_the_moment_of_the_run(tmp_path: Path) -> None:
+    source = """\
+import datetime, os
+now = datetime.datetime.now()
+open(f"a_{now:%Y%m%d_%H-%M-%S}.json", "w")
+open(f"b-{now:%Y-%m-%d}.csv", "w")
+open(f"c{now:%Y%m%d%H%M%S}", "w")
+open(f"d{now:%Y/%m/%dT%H:%M:%S}", "w")
+open("e_20200131_1.csv", "w")
+open("f_12345678901.csv", "w")
+open(f"g_{now:%Y%m%d}_17.csv", "w")
+os.remove(f"h_{now:%Y_%m_%d}")
+"""
+    found = [
+        each["message"].partition(",")[0].removeprefix("it writes the file ") for each in records(tmp_path, source)
+    ]
+
+    assert found == [
+        "a_{date}_{time}.json",
+        "b-{date}.csv",
+        "c{date}{time}",
+        "d{date}T{time}",
+        "e_20200131_1.csv",
+        "f_12345678901.csv",
+        "g_{date}_17.csv",
+        "os.remove(h_{date}) changes files",
+    ]
 
 
 def test_the_environment_is_hidden_but_for_what_was_given(tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ can read it again.
 from __future__ import annotations
 
 import builtins
+import datetime
 import io
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -29,6 +31,13 @@ _FILES = (
 )  # fmt: skip
 _TREES = ("copy", "copy2", "copyfile", "copymode", "copystat", "copytree", "move", "rmtree", "make_archive",
           "unpack_archive")  # fmt: skip
+
+
+# A day, and perhaps a time of it, in the name of a file.
+_MOMENT = re.compile(
+    r"(?<!\d)(\d{4})(?P<s>[-_./]?)(\d\d)(?P=s)(\d\d)"
+    r"(?:(?P<between>[-_T ]?)\d\d(?P<t>[-_:.]?)\d\d(?:(?P=t)\d\d)?(?:\.\d+)?)?(?!\d)"
+)
 
 
 class Effects:
@@ -70,7 +79,7 @@ class Effects:
 
     def _program(self, name: str, answer: Callable[[Any], Any], what: str) -> Callable[..., Any]:
         def started(arguments: Any = None, *_: Any, **__: Any) -> Any:
-            shown = arguments if isinstance(arguments, str) else " ".join(map(str, arguments or ()))
+            shown = _without_moment(arguments if isinstance(arguments, str) else " ".join(map(str, arguments or ())))
             self._stage.problem("NOT_DONE", f"{name}({shown[:100]!r}) {what}, which a dry run does not do")
             return answer(arguments)
 
@@ -82,7 +91,7 @@ class Effects:
             inside = [os.path.realpath(os.fsdecode(each)) for each in paths]
             if all(f"{each}{os.sep}".startswith(self._scratch) for each in inside):
                 return real(*arguments, **named)
-            shown = ", ".join(os.fsdecode(each) for each in paths)
+            shown = _without_moment(", ".join(os.fsdecode(each) for each in paths))
             self._stage.problem("NOT_DONE", f"{name}({shown[:200]}) changes files, which a dry run does not do")
             return None
 
@@ -98,9 +107,27 @@ class Effects:
             return self._open(file, mode, *arguments, **named)
         instead = self._files / path.lstrip(os.sep).replace(os.sep, "__")
         if any(each in mode for each in "wax+"):
-            self._stage.problem("NOT_DONE", f"it writes the file {os.fsdecode(file)}, which a dry run does not do")
+            name = _without_moment(os.fsdecode(file))
+            self._stage.problem("NOT_DONE", f"it writes the file {name}, which a dry run does not do")
             return _taking_stand_ins(self._open(instead, mode, *arguments, **named), is_text="b" not in mode)
         return self._open(instead if instead.exists() else file, mode, *arguments, **named)
+
+
+def _without_moment(text: str) -> str:
+    """Return a text without the day and the time of this run: two runs of one script say the same."""
+    today = datetime.date.today()
+
+    def patterned(found: re.Match[str]) -> str:
+        try:
+            day = datetime.date(int(found[1]), int(found[3]), int(found[4]))
+        except ValueError:
+            return found[0]
+        # A script may take another time zone, or have begun before midnight.
+        if abs((day - today).days) > 1:
+            return found[0]
+        return "{date}" if found["between"] is None else f"{{date}}{found['between']}{{time}}"
+
+    return _MOMENT.sub(patterned, text)
 
 
 def _taking_stand_ins(file: Any, *, is_text: bool) -> Any:
