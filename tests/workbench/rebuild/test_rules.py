@@ -593,6 +593,8 @@ AFTER_IT = {
     "more rows": ("", "INSERT INTO d SELECT id, name FROM people; ", False),
     "a MERGE": ("", "MERGE INTO d USING people p ON d.id = p.id WHEN NOT MATCHED THEN INSERT *; ", False),
     "a place where there may be others": ("USING parquet LOCATION '/a' ", "", False),
+    "partitions": ("USING parquet PARTITIONED BY (id) ", "", False),
+    "INSERT OVERWRITE": ("", "INSERT OVERWRITE d SELECT id, max(name) FROM people WHERE id > 1 GROUP BY id; ", True),
 }
 
 
