@@ -14,7 +14,12 @@ from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 
 DRIVER = """
 import os, sys
+from functools import partial
 from pathlib import Path
+from openlineage_pyspark.workbench.dryrun.patches.late_imports import when_imported
+from openlineage_pyspark.workbench.dryrun.patches.local_frames import (
+    ARROW_WRITERS, PANDAS, install_arrow_writers, install_local_frames
+)
 from openlineage_pyspark.workbench.dryrun.sandbox.effects import Effects
 from openlineage_pyspark.workbench.dryrun.sandbox.environment import hide_environment
 from openlineage_pyspark.workbench.dryrun.sandbox.guard import AuditHook
@@ -27,6 +32,9 @@ hide_environment(stage)
 Finder(stage, request.allowed, guarded_imports(request.source)).install()
 Effects(stage, request.scratch).install()
 AuditHook(stage, 1, request.scratch).install()
+when_imported(PANDAS, lambda: install_local_frames(stage))
+for each in ARROW_WRITERS:
+    when_imported(each, partial(install_arrow_writers, each, stage))
 try:
     exec(compile(request.source, request.path, "exec"), {"__name__": "__main__"})
 except BaseException as problem:
@@ -133,6 +141,46 @@ os.remove(f"h_{now:%Y_%m_%d}")
         "g_{date}_17.csv",
         "os.remove(h_{date}) changes files",
     ]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "import pyarrow.parquet as p; p.write_table(pa.table({'a': [1]}), 'x')",
+        "from pyarrow.parquet import write_table; write_table(pa.table({'a': [1]}), where='x')",
+        "import pyarrow.parquet as p; p.write_to_dataset(pa.table({'a': [1]}), 'x')",
+        "import pyarrow.parquet as p; p.ParquetWriter('x', pa.schema([])).write_table(None)",
+        "import pyarrow.csv as p; p.write_csv(pa.table({'a': [1]}), 'x')",
+        "import pyarrow.dataset as p; p.write_dataset(pa.table({'a': [1]}), 'x', format='parquet')",
+        "import pyarrow.feather as p; p.write_feather(pa.table({'a': [1]}), 'x')",
+        "import pyarrow.orc as p; p.write_table(pa.table({'a': [1]}), 'x')",
+        "with pa.OSFile('x', 'wb') as file: file.write(b'1')",
+        "pa.output_stream('x').write(b'1')",
+        "pa.ipc.new_file('x', pa.schema([])).close()",
+        "pa.ipc.RecordBatchFileWriter('x', pa.schema([])).close()",
+        "pa.RecordBatchStreamWriter('x', pa.schema([])).close()",
+        "import pandas; pandas.DataFrame({'a': [1]}).to_parquet('x', compression='gzip')",
+        "import pandas; pandas.DataFrame({'a': [1]}).to_csv('no/folder/x')",
+    ],
+)
+def test_a_file_that_arrow_or_pandas_would_write_is_told_and_not_written(tmp_path: Path, written: str) -> None:
+    pytest.importorskip("pandas" if "pandas" in written else "pyarrow")
+    assert told(tmp_path, f"import pyarrow as pa\n{written}\n") == [(2, "NOT_DONE")]
+
+
+def test_arrow_writes_to_open_files_and_reads(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    source = """\
+import io
+import pyarrow as pa, pyarrow.parquet as p
+sink = io.BytesIO()
+p.write_table(pa.table({'a': [1]}), sink, compression='gzip')
+with pa.ipc.new_stream(stream := io.BytesIO(), pa.schema([('a', 'int64')])) as writer:
+    writer.write_table(pa.table({'a': [1]}))
+assert stream.getvalue() and sink.getvalue()[:4] == b'PAR1'
+assert pa.OSFile('job.py').read().startswith(b'import') and pa.memory_map('job.py', 'r').read(6) == b'import'
+"""
+    assert told(tmp_path, source) == []
 
 
 def test_the_environment_is_hidden_but_for_what_was_given(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ class Effects:
 
     def _program(self, name: str, answer: Callable[[Any], Any], what: str) -> Callable[..., Any]:
         def started(arguments: Any = None, *_: Any, **__: Any) -> Any:
-            shown = _without_moment(arguments if isinstance(arguments, str) else " ".join(map(str, arguments or ())))
+            shown = without_moment(arguments if isinstance(arguments, str) else " ".join(map(str, arguments or ())))
             self._stage.problem("NOT_DONE", f"{name}({shown[:100]!r}) {what}, which a dry run does not do")
             return answer(arguments)
 
@@ -91,7 +91,7 @@ class Effects:
             inside = [os.path.realpath(os.fsdecode(each)) for each in paths]
             if all(f"{each}{os.sep}".startswith(self._scratch) for each in inside):
                 return real(*arguments, **named)
-            shown = _without_moment(", ".join(os.fsdecode(each) for each in paths))
+            shown = without_moment(", ".join(os.fsdecode(each) for each in paths))
             self._stage.problem("NOT_DONE", f"{name}({shown[:200]}) changes files, which a dry run does not do")
             return None
 
@@ -107,14 +107,19 @@ class Effects:
             return self._open(file, mode, *arguments, **named)
         instead = self._files / path.lstrip(os.sep).replace(os.sep, "__")
         if any(each in mode for each in "wax+"):
-            name = _without_moment(os.fsdecode(file))
+            name = without_moment(os.fsdecode(file))
             self._stage.problem("NOT_DONE", f"it writes the file {name}, which a dry run does not do")
             return _taking_stand_ins(self._open(instead, mode, *arguments, **named), is_text="b" not in mode)
         return self._open(instead if instead.exists() else file, mode, *arguments, **named)
 
 
-def _without_moment(text: str) -> str:
-    """Return a text without the day and the time of this run: two runs of one script say the same."""
+def without_moment(text: str) -> str:
+    """
+    Return a text without the day and the time of this run: two runs of one script say the same.
+
+    Args:
+        text: a text with names of files.
+    """
     today = datetime.date.today()
 
     def patterned(found: re.Match[str]) -> str:
