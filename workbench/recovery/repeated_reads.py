@@ -78,8 +78,9 @@ class RepeatedReads:
 
     def is_there_again(self, placed: PlacedRead, group: Group) -> bool:
         """Return whether an application that runs again finds the version that was read: it runs before later ones."""
-        first = self._again.firsts.get(placed.read.dataset)
-        if first is None or self._is_side_by_side:
+        first, base = self._again.firsts.get(placed.read.dataset), self._again.bases.get(placed.read.dataset)
+        if first is None or self._is_side_by_side or (base is not None and base.replaced):
+            # What its first repeated run replaces is not rolled back: until then it has its newest rows.
             return not self.changed_since(placed)
         before = self._flow.held(self._flow.before.get(HistoryPlace(placed.read.dataset, first)))
         return not group.too_late and self._flow.same_rows(placed.key)[-1:] == self._flow.same_rows(before)[-1:]
