@@ -45,7 +45,7 @@ class RelationTerms:
         columns: the number of a column -> the term of its values.
         output: the columns, in order.
         layout: what decides about nothing but the order of the rows; None if nothing does.
-        keys: the columns that tell its rows apart.
+        keys: the columns that identify a row.
         sorted_by: the values by which all rows are sorted.
     """
 
@@ -76,7 +76,7 @@ class Tables(Protocol):
 
     def keys_of(self, key: str) -> Iterable[frozenset[str]]:
         """
-        Return the names of the columns that tell the rows of a table apart.
+        Return the names of the columns that identify a row of a table.
 
         Args:
             key: its name.
@@ -444,7 +444,7 @@ def key_of_name(name: str) -> str:
 
 
 def _stable_keys(columns: frozenset[Term]) -> Keys:
-    """Return columns as what tells rows apart, unless a repetition may give other values."""
+    """Return columns as a key, unless a repetition may give other values."""
     return frozenset() if any(each.is_unstable for each in columns) else frozenset({columns})
 
 

@@ -167,7 +167,7 @@ class Replay:
 
     def keys_of(self, key: str) -> frozenset[frozenset[str]]:
         """
-        Return the names of the columns that tell the rows of a table apart.
+        Return the names of the columns that identify a row of a table.
 
         Args:
             key: its name.
@@ -311,7 +311,7 @@ class Replay:
     def _keys_by_name(
         self, key: str, columns: Mapping[str, tuple[Term, str]], query: RelationTerms, *, is_whole: bool = False
     ) -> frozenset[frozenset[str]]:
-        """Return the names of the columns that tell rows apart, if the table gives back their values as they were."""
+        """Return the names of the columns that identify a row, if the table gives back their values as they were."""
         definition = self._definitions.get(key)
         if definition is None or not definition.is_faithful or not (is_whole or definition.is_made_anew):
             return frozenset()

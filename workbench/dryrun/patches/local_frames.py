@@ -1,5 +1,5 @@
 """
-Stand in for what pandas and Arrow do with files.
+Replace what pandas and Arrow do with files.
 
 For the readers of pandas, a file that is not here is a stand-in. The writers of Arrow open files by themselves, which
 nothing in Python sees, so they only say what they would write.
