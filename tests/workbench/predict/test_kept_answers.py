@@ -56,6 +56,7 @@ def test_what_is_no_answer_or_no_file_of_answers_counts_as_not_there(tmp_path: P
         store.keep({"key": ANSWER, "other": ANSWER}, ())
     with sqlite3.connect(tmp_path / "answers.sqlite") as connection:
         connection.execute("UPDATE answers SET document = x'00' WHERE key = 'key'")
+    connection.close()
     with KeptAnswers(tmp_path) as store:
         assert store.read({"key", "other"}) == {"other": ANSWER}
         store.keep({"key": REFUSED}, ())

@@ -34,6 +34,7 @@ def test_a_kept_reading_is_the_reading(tmp_path: Path, text: str) -> None:
     with sqlite3.connect(tmp_path / "answers.sqlite") as connection:
         assert connection.execute("SELECT count(*) FROM readings").fetchone() == (2,)
         connection.execute("UPDATE readings SET document = x'00'")
+    connection.close()
     with kept_readings(tmp_path) as read:
         assert read(text, None, "") == expected[0]
 

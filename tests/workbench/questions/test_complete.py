@@ -236,6 +236,7 @@ def test_a_store_with_a_damaged_page_answers_with_a_sentence_and_not_with_less(t
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         [size] = connection.execute("PRAGMA page_size").fetchone()
+    connection.close()
     whole = path.read_bytes()
     names = ("upstream", "downstream of a run", "history", "graph")
     with Store.open(path) as store:
