@@ -32,7 +32,6 @@ from support import cases, recorded_plans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -40,8 +39,17 @@ CASES = cases.all_cases()
 THEMES = sorted({case.theme for case in CASES})
 
 
-@pytest.fixture
-def query(session: SparkSession, case: cases.Case, tmp_path: Path) -> tuple[SparkSession, str | DataFrame]:
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest) -> cases.Case:
+    """Give each case: pytest runs all tests of one before those of the next, so each is prepared once."""
+    found: cases.Case = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def query(
+    session: SparkSession, case: cases.Case, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[SparkSession, str | DataFrame]:
     """Give a session of the case's own, prepared, and what the case asks."""
     from pyspark.sql import Window, functions
 
@@ -52,7 +60,7 @@ def query(session: SparkSession, case: cases.Case, tmp_path: Path) -> tuple[Spar
         spark.sql(statement)
     if "sql" in case.content:
         return spark, case.content["sql"]
-    snippet = tmp_path / "snippet.py"
+    snippet = tmp_path_factory.mktemp("case") / "snippet.py"
     snippet.write_text(case.content["python"], encoding="utf-8")
     scope = {"spark": spark, "F": functions, "Window": Window}
     return spark, runpy.run_path(str(snippet), scope, "__main__")["query"]
@@ -76,7 +84,6 @@ def recording(session: SparkSession, request: pytest.FixtureRequest) -> Iterator
             recorded_plans.write(session.version, theme, {id_: plans[id_] for id_ in there if id_ in plans})
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_edge_of_a_case_is_found_and_no_other(
     case: cases.Case, query: tuple[SparkSession, str | DataFrame]
 ) -> None:
@@ -84,7 +91,6 @@ def test_every_edge_of_a_case_is_found_and_no_other(
     assert cases.comparable(lineage(*query)) == case.expected()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_probe_sends_the_plan_that_is_recorded(
     case: cases.Case,
     query: tuple[SparkSession, str | DataFrame],
