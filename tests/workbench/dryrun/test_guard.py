@@ -143,6 +143,7 @@ os.remove(f"h_{now:%Y_%m_%d}")
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "written",
     [
@@ -168,6 +169,7 @@ def test_a_file_that_arrow_or_pandas_would_write_is_told_and_not_written(tmp_pat
     assert told(tmp_path, f"import pyarrow as pa\n{written}\n") == [(2, "NOT_DONE")]
 
 
+@pytest.mark.slow
 def test_arrow_writes_to_open_files_and_reads(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     source = """\
