@@ -137,6 +137,8 @@ NEVER_IN_THE_WHEEL = {
 # Another Spark or another listener's settings in the caller's environment must not leak in.
 UNSET = "PYTHONPATH PYTHONHOME SPARK_HOME SPARK_CONF_DIR PYSPARK_SUBMIT_ARGS PYSPARK_DRIVER_PYTHON".split()
 UNSET += ["PYSPARK_DRIVER_PYTHON_OPTS", *(name for name in os.environ if name.startswith("OPENLINEAGE_"))]
+# Without bytecode, each process that the tests start compiles what it imports.
+UNSET += ["PYTHONDONTWRITEBYTECODE"]
 QUESTIONS = (
     "show demo-output/events.ndjson",
     "ingest demo-output/events.ndjson --store demo-output/lineage.db",
