@@ -14,6 +14,7 @@ from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 
 DRIVER = """
 import os, sys
+sys.dont_write_bytecode = True
 from functools import partial
 from pathlib import Path
 from openlineage_pyspark.workbench.dryrun.patches.late_imports import when_imported
