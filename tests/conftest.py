@@ -140,8 +140,8 @@ def _in_order(items: Sequence[pytest.Item], seed: int | None) -> list[pytest.Ite
 def _begins_late(tests: Sequence[pytest.Item]) -> tuple[int, bool]:
     """Return what is larger for the tests of a file that begin later."""
     name = tests[0].path.relative_to(HERE).with_suffix("").as_posix().replace("test_", "")
-    is_dear = DEAREST.index(name) if name in DEAREST else len(DEAREST)
-    return is_dear, not any(each.get_closest_marker("spark") for each in tests)
+    place = DEAREST.index(name) if name in DEAREST else len(DEAREST)
+    return place, not any(each.get_closest_marker("spark") for each in tests)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

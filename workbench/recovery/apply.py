@@ -115,8 +115,6 @@ class PlanApplication:
         self._recorder = recorder
         self._findings = Findings()
         self._undone: set[int] = set()
-        self._left_by_entries: dict[TableId, str] = {}
-        self._entries_looked_at = 0
 
     def apply(self) -> PlanOutcome:
         """
@@ -156,10 +154,8 @@ class PlanApplication:
 
     def _left(self) -> dict[TableId, str]:
         """Return the tables with versions that the recovery has written -> the versions at which it left them."""
-        left, entries = self._left_by_entries, self._journal.entries
-        # Its lines are only ever added.
-        new, self._entries_looked_at = entries[self._entries_looked_at :], len(entries)
-        for entry in new:
+        left: dict[TableId, str] = {}
+        for entry in self._journal.entries:
             if entry.state not in ("done", "finished"):
                 continue
             for table in self._plan.steps[entry.step - 1].writes:

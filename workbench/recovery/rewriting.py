@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _DIALECT = "spark"
 _HIDDEN = "***"
 """What an event has instead of a secret, or of what may be one."""
-_REPLACE = re.compile(r"\A((?:\s+|--[^\n]*\n|/\*.*?\*/)*)REPLACE\s+TABLE\b", re.IGNORECASE | re.DOTALL)
 _COMMENTS = r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"
+_REPLACE = re.compile(rf"\A({_COMMENTS})REPLACE\s+TABLE\b", re.IGNORECASE | re.DOTALL)
 _EVOLVING = re.compile(rf"\A{_COMMENTS}MERGE{_COMMENTS}\bWITH\s+SCHEMA\s+EVOLUTION\s+INTO\b", re.IGNORECASE | re.DOTALL)
 _EVOLVES = "MERGE WITH SCHEMA EVOLUTION INTO"
 _CLONED = re.compile(
