@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _DIALECT = "spark"
 _HIDDEN = "***"
 """What an event has instead of a secret, or of what may be one."""
-_COMMENTS = r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"
+# Each text can be taken apart in one way only: else a statement after many blanks would take hours.
+_COMMENTS = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*"
 _REPLACE = re.compile(rf"\A({_COMMENTS})REPLACE\s+TABLE\b", re.IGNORECASE | re.DOTALL)
 _EVOLVING = re.compile(rf"\A{_COMMENTS}MERGE{_COMMENTS}\bWITH\s+SCHEMA\s+EVOLUTION\s+INTO\b", re.IGNORECASE | re.DOTALL)
 _EVOLVES = "MERGE WITH SCHEMA EVOLUTION INTO"

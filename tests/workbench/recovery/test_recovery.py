@@ -1724,6 +1724,13 @@ def test_a_clone_of_a_version_that_is_corrected_reads_what_is_corrected() -> Non
     assert found.doubts == ("it named a version of db.raw, and now reads what is there then",)
 
 
+@pytest.mark.parametrize("before", [" " * 5000, "/* a */" * 1000, "-- a\n" * 1000])
+def test_a_statement_has_any_number_of_blanks_and_comments_before_it(before: str) -> None:
+    """A pattern that takes them apart in several ways would try all of these for hours."""
+    assert rewritten(f"{before}REPLACE TABLE a AS SELECT 1", (), (), {}, {}).text.endswith("SELECT 1")
+    assert rewritten(f"{before}SELECT 1", (), (), {}, {}).text == ""
+
+
 def test_a_table_of_delta_that_was_created_again_is_emptied_before_its_first_rows_are_made_again(filled: Fill) -> None:
     create, made = "CREATE TABLE db.made (k INT) USING delta", "INSERT INTO db.made SELECT * FROM db.raw"
     out = "INSERT INTO db.out SELECT * FROM db.made"
