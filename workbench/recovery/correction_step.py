@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.recovery import statements
+from openlineage_pyspark.workbench.recovery.facts import COMMENTS
 from openlineage_pyspark.workbench.recovery.plan import RecoveryStep
 
 if TYPE_CHECKING:
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.rewriting import Rewritten
 
 # A statement that adds no row: an UPDATE, a DELETE, or a MERGE that inserts none.
-_ADDS_NO_ROW = re.compile(
-    r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|DELETE|MERGE(?!.*\bINSERT\b))\b", re.IGNORECASE | re.DOTALL
-)
+_ADDS_NO_ROW = re.compile(rf"{COMMENTS}(?:UPDATE|DELETE|MERGE(?!.*\bINSERT\b))\b", re.IGNORECASE | re.DOTALL)
 
 
 def correcting_steps(decided: Decisions) -> Iterator[RecoveryStep]:

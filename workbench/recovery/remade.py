@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.recovery.affected import live, to_repeat
-from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
+from openlineage_pyspark.workbench.recovery.facts import COMMENTS, HistoryPlace
 from openlineage_pyspark.workbench.recovery.groups import started_applications
 from openlineage_pyspark.workbench.recovery.plan import Mode
 from openlineage_pyspark.workbench.recovery.statements import is_version
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.affected import Flow, PlacedRead, Spread
     from openlineage_pyspark.workbench.recovery.plan import RecoveryRequest
 
-_IN_PLACE = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*(?:UPDATE|MERGE)\b", re.IGNORECASE | re.DOTALL)
+_IN_PLACE = re.compile(rf"{COMMENTS}(?:UPDATE|MERGE)\b", re.IGNORECASE)
 
 
 @attrs.frozen

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import attrs
 from openlineage_pyspark.facets.sql_names import name_parts
 from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
+from openlineage_pyspark.workbench.recovery.facts import COMMENTS
 from openlineage_pyspark.workbench.recovery.statements import NO_ROWS, PLAIN_CHARACTERS, table_in_sql
 from sqlglot import exp
 
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
 _DIALECT = "spark"
 _HIDDEN = "***"
 """What an event has instead of a secret, or of what may be one."""
-# Each text can be taken apart in one way only: else a statement after many blanks would take hours.
-_COMMENTS = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*"
-_REPLACE = re.compile(rf"\A({_COMMENTS})REPLACE\s+TABLE\b", re.IGNORECASE | re.DOTALL)
-_EVOLVING = re.compile(rf"\A{_COMMENTS}MERGE{_COMMENTS}\bWITH\s+SCHEMA\s+EVOLUTION\s+INTO\b", re.IGNORECASE | re.DOTALL)
+_REPLACE = re.compile(rf"\A({COMMENTS})REPLACE\s+TABLE\b", re.IGNORECASE | re.DOTALL)
+_EVOLVING = re.compile(rf"\A{COMMENTS}MERGE{COMMENTS}\bWITH\s+SCHEMA\s+EVOLUTION\s+INTO\b", re.IGNORECASE | re.DOTALL)
 _EVOLVES = "MERGE WITH SCHEMA EVOLUTION INTO"
 _CLONED = re.compile(
     r"\A((?:(?!\bAS\b).)*\bCLONE\s+(?:`(?:[^`]|``)*`|[^\s`;])+)\s+VERSION\s+AS\s+OF\s+(\d+)\s*;?\s*\Z",
