@@ -27,6 +27,11 @@ _MAGIC = b"SQLite format 3\0"
 _HEAD_BYTES = 100
 _MARK = slice(68, 72)
 _BESIDE = ("-wal", "-journal")
+# The beginning of a journal, zero until it is complete; then, each in four bytes, how many pages it holds, a number by
+# chance, how many pages the database had before, and the size of a sector.
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+_PAGES_BEFORE = slice(16, 20)
+_SECTOR = slice(20, 24)
 _PAUSE_SECONDS = 0.05
 # The longest time that a process needs to create a store.
 _MOST_SECONDS = 5.0
@@ -73,12 +78,14 @@ def _head_of(path: Path, patience: float) -> bytes:
     """
     Return the first bytes of a file; nothing of one that is empty or not there.
 
+    The journal of a process that was killed while it made the file holds nothing: the file had no page before.
+
     Raises:
         StoreError: it is empty, and SQLite would delete the files beside it.
     """
     end = time.monotonic() + patience
     while True:
-        beside = [name for name in _beside(path) if _size(name)]
+        beside = [name for name in _beside(path) if _size(name) and not _is_of_a_new_file(name)]
         is_there = path.exists()
         if is_there and not path.is_file() and not path.is_dir():
             raise sqlite3.DatabaseError(_NO_DATABASE)
@@ -98,6 +105,16 @@ def _head_of(path: Path, patience: float) -> bytes:
 def _beside(path: Path) -> list[Path]:
     """Return the files that SQLite keeps beside a database: its log and its journal."""
     return [type(path)(f"{path}{ending}") for ending in _BESIDE]
+
+
+def _is_of_a_new_file(beside: Path) -> bool:
+    """Return whether a file is the journal of a database that had no page before."""
+    if not beside.name.endswith("-journal"):
+        return False
+    head = _begin_of(beside)
+    # A journal that is out of use is zero up to here.
+    has_begun = any(head[_SECTOR]) and head[: len(_JOURNAL_MAGIC)] in (_JOURNAL_MAGIC, bytes(len(_JOURNAL_MAGIC)))
+    return has_begun and not any(head[_PAGES_BEFORE])
 
 
 def _begin_of(path: Path) -> bytes:

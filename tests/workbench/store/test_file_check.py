@@ -6,6 +6,8 @@ import hashlib
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -63,6 +65,26 @@ def _lost_journal(path: Path) -> None:
     path.with_name(f"{path.name}-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"x" * 600)
 
 
+def _emptied_with_journal(path: Path) -> None:
+    """Leave the journal of a transaction that would be rolled back, without the database that it belongs to."""
+    _shop(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("INSERT INTO customer VALUES ('Eve')")
+        shutil.copy(path.with_name(f"{path.name}-journal"), path.with_name("kept"))
+    path.with_name("kept").rename(path.with_name(f"{path.name}-journal"))
+    path.write_bytes(b"")
+
+
+def _emptied_with_a_journal_out_of_use(path: Path) -> None:
+    _shop(path)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA journal_mode = PERSIST")
+        other.execute("INSERT INTO customer VALUES ('Eve')")
+        other.commit()
+    path.write_bytes(b"")
+
+
 def _text_with_journal(path: Path) -> None:
     path.write_text("notes of somebody\n" * 100)
     _lost_journal(path)
@@ -100,6 +122,8 @@ _FOREIGN: tuple[tuple[Callable[[Path], None], str], ...] = (
     (_lost_log, "is not there, but .*f.db-wal is: it holds data of another database"),
     (_emptied, "is empty, but .*f.db-wal is: it holds data of another database"),
     (_lost_journal, "is not there, but .*f.db-journal is: it holds data of another database"),
+    (_emptied_with_journal, "is empty, but .*f.db-journal is: it holds data of another database"),
+    (_emptied_with_a_journal_out_of_use, "is empty, but .*f.db-journal is: it holds data of another database"),
     (_text_with_journal, "can't be opened as a store: it is none"),
     (_damaged, "a database of another program"),
     (_newer, "upgrade the package"),
@@ -139,6 +163,29 @@ def test_nothing_that_is_not_ours_is_changed_by_what_writes_a_store(
 def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     (tmp_path / "f.db").touch()
     with Database(tmp_path / "f.db") as database:
+        assert database.query("SELECT count(*) FROM event") == [(0,)]
+
+
+_KILLED = """
+import os, sqlite3, sys
+making = sqlite3.connect(sys.argv[1], isolation_level=None)
+making.execute("BEGIN")
+making.execute("CREATE TABLE event (a)")
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("begin", [bytes(8), b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"], ids=["incomplete", "complete"])
+def test_a_store_whose_first_process_was_killed_while_it_made_the_file_is_made_again(
+    tmp_path: Path, begin: bytes
+) -> None:
+    path, journal = tmp_path / "f.db", tmp_path / "f.db-journal"
+    subprocess.run([sys.executable, "-c", _KILLED, str(path)], check=False)
+    assert path.read_bytes() == b""
+    assert journal.read_bytes()[:8] == bytes(8)
+    journal.write_bytes(begin + journal.read_bytes()[8:])
+
+    with Database(path, patience=0.1) as database:
         assert database.query("SELECT count(*) FROM event") == [(0,)]
 
 
