@@ -40,6 +40,8 @@ class Recorder:
 
     def __init__(self, plan: RecoveryPlan, store: Path) -> None:
         self._plan = plan
+        # It is a hash of all that the plan says.
+        self._id = plan.id
         self._store = store
 
     def record(self, number: int, step: RecoveryStep, before: Mapping[str, str], reached: Mapping[str, str]) -> str:
@@ -91,7 +93,7 @@ class Recorder:
         tables = (table for each in self._plan.steps for table in each.writes if table.location)
         puts_back = step.action in ("roll back", "empty")
         new = Repetition(
-            str(uuid.uuid5(_RUNS, f"{self._plan.id} {number}")),
+            str(uuid.uuid5(_RUNS, f"{self._id} {number}")),
             datetime.now(timezone.utc).isoformat(),
             step.code[-1] if step.code else "",
             written,
@@ -99,6 +101,6 @@ class Recorder:
             {pin.dataset for pin in step.inputs if pin.version and not pin.affected},
             puts_back,
             step.action == "empty",
-            {FACET: {"plan": self._plan.id, "step": number, "repeats": step.like, "corrects": step.corrects}},
+            {FACET: {"plan": self._id, "step": number, "repeats": step.like, "corrects": step.corrects}},
         )
         return repeated(event, new, lambda namespace, name: place_of_files(name_with_namespace(namespace, name)))
