@@ -144,30 +144,35 @@ os.remove(f"h_{now:%Y_%m_%d}")
     ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "written",
-    [
-        "import pyarrow.parquet as p; p.write_table(pa.table({'a': [1]}), 'x')",
-        "from pyarrow.parquet import write_table; write_table(pa.table({'a': [1]}), where='x')",
-        "import pyarrow.parquet as p; p.write_to_dataset(pa.table({'a': [1]}), 'x')",
-        "import pyarrow.parquet as p; p.ParquetWriter('x', pa.schema([])).write_table(None)",
-        "import pyarrow.csv as p; p.write_csv(pa.table({'a': [1]}), 'x')",
-        "import pyarrow.dataset as p; p.write_dataset(pa.table({'a': [1]}), 'x', format='parquet')",
-        "import pyarrow.feather as p; p.write_feather(pa.table({'a': [1]}), 'x')",
-        "import pyarrow.orc as p; p.write_table(pa.table({'a': [1]}), 'x')",
-        "with pa.OSFile('x', 'wb') as file: file.write(b'1')",
-        "pa.output_stream('x').write(b'1')",
-        "pa.ipc.new_file('x', pa.schema([])).close()",
-        "pa.ipc.RecordBatchFileWriter('x', pa.schema([])).close()",
-        "pa.RecordBatchStreamWriter('x', pa.schema([])).close()",
-        "import pandas; pandas.DataFrame({'a': [1]}).to_parquet('x', compression='gzip')",
-        "import pandas; pandas.DataFrame({'a': [1]}).to_csv('no/folder/x')",
-    ],
+ARROW_WRITES = (
+    "import pyarrow.parquet as p; p.write_table(pa.table({'a': [1]}), 'x')",
+    "from pyarrow.parquet import write_table; write_table(pa.table({'a': [1]}), where='x')",
+    "p.write_to_dataset(pa.table({'a': [1]}), 'x')",
+    "p.ParquetWriter('x', pa.schema([])).write_table(None)",
+    "import pyarrow.csv as p; p.write_csv(pa.table({'a': [1]}), 'x')",
+    "import pyarrow.dataset as p; p.write_dataset(pa.table({'a': [1]}), 'x', format='parquet')",
+    "import pyarrow.feather as p; p.write_feather(pa.table({'a': [1]}), 'x')",
+    "import pyarrow.orc as p; p.write_table(pa.table({'a': [1]}), 'x')",
+    "pa.OSFile('x', 'wb').write(b'1')",
+    "pa.output_stream('x').write(b'1')",
+    "pa.ipc.new_file('x', pa.schema([])).close()",
+    "pa.ipc.RecordBatchFileWriter('x', pa.schema([])).close()",
+    "pa.RecordBatchStreamWriter('x', pa.schema([])).close()",
 )
-def test_a_file_that_arrow_or_pandas_would_write_is_told_and_not_written(tmp_path: Path, written: str) -> None:
-    pytest.importorskip("pandas" if "pandas" in written else "pyarrow")
-    assert told(tmp_path, f"import pyarrow as pa\n{written}\n") == [(2, "NOT_DONE")]
+PANDAS_WRITES = (
+    "import pandas; pandas.DataFrame({'a': [1]}).to_parquet('x', compression='gzip')",
+    "pandas.DataFrame({'a': [1]}).to_csv('no/folder/x')",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("module", "written"), [("pyarrow", ARROW_WRITES), ("pandas", PANDAS_WRITES)])
+def test_a_file_that_arrow_or_pandas_would_write_is_told_and_not_written(
+    tmp_path: Path, module: str, written: tuple[str, ...]
+) -> None:
+    pytest.importorskip(module)
+    source = "\n".join(["import pyarrow as pa", *written])
+    assert told(tmp_path, source) == [(line, "NOT_DONE") for line in range(2, 2 + len(written))]
 
 
 @pytest.mark.slow

@@ -368,16 +368,18 @@ class Meddling(Points):
 
 @pytest.mark.parametrize("verb", ["INTO", "OVERWRITE"])
 def test_what_something_else_appends_to_a_table_without_versions_is_neither_lost_nor_overwritten(
-    tmp_path: Path, verb: str
+    tmp_path: Path, verb: str, *, is_all: bool
 ) -> None:
+    """It writes at each point with --all, else at each second."""
     events, _, right = history("parquet", verb)
     taken(tmp_path / "lineage.db", events)
     plan = asked(tmp_path)
     name = "spark_catalog.db.made"
     outcomes = dict.fromkeys(("applied", "failed"), 0)
+    between = 1 if is_all else 2
     point, passed = 0, 1
     while point < passed:
-        point += 1
+        point += between
         lake, said = history("parquet", verb)[1], list[str]()
         folder = tmp_path / str(point)
         folder.mkdir()
