@@ -92,7 +92,7 @@ PARTS = (
     Part("whole", "test-4.3", "--all", "Long tests, and all the examples of Hypothesis."),
     Part("whole-3.5", "test-3.5", "--all", "The same on the oldest Spark."),
     Part("own-jvm-3.5", "test-3.5", "-n 0 -m own_jvm", "Each starts a JVM of its own, with jars that it fetches."),
-    Part("python-3.13", "test-4.3", "-n 0 -m every_python", "The check has no Spark there.", python="3.13"),
+    Part("python-3.11", "test-4.3", "-n 0 -m every_python", "The check has this Spark on the newest.", python="3.11"),
     Part("oldest", "oldest-4.3", "", "The lowest versions that we allow change rarely."),
     Part("marquez", "test-4.3", "tests/marquez --marquez -rs --all", "The long ones of the tests on a real Marquez."),
     Part(
@@ -290,12 +290,28 @@ def pytest(session: nox.Session, *arguments: str, **variables: str) -> None:
     session.run("python", "-Im", "pytest", *arguments, env=variables, log=False)
 
 
+def compile_tests(session: nox.Session) -> None:
+    """Have two processes do, unless it is done, what each process of the tests would do first."""
+    command = [f"{session.bin}/python", "-I", "tests/support/first_use.py"]
+    start = functools.partial(subprocess.Popen, cwd=ROOT, env=variables_of(session))
+    with step("compiling the tests"):
+        halves = [start([*command, part, "2"]) for part in ("0", "1")]
+        failed = [half.args for half in halves if half.wait()]
+    if failed:
+        session.error(f"{failed[0]} failed")
+
+
+def variables_of(session: nox.Session) -> dict[str, str]:
+    """Return the variables of what runs in a session's environment."""
+    return {name: value for name, value in {**os.environ, **session.env}.items() if value is not None}
+
+
 @contextlib.contextmanager
 def archiving_classes(session: nox.Session) -> Iterator[None]:
     """Archive the classes of Spark's JVM beside the first tests, unless it is done: JVMs start faster from then on."""
-    variables = {name: value for name, value in {**os.environ, **session.env}.items() if value is not None}
     command = [f"{session.bin}/python", "-I", "tests/support/class_archive.py"]
     with tempfile.TemporaryFile("w+") as output:
+        variables = variables_of(session)
         beside = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=subprocess.STDOUT)
         try:
             yield
@@ -306,18 +322,22 @@ def archiving_classes(session: nox.Session) -> Iterator[None]:
             session.error(f"the classes of Spark's JVM could not be archived:\n{output.read()}")
 
 
-def shared_out(arguments: list[str]) -> list[str]:
-    """Return pytest's arguments, with those for several processes unless they name tests, processes or a Marquez."""
-    alone = any(word.startswith(("tests", "-n", "--pdb", "--marquez")) for word in arguments)
-    return arguments if alone else [*PARALLEL, *arguments]
+def run_shared_out(session: nox.Session, spark: str) -> None:
+    """Run the tests in several processes, unless the arguments after -- name tests, processes or a Marquez."""
+    if any(word.startswith(("tests", "-n", "--pdb", "--marquez")) for word in session.posargs):
+        pytest(session, *session.posargs)
+        return
+    # The check starts few JVMs of another Spark: to archive its classes takes longer than it saves.
+    with archiving_classes(session) if spark == DEFAULT else contextlib.nullcontext():
+        compile_tests(session)
+        pytest(session, *PARALLEL, *session.posargs)
 
 
 @of_each_spark
 def test(session: nox.Session, spark: str) -> None:
     """Run the tests, or what pytest selects by the arguments after --."""
     prepare(session, "spark,demo,test", f"pyspark=={spark}.*")
-    with archiving_classes(session):
-        pytest(session, *shared_out(session.posargs))
+    run_shared_out(session, spark)
 
 
 @of_each_spark
@@ -328,8 +348,7 @@ def oldest(session: nox.Session, spark: str) -> None:
     extras = [more for name, more in project["optional-dependencies"].items() if name not in ("spark", "demo", "test")]
     declared = sum(extras, project["dependencies"])
     prepare(session, "spark,demo,test", f"pyspark=={spark}.*", oldest=lowest_versions(declared))
-    with archiving_classes(session):
-        pytest(session, *shared_out(session.posargs))
+    run_shared_out(session, spark)
 
 
 def lowest_versions(requirements: list[str]) -> tuple[str, ...]:
@@ -351,6 +370,7 @@ def coverage(session: nox.Session) -> None:
     prepare(session, "test")
     data = str(session.cache_dir.resolve() / "coverage")
     measured = ("--cov", "--cov-config=pyproject.toml", "--cov-report=", "--cov-fail-under=0")
+    compile_tests(session)
     pytest(session, *COVERED, *measured, *session.posargs, COVERAGE_FILE=data)
     report = ("python", "-Im", "coverage", "json", "--quiet", "--rcfile=pyproject.toml", "--fail-under=0", "-o")
     session.run(*report, f"{data}.json", env={"COVERAGE_FILE": data}, log=False)

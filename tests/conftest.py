@@ -50,10 +50,24 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 FETCHED = HERE.parent / ".nox" / "spec"
 DEAREST = (
-    *("lineage/versions", "lineage/golden", "lineage/delta", "lineage/stream_batches", "workbench/predict/command"),
-    *("lineage/each_path", "listener/live_canary", "lineage/iceberg", "lineage/identity", "tpc/tpc"),
-    *("workbench/recovery/killed", "documents", "listener/live_queries", "lineage/recorded_plans", "lineage/current"),
-    *("workbench/rebuild/command", "listener/last_words", "listener/protocol", "listener/probe"),
+    # First those without a JVM: meanwhile the classes are archived with which a JVM starts faster.
+    *("workbench/recovery/killed", "workbench/dryrun/guard", "lineage/recorded_plans", "workbench/store/event_texts"),
+    *(
+        "workbench/store/answers",
+        "workbench/recovery/recovery_histories",
+        "facets/sql_tables",
+        "workbench/store/ingest",
+    ),
+    *("workbench/store/ingest", "lineage/versions", "workbench/predict/command", "lineage/delta", "lineage/golden"),
+    *("listener/live_canary", "listener/live_queries", "lineage/iceberg", "workbench/page/browser", "tpc/tpc"),
+    *(
+        "documents",
+        "lineage/stream_batches",
+        "listener/live_sources",
+        "listener/protocol",
+        "workbench/dryrun/real_scripts",
+    ),
+    *("listener/probe", "listener/live_endings", "listener/live_register", "lineage/statement_paths"),
 )
 """The files of tests that take longest, as their durations say (`./run test --durations=0`)."""
 SPECIFICATION = FETCHED if FETCHED.is_dir() else HERE.parents[1] / "shared" / "spec"
@@ -106,7 +120,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.getoption("--all"):
         long = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     items[:] = _in_order(items, config.getoption("--shuffle"))
     on_marquez = [item for item in items if item.get_closest_marker("marquez")]
     if config.getoption("--marquez"):

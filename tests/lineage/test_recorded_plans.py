@@ -232,6 +232,7 @@ def test_recording_again_changes_nothing(version: str) -> None:
         assert recorded_plans.text(plans) == file.read_text(encoding="utf-8")
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("version", "case"), RECORDED)
 def test_a_recorded_plan_has_the_lineage_of_its_case(version: str, case: cases.Case) -> None:
     """All edges and no others, as on a real Spark."""
@@ -240,6 +241,7 @@ def test_a_recorded_plan_has_the_lineage_of_its_case(version: str, case: cases.C
     assert cases.comparable(lineage_of(found)) == case.expected()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("version", "case"), RECORDED)
 def test_an_event_names_the_columns_of_fields_unless_it_is_asked_for_fields(version: str, case: cases.Case) -> None:
     """The names of the specification: what is taken out of a struct comes from its column."""
