@@ -296,9 +296,9 @@ def compile_tests(session: nox.Session) -> None:
     start = functools.partial(subprocess.Popen, cwd=ROOT, env=variables_of(session))
     with step("compiling the tests"):
         halves = [start([*command, part, "2"]) for part in ("0", "1")]
-        failed = [half.args for half in halves if half.wait()]
+        failed = [half for half in halves if half.wait()]
     if failed:
-        session.error(f"{failed[0]} failed")
+        session.error("the tests could not be compiled")
 
 
 def variables_of(session: nox.Session) -> dict[str, str]:

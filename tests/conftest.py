@@ -92,6 +92,8 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("all" if config.getoption("--all") else "some")
     if config.getoption("--all"):
         os.environ[class_archive.GENERATE] = "1"
+    # What is collected stays.
+    gc.disable()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(quick_jvm())
 
@@ -104,6 +106,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_collection_finish() -> None:
     """Leave the tests themselves, which stay to the end, out of each further garbage collection."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 

@@ -17,11 +17,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+JVM = (
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote "
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+)
 """
 The options that make a JVM start quickly, and whose classes an archive can hold: it belongs to one collector.
 
-The size is the usual one: with the first option alone the JVM takes a fifth, and writes to stdout when that is full.
+To verify the classes of Spark takes a fifth of a small job. The size is the usual one: with one compiler alone the JVM
+takes a fifth of it, and writes to stdout when that is full.
 """
 SILENT = "-Xshare:auto -Xlog:cds*=off"
 INTERPRETED = "-Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"

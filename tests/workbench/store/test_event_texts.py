@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import random
 import sqlite3
@@ -23,6 +24,7 @@ from support.recorded_events import recorded_events
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "facets"
 
 
+@functools.cache
 def golden_texts() -> list[str]:
     """Return the texts of the golden events, and of some of the recorded plans."""
     whole = json.loads((GOLDEN / "full_event.json").read_text("utf-8"))
