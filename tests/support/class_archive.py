@@ -28,7 +28,7 @@ To verify the classes of Spark takes a fifth of a small job. The size is the usu
 takes a fifth of it, and writes to stdout when that is full.
 """
 SILENT = "-Xshare:auto -Xlog:cds*=off"
-INTERPRETED = "-Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """Settings with which Spark interprets expressions: to compile code for small tables takes a fifth of a job's time."""
 GENERATE = "TESTS_GENERATE_CODE"
 """The variable with which Spark generates code, as it does for its users."""
@@ -53,7 +53,8 @@ def java_options() -> str:
     """Return the options of a quick JVM: with the archive if there is one, and without generated code by default."""
     found = archive()
     options = f'{JVM} "-XX:SharedArchiveFile={found}" {SILENT}' if found.exists() else JVM
-    return options if os.environ.get(GENERATE) else f"{options} {INTERPRETED}"
+    interpreted = "" if os.environ.get(GENERATE) else "".join(f" -D{key}={value}" for key, value in INTERPRETED.items())
+    return f"{options}{interpreted}"
 
 
 def make() -> None:

@@ -38,6 +38,7 @@ from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from openlineage_pyspark.workbench.rebuild.plan import rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
 from pyspark.errors import PySparkException
+from support import class_archive
 
 from truth.layers import SOURCES, TYPES, Changer, Maker
 
@@ -53,11 +54,7 @@ _ROWS = 40
 _MOST_ROWS = 5000
 _BETWEEN_ROWS, _BETWEEN_VALUES = "], [", ","
 _CHANGES_OF_ONE = 25
-_CONF = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
+_CONF = {"spark.sql.shuffle.partitions": "1", **class_archive.INTERPRETED}
 _VIEWS = ("view", "temporary")
 
 

@@ -569,8 +569,7 @@ def _session(folder: Path) -> SparkSession:
         "spark.sql.shuffle.partitions": "1",
         "spark.ui.showConsoleProgress": "false",
         # For small plans: no code is generated, and none is described.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        **class_archive.INTERPRETED,
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.ui.explainMode": "simple",
         "spark.databricks.delta.stats.collect": "false",

@@ -30,6 +30,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
+from support import class_archive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -554,11 +555,10 @@ def session() -> SparkSession:
     spark = (
         SparkSession.builder.master("local[1]")
         .appName("truth of struct fields")
+        .config(map=class_archive.INTERPRETED)
         .config("spark.ui.enabled", "false")
         .config("spark.sql.warehouse.dir", folder)
         .config("spark.sql.shuffle.partitions", "1")
-        .config("spark.sql.codegen.wholeStage", "false")
-        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.ansi.enabled", "false")
         # It breaks plans of unions of structs with other names.
         .config("spark.sql.optimizer.excludedRules", f"{_OPTIMIZER}.PushProjectionThroughUnion")

@@ -36,7 +36,7 @@ from openlineage_pyspark.workbench.store.spark.tables import SparkTables
 from openlineage_pyspark.workbench.store.sqlite import Database
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store_api import Store
-from support import process_jvm
+from support import class_archive, process_jvm
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.lineage_events import at, company, company_of_versions, dataset, run_event, symlink, text_of_events
 from support.maven import fetched
@@ -53,8 +53,7 @@ SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
     # Thousands of tiny queries: to compile each one takes longer than to run it.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    **class_archive.INTERPRETED,
 }
 FORMATS = ("iceberg", "delta", "parquet") if HAS_LAKES else ("parquet",)
 # The format of the tests that take long.
