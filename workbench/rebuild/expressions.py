@@ -22,10 +22,10 @@ _OF_RUN = frozenset(
 # Each analysis gives these a new seed.
 _SEEDED = frozenset({"Rand", "Randn", "Uuid", "Shuffle", "RandStr", "Uniform"})
 # Aggregates whose result does not depend on the order of the rows, if their type is exact.
-_EXACT = frozenset(
-    """Average BitAndAgg BitOrAgg BitXorAgg Count CountIf Max Min RegrCount Sum TrySum TryAverage BoolAnd BoolOr
-    EveryAgg""".split()
-)
+_EXACT = frozenset({"RegrCount", "Sum", "TrySum", "EveryAgg"})
+# Spark sums these as doubles, which round large numbers, unless they are decimals or intervals.
+_AVERAGES = frozenset({"Average", "TryAverage"})
+_SUMMED_AS_DOUBLES = ("integer", "long")
 _ALWAYS_EXACT = frozenset({"Count", "CountIf", "Max", "Min", "BitAndAgg", "BitOrAgg", "BitXorAgg", "BoolAnd", "BoolOr"})
 # Window functions that give the same value to rows of the same rank.
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist"})
@@ -280,6 +280,8 @@ class Expressions:
         type_ = self._type(value)
         if type_ is None or is_inexact(type_):
             return False
+        if function.name in _AVERAGES:
+            return not any(each in type_ for each in _SUMMED_AS_DOUBLES)
         return function.name in _EXACT
 
     def _type(self, value: Any) -> str | None:

@@ -121,9 +121,8 @@ def steps(request: pytest.FixtureRequest, *, is_all: bool) -> Iterator[Callable[
 
 def step_of(recorded: dict[str, Any]) -> FileStep:
     """Return a step as it was recorded."""
-    reads = recorded["reads"]
-    lists = {"targets": tuple(recorded["targets"]), "reads": None if reads is None else tuple(reads)}
-    return FileStep(**{**recorded, **lists})
+    values: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in recorded.items()}
+    return FileStep(**values)
 
 
 def without_seeds(found: dict[str, tuple[FileStep, ...]]) -> dict[str, list[FileStep]]:
@@ -516,6 +515,7 @@ IN_ORDER = {
     "a list": "SELECT collect_list(id) AS f FROM t",
     "one of equal ones": "SELECT max_by(id, id % 2) AS f FROM t",
     "a sum of doubles": "SELECT sum(CAST(id AS DOUBLE)) AS f FROM t",
+    "an average of integers": "SELECT avg(id) AS f FROM t",
 }
 
 
@@ -537,6 +537,7 @@ CERTAIN = {
     "a limit of an order of a key": "SELECT id, count(*) AS n FROM t GROUP BY id ORDER BY id DESC LIMIT 3",
     "a limit of an order by a key and more": "SELECT id, count(*) AS n FROM t GROUP BY id ORDER BY n, id LIMIT 3",
     "a limit of one row": "SELECT max(id) AS f FROM t LIMIT 1",
+    "an average of decimals": "SELECT avg(CAST(id AS DECIMAL(10))) AS f FROM t LIMIT 1",
 }
 
 
