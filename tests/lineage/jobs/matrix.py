@@ -244,7 +244,7 @@ def in_service(row):
 
 
 def kafka():
-    cluster = {"kafka.bootstrap.servers": os.environ["KAFKA"]}
+    cluster = {"kafka.bootstrap.servers": os.environ["BROKER"]}
     written = rows.selectExpr("v AS value")
     written.write.format("kafka").options(**cluster, topic="things").save()
     written.selectExpr("value", "'things' AS topic").write.format("kafka").options(**cluster).save()
@@ -252,7 +252,7 @@ def kafka():
     into("kafka", "subscribe", read.option("subscribe", "things").load().selectExpr("value"))
     assign = json.dumps({"things": [0, 1, 2]})
     into("kafka", "assign", spark.read.format("kafka").options(**cluster, assign=assign).load().selectExpr("value"))
-    named = f"'kafka.bootstrap.servers' '{os.environ['KAFKA']}', subscribe 'things'"
+    named = f"'kafka.bootstrap.servers' '{os.environ['BROKER']}', subscribe 'things'"
     spark.sql(f"CREATE TABLE topic USING kafka OPTIONS ({named})")
     into("kafka", "table", spark.table("topic").selectExpr("value"))
     stream = spark.readStream.format("kafka").options(**cluster, subscribe="things", startingOffsets="earliest")
