@@ -291,7 +291,7 @@ def pytest(session: nox.Session, *arguments: str, **variables: str) -> None:
 
 
 def compile_tests(session: nox.Session) -> None:
-    """Have two processes do, unless it is done, what each process of the tests would do first."""
+    """Have two processes compile the tests, half of them each: otherwise each worker compiles all of them."""
     command = [f"{session.bin}/python", "-I", "tests/support/first_use.py"]
     start = functools.partial(subprocess.Popen, cwd=ROOT, env=variables_of(session))
     with step("compiling the tests"):
