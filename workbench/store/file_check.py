@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import StoreError
@@ -108,10 +108,14 @@ def _beside(path: Path) -> list[Path]:
 
 
 def _is_of_a_new_file(beside: Path) -> bool:
-    """Return whether a file is the journal of a database that had no page before."""
+    """Return whether a file is the journal of a database that had no page before, or is gone by now."""
     if not beside.name.endswith("-journal"):
         return False
-    head = _begin_of(beside)
+    try:
+        head = _begin_of(beside)
+    except FileNotFoundError:
+        # The process that wrote it has finished in the meantime.
+        return True
     # A journal that is out of use is zero up to here.
     has_begun = any(head[_SECTOR]) and head[: len(_JOURNAL_MAGIC)] in (_JOURNAL_MAGIC, bytes(len(_JOURNAL_MAGIC)))
     return has_begun and not any(head[_PAGES_BEFORE])
@@ -123,7 +127,10 @@ def _begin_of(path: Path) -> bytes:
 
 
 def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else 0
+    with suppress(FileNotFoundError):
+        return path.stat().st_size if path.is_file() else 0
+    # It was removed between the two.
+    return 0
 
 
 def _is_unmarked_store(path: Path, patience: float) -> bool:

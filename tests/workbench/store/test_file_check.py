@@ -189,6 +189,16 @@ def test_a_store_whose_first_process_was_killed_while_it_made_the_file_is_made_a
         assert database.query("SELECT count(*) FROM event") == [(0,)]
 
 
+def test_a_journal_that_goes_away_between_two_looks_at_it_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "f.db"
+    path.touch()
+    monkeypatch.setattr(file_check, "_size", lambda beside: int(beside.name.endswith("-journal")))
+    file_check.refuse_others(path, 0.1)
+    assert path.read_bytes() == b""
+
+
 def test_a_store_whose_mark_is_still_in_its_log_is_ours(tmp_path: Path) -> None:
     with Database(tmp_path / "live.db"):
         for sign in ("", "-wal"):
