@@ -23,9 +23,9 @@ _OF_RUN = frozenset(
 _SEEDED = frozenset({"Rand", "Randn", "Uuid", "Shuffle", "RandStr", "Uniform"})
 # Aggregates whose result does not depend on the order of the rows, if their type is exact.
 _EXACT = frozenset({"RegrCount", "Sum", "TrySum", "EveryAgg"})
-# Spark sums these as doubles, which round large numbers, unless they are decimals or intervals.
+# Spark sums the values of an average as doubles, which round large numbers, unless they are of these types.
 _AVERAGES = frozenset({"Average", "TryAverage"})
-_SUMMED_AS_DOUBLES = ("integer", "long")
+_SUMMED_EXACTLY = ("decimal", "interval")
 _ALWAYS_EXACT = frozenset({"Count", "CountIf", "Max", "Min", "BitAndAgg", "BitOrAgg", "BitXorAgg", "BoolAnd", "BoolOr"})
 # Window functions that give the same value to rows of the same rank.
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank", "CumeDist"})
@@ -281,7 +281,7 @@ class Expressions:
         if type_ is None or is_inexact(type_):
             return False
         if function.name in _AVERAGES:
-            return not any(each in type_ for each in _SUMMED_AS_DOUBLES)
+            return any(each in type_ for each in _SUMMED_EXACTLY)
         return function.name in _EXACT
 
     def _type(self, value: Any) -> str | None:
