@@ -311,8 +311,7 @@ def archiving_classes(session: nox.Session) -> Iterator[None]:
     """Archive the classes of Spark's JVM beside the first tests, unless it is done: JVMs start faster from then on."""
     command = [f"{session.bin}/python", "-I", "tests/support/class_archive.py"]
     with tempfile.TemporaryFile("w+") as output:
-        variables = variables_of(session)
-        beside = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=subprocess.STDOUT)
+        beside = subprocess.Popen(command, cwd=ROOT, env=variables_of(session), stdout=output, stderr=subprocess.STDOUT)
         try:
             yield
         finally:

@@ -52,22 +52,12 @@ FETCHED = HERE.parent / ".nox" / "spec"
 DEAREST = (
     # First those without a JVM: meanwhile the classes are archived with which a JVM starts faster.
     *("workbench/recovery/killed", "workbench/dryrun/guard", "lineage/recorded_plans", "workbench/store/event_texts"),
-    *(
-        "workbench/store/answers",
-        "workbench/recovery/recovery_histories",
-        "facets/sql_tables",
-        "workbench/store/ingest",
-    ),
+    *("workbench/store/answers", "workbench/recovery/recovery_histories", "facets/sql_tables"),
     *("workbench/store/ingest", "lineage/versions", "workbench/predict/command", "lineage/delta", "lineage/golden"),
     *("listener/live_canary", "listener/live_queries", "lineage/iceberg", "workbench/page/browser", "tpc/tpc"),
-    *(
-        "documents",
-        "lineage/stream_batches",
-        "listener/live_sources",
-        "listener/protocol",
-        "workbench/dryrun/real_scripts",
-    ),
-    *("listener/probe", "listener/live_endings", "listener/live_register", "lineage/statement_paths"),
+    *("documents", "lineage/stream_batches", "listener/live_sources", "listener/protocol"),
+    *("workbench/dryrun/real_scripts", "listener/probe", "listener/live_endings", "listener/live_register"),
+    "lineage/statement_paths",
 )
 """The files of tests that take longest, as their durations say (`./run test --durations=0`)."""
 SPECIFICATION = FETCHED if FETCHED.is_dir() else HERE.parents[1] / "shared" / "spec"
@@ -121,9 +111,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             # Threads, certificates and sockets are what a new Python changes.
             item.add_marker(pytest.mark.every_python)
     if not config.getoption("--all"):
-        long = [item for item in items if item.get_closest_marker("long")]
+        long: list[pytest.Item] = []
+        kept: list[pytest.Item] = []
+        for item in items:
+            (long if item.get_closest_marker("long") else kept).append(item)
         config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        items[:] = kept
     items[:] = _in_order(items, config.getoption("--shuffle"))
     on_marquez = [item for item in items if item.get_closest_marker("marquez")]
     if config.getoption("--marquez"):

@@ -145,15 +145,16 @@ os.remove(f"h_{now:%Y_%m_%d}")
 
 
 ARROW_WRITES = (
-    "import pyarrow.parquet as p; p.write_table(pa.table({'a': [1]}), 'x')",
+    # The first import of the module.
     "from pyarrow.parquet import write_table; write_table(pa.table({'a': [1]}), where='x')",
+    "import pyarrow.parquet as p; p.write_table(pa.table({'a': [1]}), 'x')",
     "p.write_to_dataset(pa.table({'a': [1]}), 'x')",
     "p.ParquetWriter('x', pa.schema([])).write_table(None)",
     "import pyarrow.csv as p; p.write_csv(pa.table({'a': [1]}), 'x')",
     "import pyarrow.dataset as p; p.write_dataset(pa.table({'a': [1]}), 'x', format='parquet')",
     "import pyarrow.feather as p; p.write_feather(pa.table({'a': [1]}), 'x')",
     "import pyarrow.orc as p; p.write_table(pa.table({'a': [1]}), 'x')",
-    "pa.OSFile('x', 'wb').write(b'1')",
+    "with pa.OSFile('x', 'wb') as file: file.write(b'1')",
     "pa.output_stream('x').write(b'1')",
     "pa.ipc.new_file('x', pa.schema([])).close()",
     "pa.ipc.RecordBatchFileWriter('x', pa.schema([])).close()",
