@@ -103,7 +103,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.runs import RunRow
     from openlineage_pyspark.workbench.questions.sql import QueryRows
     from openlineage_pyspark.workbench.questions.unused import UnusedRow, Use
-    from openlineage_pyspark.workbench.recovery.plan import (
+    from openlineage_pyspark.workbench.recovery.model.plan import (
         CheckpointMove,
         Mode,
         Pin,
@@ -282,7 +282,7 @@ _NAMES = {
     "workbench.questions.runs": "RunRow",
     "workbench.questions.sql": "QueryRows",
     "workbench.questions.unused": "UnusedRow Use",
-    "workbench.recovery.plan": (
+    "workbench.recovery.model.plan": (
         "CheckpointMove Mode Pin RecoveryPlan RecoveryStep RepeatedRun TableCheck TableId TouchedDataset"
     ),
     "workbench.report": "Lineage",

@@ -9,7 +9,7 @@ from pathlib import Path
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import whole_number
 from openlineage_pyspark.errors import CheckpointError
-from openlineage_pyspark.workbench.recovery.checkpoint import kept_place, set_back
+from openlineage_pyspark.workbench.recovery.applying.checkpoint import kept_place, set_back
 
 _DESCRIPTION = """\
 Replaces the checkpoint of a stopped streaming query by a copy that ends at an earlier micro-batch. The old checkpoint

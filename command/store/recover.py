@@ -19,21 +19,21 @@ from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more, whole_number
 from openlineage_pyspark.errors import RecoveryError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
-from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
-from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS, as_text
-from openlineage_pyspark.workbench.recovery.journal import CONTINUE, journal_of, journals_of_store
-from openlineage_pyspark.workbench.recovery.kept_copies import doubts_of_copies, drop_copy, kept_copies
-from openlineage_pyspark.workbench.recovery.live import LiveSession
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
-from openlineage_pyspark.workbench.recovery.recording import Recorder
-from openlineage_pyspark.workbench.recovery.statements import sql_name
+from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication
+from openlineage_pyspark.workbench.recovery.applying.journal import CONTINUE, journal_of, journals_of_store
+from openlineage_pyspark.workbench.recovery.applying.kept_copies import doubts_of_copies, drop_copy, kept_copies
+from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
+from openlineage_pyspark.workbench.recovery.applying.recording import Recorder
+from openlineage_pyspark.workbench.recovery.model.formats import PLAN_FORMATS, as_text
+from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan
+from openlineage_pyspark.workbench.recovery.model.statements import sql_name
 from openlineage_pyspark.workbench.store.spark.session import active_or_new_session, named_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from openlineage_pyspark.workbench.recovery.apply import PlanOutcome
-    from openlineage_pyspark.workbench.recovery.journal import Journal
+    from openlineage_pyspark.workbench.recovery.applying.apply import PlanOutcome
+    from openlineage_pyspark.workbench.recovery.applying.journal import Journal
     from openlineage_pyspark.workbench.store_api import Store
 
 _DESCRIPTION = """Plans the recovery after a dataset got a wrong version: which versions of which datasets contain its

@@ -35,10 +35,10 @@ import pyspark
 from openlineage_pyspark import register
 from openlineage_pyspark.command.main import main as command_line
 from openlineage_pyspark.command.store import recover as recover_command
-from openlineage_pyspark.workbench.recovery import apply
-from openlineage_pyspark.workbench.recovery.live import LiveSession
-from openlineage_pyspark.workbench.recovery.recording import Recorder
-from openlineage_pyspark.workbench.recovery.statements import sql_name
+from openlineage_pyspark.workbench.recovery.applying import apply
+from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
+from openlineage_pyspark.workbench.recovery.applying.recording import Recorder
+from openlineage_pyspark.workbench.recovery.model.statements import sql_name
 from openlineage_pyspark.workbench.store_api import Store
 from pyspark.sql import SparkSession
 from support import class_archive
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from openlineage_pyspark import Handle
-    from openlineage_pyspark.workbench.recovery.plan import TableId
+    from openlineage_pyspark.workbench.recovery.model.plan import TableId
 
 OUTCOMES = ("right", "declined", "WRONG", "TOUCHED", "BROKEN")
 _PROGRAM = "truth-job"

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.recovery.live import LiveSession
-from openlineage_pyspark.workbench.recovery.plan import TableId
-from openlineage_pyspark.workbench.recovery.statements import quoted_part, sql_name
+from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
+from openlineage_pyspark.workbench.recovery.model.plan import TableId
+from openlineage_pyspark.workbench.recovery.model.statements import quoted_part, sql_name
 from pyspark.sql import functions
 
 from truth.pipelines import Action, Pipeline, Table, kind_of_load

@@ -14,8 +14,8 @@ from openlineage_pyspark.workbench.questions.arguments import DatasetRef
 from openlineage_pyspark.workbench.questions.history import VersionRow, history_of, lacking_versions
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import row_writers
+from openlineage_pyspark.workbench.recovery.model.statements import table_id
 from openlineage_pyspark.workbench.recovery.reading import written_table
-from openlineage_pyspark.workbench.recovery.statements import table_id
 from openlineage_pyspark.workbench.store.names import QueriedTables, find_dataset
 from openlineage_pyspark.workbench.store.spark.session import session_of_rows
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.blame.made import LiveRow
-from openlineage_pyspark.workbench.recovery.live import LiveSession
-from openlineage_pyspark.workbench.recovery.plan import TableId
-from openlineage_pyspark.workbench.recovery.statements import is_table_of_path, place_of_files, sql_name
+from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
+from openlineage_pyspark.workbench.recovery.model.plan import TableId
+from openlineage_pyspark.workbench.recovery.model.statements import is_table_of_path, place_of_files, sql_name
 from openlineage_pyspark.workbench.store.spark.session import answered_rows, named_failure
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from openlineage_pyspark.workbench.recovery.live import LiveTable
+    from openlineage_pyspark.workbench.recovery.applying.live import LiveTable
     from pyspark.sql import DataFrame, SparkSession
 
 _LONGEST_CONDITION = 10_000

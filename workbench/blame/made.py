@@ -16,7 +16,7 @@ from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, shown_time
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.live import LiveVersion
+    from openlineage_pyspark.workbench.recovery.applying.live import LiveVersion
 
 # What only copies rows into new files, or numbers them: Iceberg and Delta Lake name these so.
 _COPYING = frozenset({"replace", "ROW TRACKING BACKFILL"})

@@ -18,8 +18,8 @@ from openlineage_pyspark.workbench.questions.reach import Direction, Limits, rea
 from openlineage_pyspark.workbench.questions.resolve import is_called, version_called
 from openlineage_pyspark.workbench.questions.stored_versions import StoredVersions
 from openlineage_pyspark.workbench.questions.versions import RunPart, VersionKey, VersionKind
-from openlineage_pyspark.workbench.recovery.affected import Passes, everything
-from openlineage_pyspark.workbench.recovery.facts import (
+from openlineage_pyspark.workbench.recovery.model.affected import Passes, everything
+from openlineage_pyspark.workbench.recovery.model.facts import (
     ApplicationFacts,
     DatasetFacts,
     Effect,
@@ -31,7 +31,7 @@ from openlineage_pyspark.workbench.recovery.facts import (
     effect,
     restored,
 )
-from openlineage_pyspark.workbench.recovery.statements import quoted_part
+from openlineage_pyspark.workbench.recovery.model.statements import quoted_part
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace

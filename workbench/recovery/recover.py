@@ -10,17 +10,17 @@ from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef, now
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
-from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
-from openlineage_pyspark.workbench.recovery.journal import CONTINUE, journals_of_store
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryRequest
-from openlineage_pyspark.workbench.recovery.planning import plan
+from openlineage_pyspark.workbench.recovery.applying.journal import CONTINUE, journals_of_store
+from openlineage_pyspark.workbench.recovery.model.formats import PLAN_FORMATS
+from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryRequest
+from openlineage_pyspark.workbench.recovery.planning.make_plan import plan
 from openlineage_pyspark.workbench.recovery.reading import BadVersion, read_facts
 from openlineage_pyspark.workbench.store.names import QueriedTables
 from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.answer import Writer
-    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts
+    from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts, Facts
 
 ModeName: TypeAlias = Literal["full", "incremental", "side-by-side"]
 

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 from openlineage_pyspark.workbench.blame.made import BlamedRow, BlameRow, LiveRow, join_rows, text_of_rows
-from openlineage_pyspark.workbench.recovery.live import LiveVersion
+from openlineage_pyspark.workbench.recovery.applying.live import LiveVersion
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 MICROS = round(NOON.timestamp() * 1_000_000)

@@ -31,7 +31,7 @@ from openlineage_pyspark.workbench.model.graph import (
 )
 from openlineage_pyspark.workbench.model.kinds import CERTAINTIES, CODES, LEVELS, Diagnostic, Kind
 from openlineage_pyspark.workbench.model.reach import Reach
-from openlineage_pyspark.workbench.recovery.plan import Mode, RepeatedRun
+from openlineage_pyspark.workbench.recovery.model.plan import Mode, RepeatedRun
 from support.lineage_paths import path
 
 TEXT = st.text(max_size=4)

@@ -9,8 +9,8 @@ import pytest
 from openlineage_pyspark.workbench.pictures.plain import csv_of, plain
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.questions.changes import ChangeRow, Diff, text_of_diff
-from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep
+from openlineage_pyspark.workbench.recovery.model.formats import PLAN_FORMATS
+from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryStep
 
 
 def test_a_text_stays_on_its_line_and_loses_what_a_terminal_acts_on() -> None:

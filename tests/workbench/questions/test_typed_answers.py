@@ -25,7 +25,7 @@ from openlineage_pyspark.workbench.questions.history import InputVersion
 from openlineage_pyspark.workbench.questions.registry import question_called, questions
 from openlineage_pyspark.workbench.questions.runs import RunRow
 from openlineage_pyspark.workbench.questions.sql import QueryRows
-from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan
+from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan
 from support.valid_answers import closed_schema, validate
 
 TEXT = st.text(max_size=5)

@@ -11,15 +11,15 @@ import attrs
 import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import CheckpointError
-from openlineage_pyspark.workbench.recovery import checkpoint as checkpoints
-from openlineage_pyspark.workbench.recovery.checkpoint import (
+from openlineage_pyspark.workbench.recovery.applying import checkpoint as checkpoints
+from openlineage_pyspark.workbench.recovery.applying.checkpoint import (
     finish_move,
     problem_of_move,
     put_away,
     set_back,
     undone_sources,
 )
-from openlineage_pyspark.workbench.recovery.plan import CheckpointMove
+from openlineage_pyspark.workbench.recovery.model.plan import CheckpointMove
 
 OFFSET = {"sourceVersion": 1, "reservoirId": "a", "reservoirVersion": 4, "index": 2, "isStartingVersion": True}
 

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.recovery.checks import (
+from openlineage_pyspark.workbench.recovery.applying.checks import (
     Findings,
     after_problem,
     beside_problem,
@@ -17,7 +17,7 @@ from openlineage_pyspark.workbench.recovery.checks import (
     read_problem,
     statement_problem,
 )
-from openlineage_pyspark.workbench.recovery.live import (
+from openlineage_pyspark.workbench.recovery.applying.live import (
     LiveStatement,
     LiveTable,
     LiveVersion,
@@ -26,7 +26,7 @@ from openlineage_pyspark.workbench.recovery.live import (
     partitions_in,
     with_catalog,
 )
-from openlineage_pyspark.workbench.recovery.plan import (
+from openlineage_pyspark.workbench.recovery.model.plan import (
     Mode,
     RecoveryPlan,
     RecoveryStep,
@@ -34,7 +34,7 @@ from openlineage_pyspark.workbench.recovery.plan import (
     TableCheck,
     TableId,
 )
-from openlineage_pyspark.workbench.recovery.statements import copied_table, partitioned
+from openlineage_pyspark.workbench.recovery.model.statements import copied_table, partitioned
 
 TABLE = TableId(("ice", "db", "t"), "iceberg", "file:/lake/db/t")
 

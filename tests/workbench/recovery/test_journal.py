@@ -7,8 +7,8 @@ from pathlib import Path
 import attrs
 import pytest
 from openlineage_pyspark.errors import RecoveryError
-from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry, journal_of
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan
+from openlineage_pyspark.workbench.recovery.applying.journal import Journal, JournalEntry, journal_of
+from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan
 
 PLAN = RecoveryPlan(Mode.INCREMENTAL, "t", "1", (), ())
 

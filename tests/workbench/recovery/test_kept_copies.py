@@ -10,9 +10,9 @@ import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import RecoveryError
 from openlineage_pyspark.workbench.questions.registry import answered
-from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry, journal_of
-from openlineage_pyspark.workbench.recovery.kept_copies import doubts_of_copies, drop_copy, kept_copies
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, TableId
+from openlineage_pyspark.workbench.recovery.applying.journal import Journal, JournalEntry, journal_of
+from openlineage_pyspark.workbench.recovery.applying.kept_copies import doubts_of_copies, drop_copy, kept_copies
+from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryStep, TableId
 
 TABLE, COPY = (TableId(("spark_catalog", "db", name), "parquet") for name in ("a b", "a b_before_recovery"))
 NAME = "spark_catalog.db.`a b_before_recovery`"

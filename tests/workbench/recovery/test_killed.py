@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import pytest
 from openlineage_pyspark.errors import StepFailedError
-from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication, PlanOutcome
-from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry
-from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
-from openlineage_pyspark.workbench.recovery.recording import Recorder
-from openlineage_pyspark.workbench.recovery.statements import sql_name
+from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication, PlanOutcome
+from openlineage_pyspark.workbench.recovery.applying.journal import Journal, JournalEntry
+from openlineage_pyspark.workbench.recovery.applying.live import LiveStatement, LiveTable, LiveVersion
+from openlineage_pyspark.workbench.recovery.applying.recording import Recorder
+from openlineage_pyspark.workbench.recovery.model.statements import sql_name
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import taken
 from support.recovery_events import statement, table
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.live import LiveSession
-    from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, TableId
+    from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
+    from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan, TableId
 
 pytestmark = pytest.mark.slow
 

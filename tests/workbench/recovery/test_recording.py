@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import pytest
-from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
-from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry
-from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, RecoveryStep
-from openlineage_pyspark.workbench.recovery.recording import Recorder
-from openlineage_pyspark.workbench.recovery.statements import sql_name
+from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication
+from openlineage_pyspark.workbench.recovery.applying.journal import Journal, JournalEntry
+from openlineage_pyspark.workbench.recovery.applying.recording import Recorder
+from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan, RecoveryStep
+from openlineage_pyspark.workbench.recovery.model.statements import sql_name
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import taken
 from support.recovery_events import application, batch, statement, stream, table
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.live import LiveSession
-    from openlineage_pyspark.workbench.recovery.plan import TableId
+    from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
+    from openlineage_pyspark.workbench.recovery.model.plan import TableId
 
 INSERT = "INSERT INTO db.raw SELECT * FROM db.files"
 MADE = "INSERT INTO db.made SELECT * FROM db.raw"

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
-from openlineage_pyspark.workbench.recovery.affected import Flow, spread, to_repeat
-from openlineage_pyspark.workbench.recovery.facts import (
+from openlineage_pyspark.workbench.recovery.applying.journal import JournalEntry, journal_of, journals_of_store
+from openlineage_pyspark.workbench.recovery.model.affected import Flow, spread, to_repeat
+from openlineage_pyspark.workbench.recovery.model.facts import (
     DatasetFacts,
     Facts,
     HistoryPlace,
@@ -21,13 +22,12 @@ from openlineage_pyspark.workbench.recovery.facts import (
     RunFacts,
     effect,
 )
-from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
-from openlineage_pyspark.workbench.recovery.journal import JournalEntry, journal_of, journals_of_store
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryRequest
-from openlineage_pyspark.workbench.recovery.planning import plan
+from openlineage_pyspark.workbench.recovery.model.formats import PLAN_FORMATS
+from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryRequest
+from openlineage_pyspark.workbench.recovery.model.rewriting import rewritten
+from openlineage_pyspark.workbench.recovery.model.statements import copy_name, switched
+from openlineage_pyspark.workbench.recovery.planning.make_plan import plan
 from openlineage_pyspark.workbench.recovery.recover import ModeName
-from openlineage_pyspark.workbench.recovery.rewriting import rewritten
-from openlineage_pyspark.workbench.recovery.statements import copy_name, switched
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import taken
 from support.recovery_events import application, batch, statement, stream, table

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import attrs
 import pytest
-from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan
+from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan
 from openlineage_pyspark.workbench.recovery.recover import ModeName
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at

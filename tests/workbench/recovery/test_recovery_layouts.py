@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
-from openlineage_pyspark.workbench.recovery.formats import PLAN_FORMATS
-from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, TableCheck, TableId
-from openlineage_pyspark.workbench.recovery.statements import roll_back, table_id
+from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts
+from openlineage_pyspark.workbench.recovery.model.formats import PLAN_FORMATS
+from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan, TableCheck, TableId
+from openlineage_pyspark.workbench.recovery.model.statements import roll_back, table_id
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, run_event
 from support.reached import nodes_of

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, cast
 import attrs
 import pytest
 from openlineage_pyspark.errors import StepFailedError, StoreError
-from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
-from openlineage_pyspark.workbench.recovery.journal import Journal
-from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, RepeatedRun, TableCheck
-from openlineage_pyspark.workbench.recovery.statements import TableId
+from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication
+from openlineage_pyspark.workbench.recovery.applying.journal import Journal
+from openlineage_pyspark.workbench.recovery.applying.live import LiveStatement, LiveTable, LiveVersion
+from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryStep, RepeatedRun, TableCheck
+from openlineage_pyspark.workbench.recovery.model.statements import TableId
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.live import LiveSession
+    from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
 
 TABLES = (TableId(("ice", "db", "daily"), "iceberg"), TableId(("ice", "db", "report"), "iceberg"))
 STEP = RecoveryStep("run", "Run gold again.", "shell", ("spark-submit gold.py",), writes=TABLES)

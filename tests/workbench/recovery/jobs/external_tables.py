@@ -8,8 +8,8 @@ import json
 import sys
 from pathlib import Path
 
-from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
-from openlineage_pyspark.workbench.recovery.statements import empty_external
+from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts
+from openlineage_pyspark.workbench.recovery.model.statements import empty_external
 from pyspark.sql import SparkSession
 
 folder = Path(sys.argv[1])

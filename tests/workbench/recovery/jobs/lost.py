@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from openlineage_pyspark.workbench.answer import Answer
-from openlineage_pyspark.workbench.recovery.live import LiveSession
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, TableCheck, TableId
-from openlineage_pyspark.workbench.recovery.statements import sql_name
+from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
+from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryStep, TableCheck, TableId
+from openlineage_pyspark.workbench.recovery.model.statements import sql_name
 from pyspark.sql import SparkSession
 
 folder, what = Path(sys.argv[1]), sys.argv[2]

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from openlineage_pyspark.errors import Error
-from openlineage_pyspark.workbench.recovery.apply import Consent, PlanApplication
-from openlineage_pyspark.workbench.recovery.journal import Journal, JournalEntry
-from openlineage_pyspark.workbench.recovery.live import LiveSession
-from openlineage_pyspark.workbench.recovery.plan import Mode, RecoveryPlan, RecoveryStep, TableCheck, TableId
-from openlineage_pyspark.workbench.recovery.statements import roll_back, sql_name
+from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication
+from openlineage_pyspark.workbench.recovery.applying.journal import Journal, JournalEntry
+from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
+from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryStep, TableCheck, TableId
+from openlineage_pyspark.workbench.recovery.model.statements import roll_back, sql_name
 from pyspark.sql import SparkSession
 
 folder = Path(sys.argv[1])

@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 import attrs
 from openlineage_pyspark.facets.sql_names import name_parts
 from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
-from openlineage_pyspark.workbench.recovery.facts import COMMENTS
-from openlineage_pyspark.workbench.recovery.statements import NO_ROWS, PLAIN_CHARACTERS, table_in_sql
+from openlineage_pyspark.workbench.recovery.model.facts import COMMENTS
+from openlineage_pyspark.workbench.recovery.model.statements import NO_ROWS, PLAIN_CHARACTERS, table_in_sql
 from sqlglot import exp
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
+    from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts
 
 _DIALECT = "spark"
 _HIDDEN = "***"

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.recovery import statements
-from openlineage_pyspark.workbench.recovery.facts import COMMENTS
-from openlineage_pyspark.workbench.recovery.plan import RecoveryStep
+from openlineage_pyspark.workbench.recovery.model import statements
+from openlineage_pyspark.workbench.recovery.model.facts import COMMENTS
+from openlineage_pyspark.workbench.recovery.model.plan import RecoveryStep
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.decisions import Decisions
-    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
-    from openlineage_pyspark.workbench.recovery.rewriting import Rewritten
+    from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts
+    from openlineage_pyspark.workbench.recovery.model.rewriting import Rewritten
+    from openlineage_pyspark.workbench.recovery.planning.decisions import Decisions
 
 # A statement that adds no row: an UPDATE, a DELETE, or a MERGE that inserts none.
 _ADDS_NO_ROW = re.compile(rf"{COMMENTS}(?:UPDATE|DELETE|MERGE(?!.*\bINSERT\b))\b", re.IGNORECASE | re.DOTALL)
@@ -48,7 +48,7 @@ def correcting_steps(decided: Decisions) -> Iterator[RecoveryStep]:
 
 def _of_copy(decided: Decisions, sql: str) -> tuple[str, ...]:
     """Return a statement of the correction, with the copy of the dataset, if there is one, instead of the dataset."""
-    from openlineage_pyspark.workbench.recovery.rewriting import rewritten
+    from openlineage_pyspark.workbench.recovery.model.rewriting import rewritten
 
     root = decided.root
     if root not in decided.copies:
@@ -118,7 +118,7 @@ def _rebuilt(decided: Decisions) -> list[DatasetFacts]:
 
 def _texts(decided: Decisions) -> list[Rewritten]:
     """Return the statements of the correction, with the rebuilt datasets that each one names."""
-    from openlineage_pyspark.workbench.recovery.rewriting import rewritten
+    from openlineage_pyspark.workbench.recovery.model.rewriting import rewritten
 
     rebuilt = _rebuilt(decided)
     return [rewritten(sql, (), rebuilt, {}, {}) for sql in decided.request.correction] if rebuilt else []

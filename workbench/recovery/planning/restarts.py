@@ -10,10 +10,10 @@ import attrs
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import RunPart
-    from openlineage_pyspark.workbench.recovery.affected import Flow
-    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
-    from openlineage_pyspark.workbench.recovery.groups import Group
-    from openlineage_pyspark.workbench.recovery.remade import Base
+    from openlineage_pyspark.workbench.recovery.model.affected import Flow
+    from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts
+    from openlineage_pyspark.workbench.recovery.planning.groups import Group
+    from openlineage_pyspark.workbench.recovery.planning.remade import Base
 
 # In an offset of Iceberg.
 _SNAPSHOT = re.compile(r'"snapshot_id"\s*:\s*(-?\d+)')

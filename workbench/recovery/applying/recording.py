@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.events.repeated import Repetition, repeated
-from openlineage_pyspark.workbench.recovery.statements import place_of_files, sql_name
+from openlineage_pyspark.workbench.recovery.model.statements import place_of_files, sql_name
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.names import name_with_namespace
 from openlineage_pyspark.workbench.store.sqlite import Database
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, RecoveryStep
+    from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan, RecoveryStep
 
 FACET = "pyspark_recovery"
 """The facet of a run that a recovery made: its plan, its step, and the run that it repeats."""

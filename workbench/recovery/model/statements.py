@@ -10,10 +10,10 @@ from urllib.parse import unquote, urlsplit
 
 import attrs
 from openlineage_pyspark.facets.sql_names import name_parts
-from openlineage_pyspark.workbench.recovery.plan import TableId
+from openlineage_pyspark.workbench.recovery.model.plan import TableId
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
+    from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts
 
 OVERWRITTEN_FORMATS = frozenset({"parquet", "orc", "avro", "csv", "json", "text"})
 """The formats of files without versions. A table of these may be external, which TRUNCATE TABLE refuses."""

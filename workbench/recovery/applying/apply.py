@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.errors import CheckpointError, StepFailedError, StoreError
-from openlineage_pyspark.workbench.recovery.checkpoint import (
+from openlineage_pyspark.workbench.recovery.applying.checkpoint import (
     finish_move,
     kept_place,
     last_batches,
@@ -18,7 +18,7 @@ from openlineage_pyspark.workbench.recovery.checkpoint import (
     take_back,
     undone_sources,
 )
-from openlineage_pyspark.workbench.recovery.checks import (
+from openlineage_pyspark.workbench.recovery.applying.checks import (
     Findings,
     after_problem,
     beside_problem,
@@ -34,10 +34,10 @@ from openlineage_pyspark.workbench.recovery.checks import (
     unwritten_tables,
     written_problem,
 )
-from openlineage_pyspark.workbench.recovery.formats import in_folder
-from openlineage_pyspark.workbench.recovery.interrupted import StepProgress, queries_since, written_since
-from openlineage_pyspark.workbench.recovery.journal import JournalEntry
-from openlineage_pyspark.workbench.recovery.statements import (
+from openlineage_pyspark.workbench.recovery.applying.interrupted import StepProgress, queries_since, written_since
+from openlineage_pyspark.workbench.recovery.applying.journal import JournalEntry
+from openlineage_pyspark.workbench.recovery.model.formats import in_folder
+from openlineage_pyspark.workbench.recovery.model.statements import (
     OVERWRITTEN_FORMATS,
     WHOLE_TABLE,
     copied_table,
@@ -47,11 +47,11 @@ from openlineage_pyspark.workbench.recovery.statements import (
 )
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.checks import PlanProblem
-    from openlineage_pyspark.workbench.recovery.journal import Journal
-    from openlineage_pyspark.workbench.recovery.live import LiveSession
-    from openlineage_pyspark.workbench.recovery.plan import CheckpointMove, RecoveryPlan, RecoveryStep, TableId
-    from openlineage_pyspark.workbench.recovery.recording import Recorder
+    from openlineage_pyspark.workbench.recovery.applying.checks import PlanProblem
+    from openlineage_pyspark.workbench.recovery.applying.journal import Journal
+    from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
+    from openlineage_pyspark.workbench.recovery.applying.recording import Recorder
+    from openlineage_pyspark.workbench.recovery.model.plan import CheckpointMove, RecoveryPlan, RecoveryStep, TableId
 
 # Spark 3.5.6 and later with Delta Lake 3.3 replace no table by a query.
 _REPLACES_NO_TABLE = "does not support truncate in batch mode"
@@ -491,7 +491,7 @@ class PlanApplication:
         """
         if _REPLACES_NO_TABLE not in problem:
             return None
-        from openlineage_pyspark.workbench.recovery.rewriting import without_replace
+        from openlineage_pyspark.workbench.recovery.model.rewriting import without_replace
 
         found = without_replace(sql)
         if found is None:

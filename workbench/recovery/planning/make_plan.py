@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.model.times import time_of_micros
-from openlineage_pyspark.workbench.recovery.correction_step import correcting_steps
-from openlineage_pyspark.workbench.recovery.decisions import decide
-from openlineage_pyspark.workbench.recovery.impact import circles_of_datasets, doubts_of_plan, touched_datasets
-from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan
-from openlineage_pyspark.workbench.recovery.run_steps import repeating_step
-from openlineage_pyspark.workbench.recovery.stream_steps import checkpoint_steps, stopping_steps
-from openlineage_pyspark.workbench.recovery.table_steps import copying_steps, preparing_steps, switching_steps
+from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan
+from openlineage_pyspark.workbench.recovery.planning.correction_step import correcting_steps
+from openlineage_pyspark.workbench.recovery.planning.decisions import decide
+from openlineage_pyspark.workbench.recovery.planning.impact import circles_of_datasets, doubts_of_plan, touched_datasets
+from openlineage_pyspark.workbench.recovery.planning.run_steps import repeating_step
+from openlineage_pyspark.workbench.recovery.planning.stream_steps import checkpoint_steps, stopping_steps
+from openlineage_pyspark.workbench.recovery.planning.table_steps import copying_steps, preparing_steps, switching_steps
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.decisions import Decisions
-    from openlineage_pyspark.workbench.recovery.facts import Facts
-    from openlineage_pyspark.workbench.recovery.plan import RecoveryRequest, RecoveryStep
+    from openlineage_pyspark.workbench.recovery.model.facts import Facts
+    from openlineage_pyspark.workbench.recovery.model.plan import RecoveryRequest, RecoveryStep
+    from openlineage_pyspark.workbench.recovery.planning.decisions import Decisions
 
 
 def plan(facts: Facts, request: RecoveryRequest) -> RecoveryPlan:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.workbench.pictures.plain import plain
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.plan import Pin, RecoveryPlan, RecoveryStep
+    from openlineage_pyspark.workbench.recovery.model.plan import Pin, RecoveryPlan, RecoveryStep
 
 _WIDTH = 80
 _SHOWN = 5

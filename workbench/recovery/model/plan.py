@@ -17,10 +17,10 @@ from openlineage_pyspark.workbench.model.document import (
     is_record,
     types_of_fields,
 )
-from openlineage_pyspark.workbench.recovery.affected import Passes, everything
+from openlineage_pyspark.workbench.recovery.model.affected import Passes, everything
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
+    from openlineage_pyspark.workbench.recovery.model.facts import HistoryPlace
 
 FORMAT_VERSION = 9
 """The version of a plan's JSON: `recover apply` reads no other."""

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from openlineage_pyspark.workbench.recovery import statements
-from openlineage_pyspark.workbench.recovery.plan import CheckpointMove, RecoveryStep
+from openlineage_pyspark.workbench.recovery.model import statements
+from openlineage_pyspark.workbench.recovery.model.plan import CheckpointMove, RecoveryStep
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.decisions import Decisions
-    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
-    from openlineage_pyspark.workbench.recovery.restarts import Restart
+    from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts
+    from openlineage_pyspark.workbench.recovery.planning.decisions import Decisions
+    from openlineage_pyspark.workbench.recovery.planning.restarts import Restart
 
 PROGRAM = "openlineage-pyspark"
 RETAINED_BATCHES = 100

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import RunPart
-    from openlineage_pyspark.workbench.recovery.affected import Flow
-    from openlineage_pyspark.workbench.recovery.facts import RunFacts
-    from openlineage_pyspark.workbench.recovery.rewriting import Rewritten
+    from openlineage_pyspark.workbench.recovery.model.affected import Flow
+    from openlineage_pyspark.workbench.recovery.model.facts import RunFacts
+    from openlineage_pyspark.workbench.recovery.model.rewriting import Rewritten
 
 _VIEW = re.compile(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?VIEW\b", re.IGNORECASE)
 _OF_WRITES = frozenset({"spark.sql.sources.partitionOverwriteMode", "spark.sql.storeAssignmentPolicy"})
@@ -47,7 +47,7 @@ class StatementTexts:
 
     def _text_of(self, unit: RunPart) -> Rewritten:
         """Return the statement of a run with whole names, and with the queries of views in their places."""
-        from openlineage_pyspark.workbench.recovery.rewriting import rewritten
+        from openlineage_pyspark.workbench.recovery.model.rewriting import rewritten
 
         known = self._flow.written([unit]) | {placed.read.dataset for placed in self._flow.read_by([unit])}
         views = self.views_of(unit)
@@ -68,7 +68,7 @@ class StatementTexts:
                 found[placed.read.dataset] = maker.sql
         if not found:
             return {}
-        from openlineage_pyspark.workbench.recovery.rewriting import query_of_view
+        from openlineage_pyspark.workbench.recovery.model.rewriting import query_of_view
 
         datasets = [self._facts.datasets[placed.read.dataset] for placed in self._flow.reads[unit]]
         queries = ((view, query_of_view(sql, datasets)) for view, sql in found.items())

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import attrs
-from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
-from openlineage_pyspark.workbench.recovery.plan import Mode
-from openlineage_pyspark.workbench.recovery.statements import NO_ROWS, is_version
+from openlineage_pyspark.workbench.recovery.model.facts import HistoryPlace
+from openlineage_pyspark.workbench.recovery.model.plan import Mode
+from openlineage_pyspark.workbench.recovery.model.statements import NO_ROWS, is_version
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import RunPart
-    from openlineage_pyspark.workbench.recovery.affected import Flow, PlacedRead, Spread
-    from openlineage_pyspark.workbench.recovery.groups import Group
-    from openlineage_pyspark.workbench.recovery.plan import RecoveryRequest
-    from openlineage_pyspark.workbench.recovery.remade import Remade
-    from openlineage_pyspark.workbench.recovery.statement_texts import StatementTexts
+    from openlineage_pyspark.workbench.recovery.model.affected import Flow, PlacedRead, Spread
+    from openlineage_pyspark.workbench.recovery.model.plan import RecoveryRequest
+    from openlineage_pyspark.workbench.recovery.model.statement_texts import StatementTexts
+    from openlineage_pyspark.workbench.recovery.planning.groups import Group
+    from openlineage_pyspark.workbench.recovery.planning.remade import Remade
 
 
 @attrs.frozen

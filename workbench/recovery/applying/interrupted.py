@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.recovery.checkpoint import last_batches
-from openlineage_pyspark.workbench.recovery.statements import is_version, roll_back, sql_name
+from openlineage_pyspark.workbench.recovery.applying.checkpoint import last_batches
+from openlineage_pyspark.workbench.recovery.model.statements import is_version, roll_back, sql_name
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.checks import TableSession
-    from openlineage_pyspark.workbench.recovery.live import LiveVersion
-    from openlineage_pyspark.workbench.recovery.plan import RecoveryStep, TableId
+    from openlineage_pyspark.workbench.recovery.applying.checks import TableSession
+    from openlineage_pyspark.workbench.recovery.applying.live import LiveVersion
+    from openlineage_pyspark.workbench.recovery.model.plan import RecoveryStep, TableId
 
 _LAKES = ("iceberg", "delta")
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
-from openlineage_pyspark.workbench.recovery.groups import circles
-from openlineage_pyspark.workbench.recovery.plan import TouchedDataset
+from openlineage_pyspark.workbench.recovery.model.facts import HistoryPlace
+from openlineage_pyspark.workbench.recovery.model.plan import TouchedDataset
+from openlineage_pyspark.workbench.recovery.planning.groups import circles
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.decisions import Decisions
+    from openlineage_pyspark.workbench.recovery.planning.decisions import Decisions
 
 _REPLACED = re.compile(r"\s*(?:CREATE|REPLACE)\b", re.IGNORECASE)
 _SHOWN_RUNS = 3

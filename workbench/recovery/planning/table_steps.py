@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.recovery import statements
-from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
-from openlineage_pyspark.workbench.recovery.plan import RecoveryStep, TableCheck, TableId
-from openlineage_pyspark.workbench.recovery.remade import Base
-from openlineage_pyspark.workbench.recovery.stream_steps import notes_of_new_starts, reading_steps
+from openlineage_pyspark.workbench.recovery.model import statements
+from openlineage_pyspark.workbench.recovery.model.facts import HistoryPlace
+from openlineage_pyspark.workbench.recovery.model.plan import RecoveryStep, TableCheck, TableId
+from openlineage_pyspark.workbench.recovery.planning.remade import Base
+from openlineage_pyspark.workbench.recovery.planning.stream_steps import notes_of_new_starts, reading_steps
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.decisions import Decisions
-    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts
+    from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts
+    from openlineage_pyspark.workbench.recovery.planning.decisions import Decisions
 
 _PARTITIONS = "`recover apply` adds the table's partitions. By hand, add PARTITIONED BY if the table has any."
 

@@ -12,14 +12,14 @@ from urllib.parse import unquote
 
 import attrs
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.recovery.statements import is_table_of_path, quoted_part, sql_name
+from openlineage_pyspark.workbench.recovery.model.statements import is_table_of_path, quoted_part, sql_name
 from openlineage_pyspark.workbench.store.spark.session import named_failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from openlineage_pyspark.workbench.recovery.plan import TableId
+    from openlineage_pyspark.workbench.recovery.model.plan import TableId
     from pyspark.sql import Row, SparkSession
 
 _NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.recovery.checkpoint import problem_of_move
-from openlineage_pyspark.workbench.recovery.facts import changes_rows
-from openlineage_pyspark.workbench.recovery.live import KEEPING_ROWS
-from openlineage_pyspark.workbench.recovery.statements import (
+from openlineage_pyspark.workbench.recovery.applying.checkpoint import problem_of_move
+from openlineage_pyspark.workbench.recovery.applying.live import KEEPING_ROWS
+from openlineage_pyspark.workbench.recovery.model.facts import changes_rows
+from openlineage_pyspark.workbench.recovery.model.statements import (
     is_table_of_path,
     is_version,
     place_of_files,
@@ -22,8 +22,8 @@ from openlineage_pyspark.workbench.recovery.statements import (
 )
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.live import LiveStatement, LiveTable, LiveVersion
-    from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, RecoveryStep, TableCheck, TableId
+    from openlineage_pyspark.workbench.recovery.applying.live import LiveStatement, LiveTable, LiveVersion
+    from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan, RecoveryStep, TableCheck, TableId
 
 _SHOWN = 5
 _FEW_ROWS = 100

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.redaction.settings import known_settings
-from openlineage_pyspark.workbench.recovery import statements
-from openlineage_pyspark.workbench.recovery.facts import replaces_partitions
-from openlineage_pyspark.workbench.recovery.plan import Pin, RecoveryStep, RepeatedRun
-from openlineage_pyspark.workbench.recovery.stream_steps import local_checkpoint
+from openlineage_pyspark.workbench.recovery.model import statements
+from openlineage_pyspark.workbench.recovery.model.facts import replaces_partitions
+from openlineage_pyspark.workbench.recovery.model.plan import Pin, RecoveryStep, RepeatedRun
+from openlineage_pyspark.workbench.recovery.planning.stream_steps import local_checkpoint
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import RunPart
-    from openlineage_pyspark.workbench.recovery.affected import PlacedRead
-    from openlineage_pyspark.workbench.recovery.decisions import Decisions
-    from openlineage_pyspark.workbench.recovery.facts import ApplicationFacts, DatasetFacts, RunFacts
-    from openlineage_pyspark.workbench.recovery.groups import Group
-    from openlineage_pyspark.workbench.recovery.plan import TableId
-    from openlineage_pyspark.workbench.recovery.repeated_reads import PinnedRead
-    from openlineage_pyspark.workbench.recovery.restarts import Restart
+    from openlineage_pyspark.workbench.recovery.model.affected import PlacedRead
+    from openlineage_pyspark.workbench.recovery.model.facts import ApplicationFacts, DatasetFacts, RunFacts
+    from openlineage_pyspark.workbench.recovery.model.plan import TableId
+    from openlineage_pyspark.workbench.recovery.planning.decisions import Decisions
+    from openlineage_pyspark.workbench.recovery.planning.groups import Group
+    from openlineage_pyspark.workbench.recovery.planning.repeated_reads import PinnedRead
+    from openlineage_pyspark.workbench.recovery.planning.restarts import Restart
 
 _OVERWRITING = re.compile(r"\bOVERWRITE\b", re.IGNORECASE)
 # For a statement that replaced some partitions: by default Spark empties the others too.
@@ -61,7 +61,7 @@ class _Inputs:
 
 def _statement(decided: Decisions, group: Group) -> RecoveryStep:
     """Return the step that runs a statement again."""
-    from openlineage_pyspark.workbench.recovery.rewriting import rewritten
+    from openlineage_pyspark.workbench.recovery.model.rewriting import rewritten
 
     facts, copies, unit = decided.facts, decided.copies, group.units[0]
     run = facts.run(unit.run_id)

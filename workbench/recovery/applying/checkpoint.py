@@ -22,7 +22,7 @@ import attrs
 from openlineage_pyspark.errors import CheckpointError
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.plan import CheckpointMove
+    from openlineage_pyspark.workbench.recovery.model.plan import CheckpointMove
 
 
 _KEPT = ".before-recovery"

@@ -15,7 +15,7 @@ import attrs
 from openlineage_pyspark.errors import RecoveryError
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan
+    from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan
 
 CONTINUE = "continue it by `recover apply PLAN --resume`, or remove its journal if you have given it up"
 """What to do about a recovery that is not finished."""

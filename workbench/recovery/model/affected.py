@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.questions.versions import RunPart
-from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
+from openlineage_pyspark.workbench.recovery.model.facts import HistoryPlace
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.facts import Facts, MadeVersion, ReadFacts
+    from openlineage_pyspark.workbench.recovery.model.facts import Facts, MadeVersion, ReadFacts
 
 Passes: TypeAlias = "Callable[[int, int, int], bool]"
 """Whether an output of a job (the first) is downstream of one of its inputs (the second)."""

@@ -10,8 +10,8 @@ import attrs
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import RunPart
-    from openlineage_pyspark.workbench.recovery.affected import Flow
-    from openlineage_pyspark.workbench.recovery.facts import ApplicationFacts, HistoryPlace
+    from openlineage_pyspark.workbench.recovery.model.affected import Flow
+    from openlineage_pyspark.workbench.recovery.model.facts import ApplicationFacts, HistoryPlace
 
 
 _APPLICATION = "application "

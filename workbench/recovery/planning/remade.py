@@ -7,16 +7,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.recovery.affected import live, to_repeat
-from openlineage_pyspark.workbench.recovery.facts import COMMENTS, HistoryPlace
-from openlineage_pyspark.workbench.recovery.groups import started_applications
-from openlineage_pyspark.workbench.recovery.plan import Mode
-from openlineage_pyspark.workbench.recovery.statements import is_version
+from openlineage_pyspark.workbench.recovery.model.affected import live, to_repeat
+from openlineage_pyspark.workbench.recovery.model.facts import COMMENTS, HistoryPlace
+from openlineage_pyspark.workbench.recovery.model.plan import Mode
+from openlineage_pyspark.workbench.recovery.model.statements import is_version
+from openlineage_pyspark.workbench.recovery.planning.groups import started_applications
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import RunPart
-    from openlineage_pyspark.workbench.recovery.affected import Flow, PlacedRead, Spread
-    from openlineage_pyspark.workbench.recovery.plan import RecoveryRequest
+    from openlineage_pyspark.workbench.recovery.model.affected import Flow, PlacedRead, Spread
+    from openlineage_pyspark.workbench.recovery.model.plan import RecoveryRequest
 
 _IN_PLACE = re.compile(rf"{COMMENTS}(?:UPDATE|MERGE)\b", re.IGNORECASE)
 

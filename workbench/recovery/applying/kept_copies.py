@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from openlineage_pyspark.errors import RecoveryError
-from openlineage_pyspark.workbench.recovery.statements import sql_name
+from openlineage_pyspark.workbench.recovery.model.statements import sql_name
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.journal import Journal
-    from openlineage_pyspark.workbench.recovery.plan import RecoveryPlan, TableId
+    from openlineage_pyspark.workbench.recovery.applying.journal import Journal
+    from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan, TableId
 
 
 class CopySession(Protocol):

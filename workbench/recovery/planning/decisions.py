@@ -6,24 +6,24 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.recovery.affected import Flow, spread
-from openlineage_pyspark.workbench.recovery.conditions import Conditions
-from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
-from openlineage_pyspark.workbench.recovery.groups import groups
-from openlineage_pyspark.workbench.recovery.plan import Mode
-from openlineage_pyspark.workbench.recovery.remade import remade
-from openlineage_pyspark.workbench.recovery.repeated_reads import RepeatedReads
-from openlineage_pyspark.workbench.recovery.restarts import Restarts
-from openlineage_pyspark.workbench.recovery.statement_texts import StatementTexts
-from openlineage_pyspark.workbench.recovery.statements import beside_name, beside_path
+from openlineage_pyspark.workbench.recovery.model.affected import Flow, spread
+from openlineage_pyspark.workbench.recovery.model.facts import HistoryPlace
+from openlineage_pyspark.workbench.recovery.model.plan import Mode
+from openlineage_pyspark.workbench.recovery.model.statement_texts import StatementTexts
+from openlineage_pyspark.workbench.recovery.model.statements import beside_name, beside_path
+from openlineage_pyspark.workbench.recovery.planning.conditions import Conditions
+from openlineage_pyspark.workbench.recovery.planning.groups import groups
+from openlineage_pyspark.workbench.recovery.planning.remade import remade
+from openlineage_pyspark.workbench.recovery.planning.repeated_reads import RepeatedReads
+from openlineage_pyspark.workbench.recovery.planning.restarts import Restarts
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import RunPart
-    from openlineage_pyspark.workbench.recovery.affected import Spread
-    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, Facts, MadeVersion
-    from openlineage_pyspark.workbench.recovery.groups import Group
-    from openlineage_pyspark.workbench.recovery.plan import RecoveryRequest
-    from openlineage_pyspark.workbench.recovery.remade import Remade
+    from openlineage_pyspark.workbench.recovery.model.affected import Spread
+    from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts, Facts, MadeVersion
+    from openlineage_pyspark.workbench.recovery.model.plan import RecoveryRequest
+    from openlineage_pyspark.workbench.recovery.planning.groups import Group
+    from openlineage_pyspark.workbench.recovery.planning.remade import Remade
 
 
 @attrs.frozen

@@ -7,15 +7,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.recovery.facts import HistoryPlace
-from openlineage_pyspark.workbench.recovery.plan import TableCheck
-from openlineage_pyspark.workbench.recovery.statements import NO_ROWS, table_id
+from openlineage_pyspark.workbench.recovery.model.facts import HistoryPlace
+from openlineage_pyspark.workbench.recovery.model.plan import TableCheck
+from openlineage_pyspark.workbench.recovery.model.statements import NO_ROWS, table_id
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.versions import RunPart
-    from openlineage_pyspark.workbench.recovery.affected import Flow
-    from openlineage_pyspark.workbench.recovery.facts import DatasetFacts, MadeVersion
-    from openlineage_pyspark.workbench.recovery.remade import Base
+    from openlineage_pyspark.workbench.recovery.model.affected import Flow
+    from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts, MadeVersion
+    from openlineage_pyspark.workbench.recovery.planning.remade import Base
 
 
 class Conditions:

@@ -1,0 +1,1 @@
+"""How a plan of recovery is applied: it is checked, its statements run, and a journal records each step."""

@@ -1,0 +1,1 @@
+"""What a recovery is about, as values: facts, the plan, and its statements. Pure."""
