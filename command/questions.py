@@ -12,7 +12,7 @@ from openlineage_pyspark.command.store_option import WRONG, add_store, asking, f
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.kinds import ODD_CODES
 from openlineage_pyspark.workbench.pictures.table import TextTable
-from openlineage_pyspark.workbench.questions.reach_tree import ALL
+from openlineage_pyspark.workbench.questions.reach.reach_tree import ALL
 from openlineage_pyspark.workbench.questions.registry import question_called
 
 if TYPE_CHECKING:

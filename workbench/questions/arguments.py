@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import Annotated, TypeAlias
 
 from openlineage_pyspark.workbench.model.times import micros_of_time, time_of
-from openlineage_pyspark.workbench.questions.reach import Limits
+from openlineage_pyspark.workbench.questions.reach.reach import Limits
 from openlineage_pyspark.workbench.questions.registry import Help
 
 _PLACE = "a dataset, or DATASET.COLUMN; the end of a name is enough, such as `orders` for `s3://lake/sales/orders`"

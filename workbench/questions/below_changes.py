@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError
 from openlineage_pyspark.workbench.questions.oddities import bounded
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
+from openlineage_pyspark.workbench.questions.reach.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, find
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openlineage_pyspark.workbench.questions.reach import Place
+    from openlineage_pyspark.workbench.questions.reach.reach import Place
 
 
 def downstream_of(

@@ -24,7 +24,7 @@ from openlineage_pyspark.workbench.questions.changes import (
 )
 from openlineage_pyspark.workbench.questions.graph import whole_graph
 from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_diagnostics, oddities, text_only_edges
-from openlineage_pyspark.workbench.questions.reach import Limits
+from openlineage_pyspark.workbench.questions.reach.reach import Limits
 from openlineage_pyspark.workbench.questions.registry import Help, answered, input_diagnostics, last_seen, question
 from openlineage_pyspark.workbench.questions.resolve import find_run, runs_within
 from openlineage_pyspark.workbench.questions.run_details import details_of_runs, diagnostics_of, explained, stored_edge
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.answer import Writer
     from openlineage_pyspark.workbench.model.kinds import Diagnostic
-    from openlineage_pyspark.workbench.questions.reach import Place
+    from openlineage_pyspark.workbench.questions.reach.reach import Place
 
 _SIDE = "a time, an age such as 2d, or `now`; or run:ID. On the command line, also an event file or a folder of them"
 _RUN = "run:"

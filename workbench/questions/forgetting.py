@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.questions.resolve import ResolvedJob, resolve_ref
-from openlineage_pyspark.workbench.questions.stored_versions import StoredVersions
+from openlineage_pyspark.workbench.questions.versions.stored_versions import StoredVersions
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.expiry import lost_runs

@@ -23,7 +23,7 @@ from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.questions.arguments import AsOf, Direct, Ever, Since, limits_of
 from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_of_datasets, text_only_edges
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, limit_diagnostic, reach, unseen_jobs
+from openlineage_pyspark.workbench.questions.reach.reach import Direction, Limits, limit_diagnostic, reach, unseen_jobs
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.run_details import (
     RUNS_OF_A_JOB,

@@ -19,8 +19,8 @@ from openlineage_pyspark.workbench.questions.arguments import DatasetRef
 from openlineage_pyspark.workbench.questions.oddities import dropped_of_datasets
 from openlineage_pyspark.workbench.questions.registry import answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
-from openlineage_pyspark.workbench.questions.stored_versions import StoredVersions
-from openlineage_pyspark.workbench.questions.versions import RunPart, VersionKind
+from openlineage_pyspark.workbench.questions.versions.stored_versions import StoredVersions
+from openlineage_pyspark.workbench.questions.versions.versions import RunPart, VersionKind
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets, find_dataset
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.model.graph import Graph
     from openlineage_pyspark.workbench.model.kinds import NodeId
-    from openlineage_pyspark.workbench.questions.reach import Limits
+    from openlineage_pyspark.workbench.questions.reach.reach import Limits
     from openlineage_pyspark.workbench.store.names import DroppedRuns, QueriedTables
 
 _SHOWN = 3

@@ -15,8 +15,8 @@ from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_list
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from openlineage_pyspark.workbench.questions.stored_versions import StoredVersions
-    from openlineage_pyspark.workbench.questions.versions import DatasetVersion
+    from openlineage_pyspark.workbench.questions.versions.stored_versions import StoredVersions
+    from openlineage_pyspark.workbench.questions.versions.versions import DatasetVersion
     from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, ResolvedPlace
 
 _T = TypeVar("_T")

@@ -17,7 +17,7 @@ from openlineage_pyspark.workbench.model.graph import Path, node_id, sorted_path
 from openlineage_pyspark.workbench.model.times import BEFORE_ALL, FOREVER, known_time, micros_of_time, time_of_micros
 from openlineage_pyspark.workbench.questions.arguments import Ever
 from openlineage_pyspark.workbench.questions.oddities import bounded, text_only
-from openlineage_pyspark.workbench.questions.reach import Limits
+from openlineage_pyspark.workbench.questions.reach.reach import Limits
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.run_details import RunDetails, diagnostics_of
 from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames

@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.model.document import value_from_document
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import row_writers
-from openlineage_pyspark.workbench.questions.stored_versions import StoredVersions
+from openlineage_pyspark.workbench.questions.versions.stored_versions import StoredVersions
 from openlineage_pyspark.workbench.store.dialect import of_sqlite
 from openlineage_pyspark.workbench.store.names import QueriedTables
 from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS

@@ -19,10 +19,10 @@ from openlineage_pyspark.workbench.model.graph import (
 )
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.reach import Reach
-from openlineage_pyspark.workbench.questions.grains import Grain, coarser
 from openlineage_pyspark.workbench.questions.graph import detailed
 from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_of_datasets
-from openlineage_pyspark.workbench.questions.reach import (
+from openlineage_pyspark.workbench.questions.reach.grains import Grain, coarser
+from openlineage_pyspark.workbench.questions.reach.reach import (
     Direction,
     Limits,
     datasets_of_job,
@@ -47,9 +47,13 @@ from openlineage_pyspark.workbench.questions.run_details import (
     runs_until,
     stored_edge,
 )
-from openlineage_pyspark.workbench.questions.stored_versions import StoredVersions
-from openlineage_pyspark.workbench.questions.version_reach import reach_places, reach_versions, versions_lead_on
-from openlineage_pyspark.workbench.questions.versions import VersionEdge
+from openlineage_pyspark.workbench.questions.versions.stored_versions import StoredVersions
+from openlineage_pyspark.workbench.questions.versions.version_reach import (
+    reach_places,
+    reach_versions,
+    versions_lead_on,
+)
+from openlineage_pyspark.workbench.questions.versions.versions import VersionEdge
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import ResolvedPlace, datasets, find
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
@@ -60,9 +64,9 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.answer import Answer
     from openlineage_pyspark.workbench.model.graph import Node
     from openlineage_pyspark.workbench.model.kinds import NodeId
-    from openlineage_pyspark.workbench.questions.reach import Closure, Place, PlaceEdge
+    from openlineage_pyspark.workbench.questions.reach.reach import Closure, Place, PlaceEdge
     from openlineage_pyspark.workbench.questions.resolve import ResolvedRef
-    from openlineage_pyspark.workbench.questions.versions import VersionClosure, VersionKey
+    from openlineage_pyspark.workbench.questions.versions.versions import VersionClosure, VersionKey
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
 

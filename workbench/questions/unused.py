@@ -16,7 +16,7 @@ from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import Ever, time_or_now
 from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_diagnostics
-from openlineage_pyspark.workbench.questions.reach import Limits
+from openlineage_pyspark.workbench.questions.reach.reach import Limits
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
 from openlineage_pyspark.workbench.store.current import EDGES, Current

@@ -17,9 +17,9 @@ from openlineage_pyspark.workbench.questions.arguments import (
     Target,
     limits_of,
 )
-from openlineage_pyspark.workbench.questions.grains import Grain
-from openlineage_pyspark.workbench.questions.reach import Direction
-from openlineage_pyspark.workbench.questions.reach_text import REACH_WRITERS, figure_of_reach
+from openlineage_pyspark.workbench.questions.reach.grains import Grain
+from openlineage_pyspark.workbench.questions.reach.reach import Direction
+from openlineage_pyspark.workbench.questions.reach.reach_text import REACH_WRITERS, figure_of_reach
 from openlineage_pyspark.workbench.questions.registry import Help, question
 from openlineage_pyspark.workbench.questions.traversal import answer_of, paths_between, reached_from
 from openlineage_pyspark.workbench.store.names import QueriedTables

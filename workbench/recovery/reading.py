@@ -14,10 +14,10 @@ from openlineage_pyspark.facets.sql_names import name_parts
 from openlineage_pyspark.workbench.events.facts import SubmittedAs
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
 from openlineage_pyspark.workbench.questions.oddities import bounded
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
+from openlineage_pyspark.workbench.questions.reach.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.resolve import is_called, version_called
-from openlineage_pyspark.workbench.questions.stored_versions import StoredVersions
-from openlineage_pyspark.workbench.questions.versions import RunPart, VersionKey, VersionKind
+from openlineage_pyspark.workbench.questions.versions.stored_versions import StoredVersions
+from openlineage_pyspark.workbench.questions.versions.versions import RunPart, VersionKey, VersionKind
 from openlineage_pyspark.workbench.recovery.model.affected import Passes, everything
 from openlineage_pyspark.workbench.recovery.model.facts import (
     ApplicationFacts,
@@ -40,7 +40,7 @@ from openlineage_pyspark.workbench.store.tables.views import MADE
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts
-    from openlineage_pyspark.workbench.questions.versions import DatasetVersion
+    from openlineage_pyspark.workbench.questions.versions.versions import DatasetVersion
     from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, ResolvedPlace
 
 _LAKES = frozenset({"iceberg", "delta"})

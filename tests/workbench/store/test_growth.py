@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.questions.reach import Direction, Limits, reach
+from openlineage_pyspark.workbench.questions.reach.reach import Direction, Limits, reach
 from openlineage_pyspark.workbench.questions.registry import last_seen
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.names import find

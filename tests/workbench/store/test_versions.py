@@ -9,10 +9,10 @@ from typing import Any
 import networkx
 import pytest
 from openlineage_pyspark.workbench.model.times import microseconds
-from openlineage_pyspark.workbench.questions.reach import Direction
-from openlineage_pyspark.workbench.questions.stored_versions import StoredVersions
-from openlineage_pyspark.workbench.questions.version_reach import reach_versions
-from openlineage_pyspark.workbench.questions.versions import RunPart, VersionKey, VersionKind
+from openlineage_pyspark.workbench.questions.reach.reach import Direction
+from openlineage_pyspark.workbench.questions.versions.stored_versions import StoredVersions
+from openlineage_pyspark.workbench.questions.versions.version_reach import reach_versions
+from openlineage_pyspark.workbench.questions.versions.versions import RunPart, VersionKey, VersionKind
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import DroppedRuns
 from openlineage_pyspark.workbench.store.sqlite import Database

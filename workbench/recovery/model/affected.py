@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
-from openlineage_pyspark.workbench.questions.versions import RunPart
+from openlineage_pyspark.workbench.questions.versions.versions import RunPart
 from openlineage_pyspark.workbench.recovery.model.facts import HistoryPlace
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 

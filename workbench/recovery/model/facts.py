@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
-from openlineage_pyspark.workbench.questions.versions import RunPart
+from openlineage_pyspark.workbench.questions.versions.versions import RunPart
 from openlineage_pyspark.workbench.store.current import PARTITION_OPERATORS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.questions.versions import RunPart
+    from openlineage_pyspark.workbench.questions.versions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.model.affected import Flow
     from openlineage_pyspark.workbench.recovery.model.facts import RunFacts
     from openlineage_pyspark.workbench.recovery.model.rewriting import Rewritten

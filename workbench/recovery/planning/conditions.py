@@ -12,7 +12,7 @@ from openlineage_pyspark.workbench.recovery.model.plan import TableCheck
 from openlineage_pyspark.workbench.recovery.model.statements import NO_ROWS, table_id
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.questions.versions import RunPart
+    from openlineage_pyspark.workbench.questions.versions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.model.affected import Flow
     from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts, MadeVersion
     from openlineage_pyspark.workbench.recovery.planning.remade import Base

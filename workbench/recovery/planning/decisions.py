@@ -18,7 +18,7 @@ from openlineage_pyspark.workbench.recovery.planning.repeated_reads import Repea
 from openlineage_pyspark.workbench.recovery.planning.restarts import Restarts
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.questions.versions import RunPart
+    from openlineage_pyspark.workbench.questions.versions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.model.affected import Spread
     from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts, Facts, MadeVersion
     from openlineage_pyspark.workbench.recovery.model.plan import RecoveryRequest

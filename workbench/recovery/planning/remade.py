@@ -14,7 +14,7 @@ from openlineage_pyspark.workbench.recovery.model.statements import is_version
 from openlineage_pyspark.workbench.recovery.planning.groups import started_applications
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.questions.versions import RunPart
+    from openlineage_pyspark.workbench.questions.versions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.model.affected import Flow, PlacedRead, Spread
     from openlineage_pyspark.workbench.recovery.model.plan import RecoveryRequest
 

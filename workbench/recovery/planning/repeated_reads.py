@@ -10,7 +10,7 @@ from openlineage_pyspark.workbench.recovery.model.plan import Mode
 from openlineage_pyspark.workbench.recovery.model.statements import NO_ROWS, is_version
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.questions.versions import RunPart
+    from openlineage_pyspark.workbench.questions.versions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.model.affected import Flow, PlacedRead, Spread
     from openlineage_pyspark.workbench.recovery.model.plan import RecoveryRequest
     from openlineage_pyspark.workbench.recovery.model.statement_texts import StatementTexts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.questions.versions import RunPart
+    from openlineage_pyspark.workbench.questions.versions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.model.affected import Flow
     from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts
     from openlineage_pyspark.workbench.recovery.planning.groups import Group

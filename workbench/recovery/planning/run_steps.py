@@ -14,7 +14,7 @@ from openlineage_pyspark.workbench.recovery.model.plan import Pin, RecoveryStep,
 from openlineage_pyspark.workbench.recovery.planning.stream_steps import local_checkpoint
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.questions.versions import RunPart
+    from openlineage_pyspark.workbench.questions.versions.versions import RunPart
     from openlineage_pyspark.workbench.recovery.model.affected import PlacedRead
     from openlineage_pyspark.workbench.recovery.model.facts import ApplicationFacts, DatasetFacts, RunFacts
     from openlineage_pyspark.workbench.recovery.model.plan import TableId

@@ -11,9 +11,14 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.questions.reach import Direction
-from openlineage_pyspark.workbench.questions.stored_versions import StoredVersions
-from openlineage_pyspark.workbench.questions.versions import VersionClosure, VersionEdge, VersionKey, VersionPlace
+from openlineage_pyspark.workbench.questions.reach.reach import Direction
+from openlineage_pyspark.workbench.questions.versions.stored_versions import StoredVersions
+from openlineage_pyspark.workbench.questions.versions.versions import (
+    VersionClosure,
+    VersionEdge,
+    VersionKey,
+    VersionPlace,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

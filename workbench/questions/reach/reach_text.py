@@ -17,7 +17,7 @@ from openlineage_pyspark.workbench.pictures.figure import FigureTable, figure
 from openlineage_pyspark.workbench.pictures.plain import csv_of
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.pictures.words import hows
-from openlineage_pyspark.workbench.questions.reach_tree import nothing_of, outline_of_reach
+from openlineage_pyspark.workbench.questions.reach.reach_tree import nothing_of, outline_of_reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

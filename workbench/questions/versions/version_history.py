@@ -7,7 +7,7 @@ import heapq
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
-from openlineage_pyspark.workbench.questions.versions import DatasetVersion, RunPart, VersionKind
+from openlineage_pyspark.workbench.questions.versions.versions import DatasetVersion, RunPart, VersionKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

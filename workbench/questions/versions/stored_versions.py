@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openlineage_pyspark.workbench.model.times import FOREVER
-from openlineage_pyspark.workbench.questions.offsets import versions_read
-from openlineage_pyspark.workbench.questions.reach import Direction
-from openlineage_pyspark.workbench.questions.version_history import (
+from openlineage_pyspark.workbench.questions.reach.reach import Direction
+from openlineage_pyspark.workbench.questions.versions.offsets import versions_read
+from openlineage_pyspark.workbench.questions.versions.version_history import (
     REPLACING,
     SinkRow,
     SourceRow,
@@ -20,7 +20,7 @@ from openlineage_pyspark.workbench.questions.version_history import (
     ordered_history,
     with_lives,
 )
-from openlineage_pyspark.workbench.questions.versions import (
+from openlineage_pyspark.workbench.questions.versions.versions import (
     DatasetVersion,
     RunPart,
     StreamedRead,
