@@ -31,7 +31,7 @@ from typing import Any
 
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.store.events.ingest import Portion, lines_of, take
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store_api import Store
 
 _COLUMNS = 10

@@ -36,7 +36,7 @@ from openlineage_pyspark.workbench.questions.graph import with_diagnostics
 from openlineage_pyspark.workbench.questions.owners import owners
 from openlineage_pyspark.workbench.questions.row_counts import row_counts
 from openlineage_pyspark.workbench.store.events.ingest import files_of
-from openlineage_pyspark.workbench.store.in_memory import events_in_memory
+from openlineage_pyspark.workbench.store.sqlite.in_memory import events_in_memory
 from openlineage_pyspark.workbench.store_api import Store
 
 if TYPE_CHECKING:

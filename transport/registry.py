@@ -25,7 +25,7 @@ _BUILT_IN = {
     "async_http": f"{_HERE}.http.transport:HttpTransport",
     "kafka": f"{_HERE}.kafka:KafkaTransport",
     "file": f"{_HERE}.file.transport:FileTransport",
-    "store": "openlineage_pyspark.workbench.store.transport:StoreTransport",
+    "store": "openlineage_pyspark.workbench.store.sqlite.transport:StoreTransport",
     "composite": f"{_HERE}.composite:CompositeTransport",
     "datadog": f"{_HERE}.openlineage.adapter:DatadogTransport",
     "gcplineage": f"{_HERE}.openlineage.adapter:GcpLineageTransport",

@@ -20,7 +20,7 @@ from openlineage_pyspark.workbench.questions.upstream import between, downstream
 from openlineage_pyspark.workbench.recovery.recover import recover
 from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
 from openlineage_pyspark.workbench.store.spark.tables import SparkTables, is_in_session_catalog, is_schema_name
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 
 if TYPE_CHECKING:
     from types import TracebackType

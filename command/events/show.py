@@ -27,7 +27,7 @@ from openlineage_pyspark.workbench.report import (
     reads_lines,
     without_source,
 )
-from openlineage_pyspark.workbench.store.in_memory import events_in_memory
+from openlineage_pyspark.workbench.store.sqlite.in_memory import events_in_memory
 
 if TYPE_CHECKING:
     import argparse

@@ -24,7 +24,7 @@ from openlineage_pyspark.transport.spool.place import DATABASE, directories
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.events.files import STANDARD_INPUT
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, Ingested, files_of, lines_of, take
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

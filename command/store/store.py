@@ -21,7 +21,7 @@ from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.questions.forgetting import forgetting
 from openlineage_pyspark.workbench.store.expiry import expire
 from openlineage_pyspark.workbench.store.spark.tables import SparkTables
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.questions.forgetting import Forgetting

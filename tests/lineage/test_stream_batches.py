@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from openlineage_pyspark.workbench.store.events.ingest import lines_of, take
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from support import checkpoints
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.spark_jobs import Jobs

@@ -11,7 +11,7 @@ from typing import Any
 
 import networkx
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, Ingested, take
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.tables import schema
 
 from support.lakes import LAKE_JARS

@@ -17,7 +17,7 @@ from openlineage_pyspark.transport.file.filesystem import offered
 from openlineage_pyspark.transport.memory import MemoryTransport
 from openlineage_pyspark.transport.openlineage.adapter import ForeignTransport
 from openlineage_pyspark.transport.registry import built_in_transports, open_transport
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,8 +15,8 @@ from openlineage_pyspark.transport.attempt import RetryPolicy
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import Event
 from openlineage_pyspark.transport.registry import open_transport
-from openlineage_pyspark.workbench.store.sqlite import Database
-from openlineage_pyspark.workbench.store.transport import StoreTransport
+from openlineage_pyspark.workbench.store.sqlite.database import Database
+from openlineage_pyspark.workbench.store.sqlite.transport import StoreTransport
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, run_event, text_of_events
 from support.reached import nodes_of

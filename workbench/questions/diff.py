@@ -32,9 +32,9 @@ from openlineage_pyspark.workbench.store.current import Current, EdgeRow
 from openlineage_pyspark.workbench.store.described import described_by_runs
 from openlineage_pyspark.workbench.store.events.ingest import rows_of_events
 from openlineage_pyspark.workbench.store.events.rows import identity
-from openlineage_pyspark.workbench.store.in_memory import events_in_memory
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
+from openlineage_pyspark.workbench.store.sqlite.in_memory import events_in_memory
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from openlineage_pyspark.workbench.questions import QUESTIONS
 from openlineage_pyspark.workbench.questions.oddities import oddities
 from openlineage_pyspark.workbench.store.events.ingest import rejection
 from openlineage_pyspark.workbench.store.names import QueriedTables
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

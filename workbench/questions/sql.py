@@ -17,7 +17,7 @@ from openlineage_pyspark.workbench.questions.versions.stored_versions import Sto
 from openlineage_pyspark.workbench.store.dialect import of_sqlite
 from openlineage_pyspark.workbench.store.names import QueriedTables
 from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.tables.schema import SOURCE_SNAPSHOT_LINEAGE
 
 

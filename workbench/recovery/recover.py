@@ -16,7 +16,7 @@ from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan
 from openlineage_pyspark.workbench.recovery.planning.make_plan import plan
 from openlineage_pyspark.workbench.recovery.reading import BadVersion, read_facts
 from openlineage_pyspark.workbench.store.names import QueriedTables
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.answer import Writer

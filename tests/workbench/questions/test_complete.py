@@ -14,7 +14,7 @@ from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.expiry import expire
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, dataset, lineage, run_event, taken, text_of_events
 from support.valid_answers import valid_answer

@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.store.events.ingest import EventLine, portion
 from openlineage_pyspark.workbench.store.run_details import details_stated_by
 from openlineage_pyspark.workbench.store.spark.sql import VIEWS
 from openlineage_pyspark.workbench.store.spark.versions import version_rows
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.tables import schema
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken, text_of_events
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import StoreError, TransportConfigError
-from openlineage_pyspark.workbench.store import file_check
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite import file_check
+from openlineage_pyspark.workbench.store.sqlite.database import Database
+from openlineage_pyspark.workbench.store.sqlite.transport import StoreTransport
 from openlineage_pyspark.workbench.store.tables import schema
-from openlineage_pyspark.workbench.store.transport import StoreTransport
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import run_event, taken, text_of_events
 

@@ -12,7 +12,7 @@ from openlineage_pyspark.workbench.questions.reach.reach import Direction, Limit
 from openlineage_pyspark.workbench.questions.registry import last_seen
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.names import find
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, lineage, run_event, taken, text_of_events
 from support.reached import nodes_of

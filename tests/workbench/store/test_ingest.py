@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.model.times import microseconds
-from openlineage_pyspark.workbench.store import sqlite_file
 from openlineage_pyspark.workbench.store.events import ingest
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, files_of, lines_of, take
 from openlineage_pyspark.workbench.store.events.rows import identity
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite import file as sqlite_file
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken, text_of_events
@@ -272,7 +272,7 @@ import sys
 import threading
 from pathlib import Path
 from openlineage_pyspark.workbench.store.events.ingest import lines_of, take
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 for _ in range(3):
     with Database(Path(sys.argv[1])) as database:
         take(database, lines_of(Path(sys.argv[2])))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, lineage, run_event, taken, text_of_events

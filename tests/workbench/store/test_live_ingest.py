@@ -20,7 +20,7 @@ import attrs
 import pytest
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.spark.tables import SparkTables
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from support import kafka, process_jvm, s3
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.lineage_events import company, text_of_events

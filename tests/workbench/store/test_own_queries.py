@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pytest
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.store import own_queries
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store.tables.views import VIEWS
 from openlineage_pyspark.workbench.store_api import Store

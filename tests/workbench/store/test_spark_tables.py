@@ -33,7 +33,7 @@ from openlineage_pyspark.workbench.store.expiry import expire
 from openlineage_pyspark.workbench.store.spark.ingest import EventOrigin, take_once, take_stream
 from openlineage_pyspark.workbench.store.spark.sql import Format
 from openlineage_pyspark.workbench.store.spark.tables import SparkTables
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store_api import Store
 from support import class_archive, process_jvm

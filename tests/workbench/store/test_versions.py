@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.questions.versions.version_reach import reach
 from openlineage_pyspark.workbench.questions.versions.versions import RunPart, VersionKey, VersionKind
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import DroppedRuns
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import Content, at, company_of_versions, dataset, run_event, symlink, taken
 from support.reached import versions_of

@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.events.repeated import Repetition, repeated
 from openlineage_pyspark.workbench.recovery.model.statements import place_of_files, sql_name
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.names import name_with_namespace
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan, RecoveryStep

@@ -12,8 +12,8 @@ import sqlite3
 import zlib
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.store.event_texts import texts_in_order
 from openlineage_pyspark.workbench.store.events.rows import identity
+from openlineage_pyspark.workbench.store.sqlite.event_texts import texts_in_order
 from openlineage_pyspark.workbench.store.tables import schema, stored
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.store.pack import Packed, dictionary_of, pack, unpack
+from openlineage_pyspark.workbench.store.sqlite.pack import Packed, dictionary_of, pack, unpack
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
 from openlineage_pyspark.workbench.store.tables.stored import NO_RUN
 

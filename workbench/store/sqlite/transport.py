@@ -9,7 +9,7 @@ from openlineage_pyspark.errors import StoreError, TransportConfigError, Transpo
 from openlineage_pyspark.transport.base import Transport
 from openlineage_pyspark.transport.options import OURS, Option, text
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.store.event_texts import EventTexts, NewEvent
 from openlineage_pyspark.workbench.store.events.rows import JobMention, named_rows
-from openlineage_pyspark.workbench.store.sqlite_sql import upserts
+from openlineage_pyspark.workbench.store.sqlite.event_texts import EventTexts, NewEvent
+from openlineage_pyspark.workbench.store.sqlite.statements import upserts
+from openlineage_pyspark.workbench.store.sqlite.versions import Versions
 from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
-from openlineage_pyspark.workbench.store.versions import Versions
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.events.ingest import Portion
     from openlineage_pyspark.workbench.store.events.rows import Row
-    from openlineage_pyspark.workbench.store.sqlite_file import SqliteFile
+    from openlineage_pyspark.workbench.store.sqlite.file import SqliteFile
     from openlineage_pyspark.workbench.store.tables.schema import StoredTable
 
 _RUNS = "SELECT run_id, run FROM stored_run WHERE run_id IN ({})"

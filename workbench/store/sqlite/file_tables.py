@@ -7,16 +7,16 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.store.event_texts import EventTexts, texts_in_order
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions
-from openlineage_pyspark.workbench.store.file_check import APPLICATION_ID, is_marked
-from openlineage_pyspark.workbench.store.row_merging import RowMerger
-from openlineage_pyspark.workbench.store.sqlite_sql import ddl, index_names, table_ddl, view_statements
+from openlineage_pyspark.workbench.store.sqlite.event_texts import EventTexts, texts_in_order
+from openlineage_pyspark.workbench.store.sqlite.file_check import APPLICATION_ID, is_marked
+from openlineage_pyspark.workbench.store.sqlite.row_merging import RowMerger
+from openlineage_pyspark.workbench.store.sqlite.statements import ddl, index_names, table_ddl, view_statements
 from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.views import VIEWS
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.store.sqlite_file import SqliteFile
+    from openlineage_pyspark.workbench.store.sqlite.file import SqliteFile
 
 # Precedes the names of tables while their rows are moved into new ones.
 _FORMER = "former_"

@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.events.files import STANDARD_INPUT, is_store_file
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.store.events.ingest import Ingested, files_of, lines_of, portions, rejection
-from openlineage_pyspark.workbench.store.sqlite import Database
+from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.tables import schema
 
 if TYPE_CHECKING:

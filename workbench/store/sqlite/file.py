@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.store.file_check import refuse_others
-from openlineage_pyspark.workbench.store.soundness import in_one_line
+from openlineage_pyspark.workbench.store.sqlite.file_check import refuse_others
+from openlineage_pyspark.workbench.store.sqlite.soundness import in_one_line
 from openlineage_pyspark.workbench.store.tables import stored
 
 PATIENCE_SECONDS = 60

@@ -10,11 +10,11 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.store.file_tables import FileTables
 from openlineage_pyspark.workbench.store.names import ALL_DROPPED, DROPPED, DroppedRuns
 from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS, Answered, StreamedRow, answer_to
-from openlineage_pyspark.workbench.store.soundness import damage_of
-from openlineage_pyspark.workbench.store.sqlite_file import PATIENCE_SECONDS, SqliteFile, why_not_opened
+from openlineage_pyspark.workbench.store.sqlite.file import PATIENCE_SECONDS, SqliteFile, why_not_opened
+from openlineage_pyspark.workbench.store.sqlite.file_tables import FileTables
+from openlineage_pyspark.workbench.store.sqlite.soundness import damage_of
 
 if TYPE_CHECKING:
     from types import TracebackType
