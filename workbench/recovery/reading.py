@@ -210,10 +210,11 @@ def written_table(tables: QueriedTables, dataset: DatasetName, runs: Collection[
         dataset: the table.
         runs: the ids of the runs.
     """
-    _, about, wrote = _FactsReader(tables).runs(runs)
+    read = _FactsReader(tables).runs(runs)
     names = frozenset(_ids(dataset))
-    ids = {(run, version): each.table_id for (run, name, version), each in wrote.items() if name in names}
-    return WrittenTable(_dataset(dataset, _stored(dataset, about)), {key: each for key, each in ids.items() if each})
+    ids = {(run, version): each.table_id for (run, name, version), each in read.writes.items() if name in names}
+    facts = _dataset(dataset, _stored(dataset, read.storages))
+    return WrittenTable(facts, {key: each for key, each in ids.items() if each})
 
 
 class _FactsReader:
@@ -246,14 +247,14 @@ class _FactsReader:
         # Their statements show whether they have written anything.
         read = {each.dataset for each in reads}
         ids |= {version.run_id for each in read for version in self.versions.of(each) if version.change in _WORDED}
-        runs, about, wrote = self.runs(ids)
-        applications = self._applications({run.application for run in runs.values() if run.application})
+        of_runs = self.runs(ids)
+        applications = self._applications({run.application for run in of_runs.runs.values() if run.application})
         every = written | {read.dataset for read in reads}
         found_names = datasets(self._tables, every)
-        named = {each: _dataset(name, _stored(name, about)) for each, name in found_names.items()}
+        named = {each: _dataset(name, _stored(name, of_runs.storages)) for each, name in found_names.items()}
         stated = {(read.run_id, read.dataset): read.version for read in reads if not read.inferred}
         histories = {
-            each: _with_idle(self._made(named[each], _ids(found_names[each]), runs, wrote, stated), idle.get(each, ()))
+            each: _with_idle(self._made(named[each], _ids(found_names[each]), of_runs, stated), idle.get(each, ()))
             for each in every
         }
         if not histories[root]:
@@ -261,14 +262,14 @@ class _FactsReader:
         beside, writers = self._beside(applications)
         rest = {each for found in (*beside.values(), (target for *_, target in open_readers)) for each in found}
         rest -= set(named)
-        _, about, _ = self.runs({writers[each] for each in rest if each in writers})
-        named |= {each: _dataset(name, _stored(name, about)) for each, name in datasets(self._tables, rest).items()}
-        return Facts(named, histories, tuple(reads), runs, applications, unfinished, beside, open_readers)
+        storages = self.runs({writers[each] for each in rest if each in writers}).storages
+        named |= {each: _dataset(name, _stored(name, storages)) for each, name in datasets(self._tables, rest).items()}
+        return Facts(named, histories, tuple(reads), of_runs.runs, applications, unfinished, beside, open_readers)
 
     def dataset(self, found: DatasetName) -> DatasetFacts:
         """Return a dataset as the events of the runs that wrote it describe it."""
-        _, about, _ = self.runs({version.run_id for version in self.versions.of(found.id)})
-        return _dataset(found, _stored(found, about))
+        storages = self.runs({version.run_id for version in self.versions.of(found.id)}).storages
+        return _dataset(found, _stored(found, storages))
 
     def _downstream(self, root: int, begin: int) -> set[int]:
         """
@@ -345,21 +346,20 @@ class _FactsReader:
         self,
         dataset: DatasetFacts,
         names: tuple[int, ...],
-        runs: Mapping[str, RunFacts],
-        wrote: Mapping[tuple[str, int, str], _Written],
+        of_runs: _RunsRead,
         read: Mapping[tuple[str, int], str],
     ) -> Iterator[MadeVersion]:
         was_there = False
         for version in self.versions.of(dataset.id):
-            run = runs.get(version.run_id)
+            run = of_runs.runs.get(version.run_id)
             sql = run.sql if run else ""
             job = run.job if run else ""
-            part = next((at.replaced for at in self._of_names(wrote, version.run_id, names, "")), "")
+            part = next((at.replaced for at in self._of_names(of_runs.writes, version.run_id, names, "")), "")
             back = restored(sql, job, read.get((version.run_id, dataset.id), ""))
             did = effect(version.change, sql, job, dataset.format, was_there=was_there, replaced=part)
             did = did if back is None else Effect(nothing=True)
             was_there = version.change != "DROP"
-            written = next(self._of_names(wrote, version.run_id, names, version.id), _Written())
+            written = next(self._of_names(of_runs.writes, version.run_id, names, version.id), _Written())
             yield MadeVersion(
                 dataset.id,
                 version.run_id,
@@ -380,22 +380,16 @@ class _FactsReader:
 
     @staticmethod
     def _of_names(
-        wrote: Mapping[tuple[str, int, str], _Written], run_id: str, names: Iterable[int], version: str
+        writes: Mapping[tuple[str, int, str], _Written], run_id: str, names: Iterable[int], version: str
     ) -> Iterator[_Written]:
         """Yield how a run wrote a version of a dataset, under any of its names."""
-        yield from (wrote[key] for name in names if (key := (run_id, name, version)) in wrote)
+        yield from (writes[key] for name in names if (key := (run_id, name, version)) in writes)
 
-    def runs(
-        self, ids: Collection[str]
-    ) -> tuple[dict[str, RunFacts], dict[int, _Storage], dict[tuple[str, int, str], _Written]]:
-        """
-        Return runs, how their events store each name of a dataset, and how each run wrote each version of it.
-
-        Two tables of Delta Lake have versions of the same numbers, and one run may write both.
-        """
+    def runs(self, ids: Collection[str]) -> _RunsRead:
+        """Return runs, with what their events state about the datasets that they read and wrote."""
         events_of: dict[str, list[EventFacts]] = {}
-        about: dict[int, _Storage] = {}
-        wrote: dict[tuple[str, int, str], _Written] = {}
+        storages: dict[int, _Storage] = {}
+        writes: dict[tuple[str, int, str], _Written] = {}
         stored: dict[int, list[tuple[int, _Storage, DatasetOfEvent]]] = {}
         for run_id, event in self._events(ids, ("START", "COMPLETE", "FAIL", "ABORT")):
             events_of.setdefault(run_id, []).append(event)
@@ -405,37 +399,16 @@ class _FactsReader:
                     (identity("dataset", each.namespace, each.name), _storage(each), each) for each in event.datasets
                 ]
             for name_id, storage, dataset in stored[id(event.sides)]:
-                before = about.get(name_id)
+                before = storages.get(name_id)
                 if before != storage:
-                    about[name_id] = storage if before is None else storage.or_else(before)
+                    storages[name_id] = storage if before is None else storage.or_else(before)
                 if dataset.branch is not None or dataset.table_id:
                     written = _Written(dataset.branch or "", dataset.table_id)
-                    wrote |= {(run_id, name_id, version): written for version in dataset.versions}
+                    writes |= {(run_id, name_id, version): written for version in dataset.versions}
                 if dataset.replaced:
-                    wrote[run_id, name_id, ""] = _Written(replaced=dataset.replaced)
-        sql = (
-            "SELECT r.run_id, coalesce(j.name, ''), coalesce(r.job_id, 0), coalesce(r.state, ''), "
-            "coalesce(r.started, r.first_time, 0), coalesce(r.parent_run_id, ''), coalesce(r.query_id, ''), "
-            "coalesce(r.checkpoint, ''), r.ended FROM run r LEFT JOIN job j ON j.job_id = r.job_id WHERE r.run_id IN "
-        )
-        found = {}
-        for run_id, job, job_id, state, started, application, query, checkpoint, ended in self._of(ids, sql):
-            events = events_of.get(run_id, [])
-            sql = _statement(events)
-            # Only the application itself can repeat its work with a query. A query that continues from a copy of its
-            # checkpoint has another id.
-            known_as = query and (checkpoint or query)
-            about_query = (application, known_as, checkpoint, "" if application and _QUERY.match(sql) else sql)
-            gaps = tuple(dict.fromkeys(_gaps(events)))
-            seconds = (ended - started) / 1_000_000 if ended and started and ended >= started else None
-            corrections = [event.run.corrects for event in events if event.run is not None]
-            corrects = next(filter(None, corrections), "")
-            sessions = (event.run.session for event in events if event.run is not None)
-            session = next((each for each in sessions if each is not None), None)
-            found[run_id] = RunFacts(
-                run_id, job, job_id, state, started, *about_query, gaps, seconds, corrects, session
-            )
-        return found, about, wrote
+                    writes[run_id, name_id, ""] = _Written(replaced=dataset.replaced)
+        found = {row[0]: _run(events_of.get(row[0], []), *row) for row in self._of(ids, _RUNS)}
+        return _RunsRead(found, storages, writes)
 
     def _applications(self, ids: Collection[str]) -> dict[str, ApplicationFacts]:
         return {run_id: _application(run_id, event) for run_id, event in self._events(ids, ("START",))}
@@ -559,6 +532,56 @@ class _Storage:
         """Return it with its empty fields filled from the other one."""
         stored = self if self.layer or self.file_format else other
         return _Storage(stored.layer, stored.file_format, self.catalog or other.catalog)
+
+
+@attrs.frozen
+class _RunsRead:
+    """
+    Runs, and what their events state about datasets.
+
+    Args:
+        runs: the id of a run -> the run.
+        storages: the id of a dataset's name -> how the dataset is stored.
+        writes: a run, the id of a dataset's name and a version -> how the run wrote this version. Two tables of Delta
+            Lake have versions of the same numbers, and one run may write both.
+    """
+
+    runs: dict[str, RunFacts]
+    storages: dict[int, _Storage]
+    writes: dict[tuple[str, int, str], _Written]
+
+
+_RUNS = (
+    "SELECT r.run_id, coalesce(j.name, ''), coalesce(r.job_id, 0), coalesce(r.state, ''), "
+    "coalesce(r.started, r.first_time, 0), coalesce(r.parent_run_id, ''), coalesce(r.query_id, ''), "
+    "coalesce(r.checkpoint, ''), r.ended FROM run r LEFT JOIN job j ON j.job_id = r.job_id WHERE r.run_id IN "
+)
+
+
+def _run(
+    events: Sequence[EventFacts],
+    run_id: str,
+    job: str,
+    job_id: int,
+    state: str,
+    started: int,
+    application: str,
+    query: str,
+    checkpoint: str,
+    ended: int | None,
+) -> RunFacts:
+    """Return a run from its events and its row, which `_RUNS` selects."""
+    sql = _statement(events)
+    # Only the application itself can repeat its work with a query. A query that continues from a copy of its
+    # checkpoint has another id.
+    known_as = query and (checkpoint or query)
+    about_query = (application, known_as, checkpoint, "" if application and _QUERY.match(sql) else sql)
+    seconds = (ended - started) / 1_000_000 if ended and started and ended >= started else None
+    about = [event.run for event in events if event.run is not None]
+    corrects = next((run.corrects for run in about if run.corrects), "")
+    session = next((run.session for run in about if run.session is not None), None)
+    gaps = tuple(dict.fromkeys(_gaps(events)))
+    return RunFacts(run_id, job, job_id, state, started, *about_query, gaps, seconds, corrects, session)
 
 
 def _ids(dataset: DatasetName) -> tuple[int, ...]:

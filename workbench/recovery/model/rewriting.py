@@ -81,7 +81,7 @@ def rewritten(
         return Rewritten("", (tree,))
     try:
         _open_views(tree, known, views or {})
-        return _changed(tree, reads, known, copies, read_copies, corrected)
+        return _TableRewriter(tree, reads, known, copies, read_copies, corrected).rewritten()
     except RecursionError:
         # sqlglot writes a tree by recursion, and goes deeper there than where it parses.
         return Rewritten("", ("its statement is nested too deeply to be written again",))
@@ -159,57 +159,100 @@ def _open_views(tree: Any, known: Sequence[DatasetFacts], views: Mapping[int, st
         table.replace(exp.Subquery(this=query, alias=alias))
 
 
-def _changed(
-    tree: Any,
-    reads: Sequence[tuple[DatasetFacts, str]],
-    known: Sequence[DatasetFacts],
-    copies: Mapping[int, str],
-    read_copies: Mapping[int, str],
-    corrected: Collection[int],
-) -> Rewritten:
-    """Change a tree to the statement that must run, and return it; the arguments are those of `rewritten`."""
-    versions = {dataset.id: version for dataset, version in reads}
-    targets = {id(each) for each in _targets(tree)}
-    ctes = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
-    doubts: list[str] = []
-    before: tuple[str, ...] = ()
-    stands_alone = True
-    named: set[int] = set()
-    for table in list(tree.find_all(exp.Table)):
-        parts = [part.name for part in table.parts]
-        if len(parts) == 1 and parts[0].lower() in ctes:
-            continue
-        matching = [dataset for dataset in known if _names(dataset, parts)]
-        if not matching and len(parts) > 2:
-            # The whole name of a view whose query replaced it in the plan. The datasets of the query have other names.
-            continue
-        if len(matching) != 1:
+class _TableRewriter:
+    """
+    Gives each table in a statement the name and the version with which it must run again.
+
+    Args:
+        tree: the statement, which is changed.
+        reads: as for `rewritten`, like all that follow.
+        known: its known datasets.
+        copies: the copies that it writes.
+        read_copies: the copies that it reads.
+        corrected: the datasets that it reads in their current state.
+    """
+
+    def __init__(
+        self,
+        tree: Any,
+        reads: Sequence[tuple[DatasetFacts, str]],
+        known: Sequence[DatasetFacts],
+        copies: Mapping[int, str],
+        read_copies: Mapping[int, str],
+        corrected: Collection[int],
+    ) -> None:
+        self._tree = tree
+        self._known = known
+        self._copies, self._read_copies = copies, read_copies
+        self._corrected = corrected
+        self._versions = {dataset.id: version for dataset, version in reads}
+        self._doubts: list[str] = []
+        self._before: tuple[str, ...] = ()
+        self._stands_alone = True
+        self._named: set[int] = set()
+
+    def rewritten(self) -> Rewritten:
+        """Change the statement, and return it."""
+        targets = {id(each) for each in _targets(self._tree)}
+        ctes = {each.alias_or_name.lower() for each in self._tree.find_all(exp.CTE)}
+        for table in list(self._tree.find_all(exp.Table)):
+            parts = [part.name for part in table.parts]
+            dataset = None if len(parts) == 1 and parts[0].lower() in ctes else self._dataset_of(parts)
+            if dataset is None:
+                continue
+            if id(table) in targets:
+                self._rewrite_target(table, dataset, parts[-1])
+            else:
+                self._rewrite_source(table, dataset, parts[-1])
+        before, named = self._before, frozenset(self._named)
+        return Rewritten(_text(self._tree), tuple(self._doubts), before, self._stands_alone, named)
+
+    def _dataset_of(self, parts: Sequence[str]) -> DatasetFacts | None:
+        """Return the dataset that a name means; None, perhaps with a doubt, if that is not clear."""
+        matching = [dataset for dataset in self._known if _names(dataset, parts)]
+        if len(matching) == 1:
+            return matching[0]
+        if matching or len(parts) <= 2:
             which = "several datasets of the run have this name" if matching else "it may be a temporary view"
-            doubts.append(f"{'.'.join(parts)} is left unchanged: {which}")
+            self._doubts.append(f"{'.'.join(parts)} is left unchanged: {which}")
             # A temporary view has one part, or is one of `global_temp`.
-            stands_alone &= bool(matching) or (len(parts) > 1 and parts[0].lower() != "global_temp")
-            continue
-        dataset = matching[0]
-        is_target = id(table) in targets
-        named |= set() if is_target else {dataset.id}
-        if is_target and isinstance(tree, exp.Create):
-            name = table_in_sql(copies.get(dataset.id, dataset.sql))
-            before = _over_what_is_there(tree, dataset, name, doubts, is_copy=dataset.id in copies)
-        _rename(table, (copies if is_target else read_copies).get(dataset.id, dataset.sql))
-        if table.name.lower() != parts[-1].lower() and not (is_target and isinstance(tree, _WITHOUT_ALIAS)):
-            _keep_name(tree, table, parts[-1])
-        if table.args.get("version") is not None and dataset.id in corrected:
-            doubts.append(f"it named a version of {dataset.label}, and now reads what is there then")
-            table.set("version", None)
-        version = "" if is_target or dataset.id in read_copies else versions.get(dataset.id, "")
+            self._stands_alone &= bool(matching) or (len(parts) > 1 and parts[0].lower() != "global_temp")
+        # Otherwise it is the whole name of a view whose query replaced it in the plan: the query names other datasets.
+        return None
+
+    def _rewrite_target(self, table: exp.Table, dataset: DatasetFacts, name: str) -> None:
+        """Rename the table that the statement writes."""
+        target = self._copies.get(dataset.id, dataset.sql)
+        if isinstance(self._tree, exp.Create):
+            self._before = _over_what_is_there(
+                self._tree, dataset, table_in_sql(target), self._doubts, is_copy=dataset.id in self._copies
+            )
+        _rename(table, target)
+        if table.name.lower() != name.lower() and not isinstance(self._tree, _WITHOUT_ALIAS):
+            _keep_name(self._tree, table, name)
+        self._unpin_corrected(table, dataset)
+
+    def _rewrite_source(self, table: exp.Table, dataset: DatasetFacts, name: str) -> None:
+        """Rename a table that the statement reads, and pin it to its version."""
+        self._named.add(dataset.id)
+        _rename(table, self._read_copies.get(dataset.id, dataset.sql))
+        if table.name.lower() != name.lower():
+            _keep_name(self._tree, table, name)
+        self._unpin_corrected(table, dataset)
+        version = "" if dataset.id in self._read_copies else self._versions.get(dataset.id, "")
         if version == NO_ROWS:
-            _without_rows(tree, table, parts[-1])
-            continue
+            _without_rows(self._tree, table, name)
+            return
         if version and table.args.get("version") is None:
             number = exp.Literal.number(version) if version.lstrip("-").isdecimal() else exp.Literal.string(version)
             table.set("version", exp.Version(this="VERSION", kind="AS OF", expression=number))
-        _in_query(tree, table, parts[-1])
-    return Rewritten(_text(tree), tuple(doubts), before, stands_alone, frozenset(named))
+        _in_query(self._tree, table, name)
+
+    def _unpin_corrected(self, table: exp.Table, dataset: DatasetFacts) -> None:
+        """Remove the version that the statement names of a corrected dataset."""
+        if table.args.get("version") is not None and dataset.id in self._corrected:
+            self._doubts.append(f"it named a version of {dataset.label}, and now reads what is there then")
+            table.set("version", None)
 
 
 def _text(tree: Any) -> str:
