@@ -29,6 +29,7 @@ from openlineage_pyspark.workbench.dryrun.sandbox.effects import Effects
 from openlineage_pyspark.workbench.dryrun.sandbox.environment import FOLLOW, hide_environment, report_wrong_arguments
 from openlineage_pyspark.workbench.dryrun.sandbox.guard import AuditHook, RefusedError
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, install_handlers, text_of_error
+from openlineage_pyspark.workbench.dryrun.sandbox.landlock import restrict_this_thread
 from openlineage_pyspark.workbench.dryrun.sandbox.local_files import LocalFiles
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import Finder, guarded_imports
 from openlineage_pyspark.workbench.dryrun.script.kinds import SPECIFICATIONS
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 _MEGABYTE = 1024 * 1024
 _SCRIPT_ENDED = 0
+# What libraries say when the kernel refuses a change or a connection.
+_DENIED = "permission denied"
 
 
 def main() -> None:
@@ -116,6 +119,7 @@ def _close_the_doors(stage: Stage, port: int, sparks_folder: str) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     threading.Thread(target=_watch, args=(stage, threading.main_thread().ident), daemon=True).start()
     AuditHook(stage, port, sparks_folder).install()
+    restrict_this_thread((request.scratch, sparks_folder), port)
 
 
 def _taken() -> int:
@@ -195,6 +199,8 @@ def _perform(stage: Stage, run: Callable[[], None]) -> None:
         spot = stage.spot_of_error(problem)
         of_arguments = isinstance(problem, IndexError) and "argv" in spot.text
         message = f"{text_of_error(problem)}{f' ({FOLLOW})' if of_arguments else ''}"
+        if _DENIED in message.lower():
+            message += " (a dry run lets no library write outside of its own folder, or connect)"
         stage.problem("SCRIPT_FAILED", f"the script fails here: {message}", spot)
 
 

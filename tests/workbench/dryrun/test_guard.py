@@ -15,15 +15,12 @@ from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 DRIVER = """
 import os, sys
 sys.dont_write_bytecode = True
-from functools import partial
 from pathlib import Path
-from openlineage_pyspark.workbench.dryrun.patches.late_imports import when_imported
-from openlineage_pyspark.workbench.dryrun.patches.local_frames import (
-    ARROW_WRITERS, PANDAS, install_arrow_writers, install_local_frames
-)
+from openlineage_pyspark.workbench.dryrun.patches.local_frames import install_local_frames
 from openlineage_pyspark.workbench.dryrun.sandbox.effects import Effects
 from openlineage_pyspark.workbench.dryrun.sandbox.environment import hide_environment
 from openlineage_pyspark.workbench.dryrun.sandbox.guard import AuditHook
+from openlineage_pyspark.workbench.dryrun.sandbox.landlock import restrict_this_thread
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import Finder, guarded_imports
 from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.script.stage import Stage
@@ -33,11 +30,10 @@ hide_environment(stage)
 Finder(stage, request.allowed, guarded_imports(request.source)).install()
 Effects(stage, request.scratch).install()
 AuditHook(stage, 1, request.scratch).install()
-when_imported(PANDAS, lambda: install_local_frames(stage))
-for each in ARROW_WRITERS:
-    when_imported(each, partial(install_arrow_writers, each, stage))
+install_local_frames(stage)
+is_restricted = restrict_this_thread([request.scratch], 1)
 try:
-    exec(compile(request.source, request.path, "exec"), {"__name__": "__main__"})
+    exec(compile(request.source, request.path, "exec"), {"__name__": "__main__", "is_restricted": is_restricted})
 except BaseException as problem:
     stage.record("raised", what=type(problem).__name__)
 """
@@ -160,6 +156,17 @@ ARROW_WRITES = (
     "pa.ipc.RecordBatchFileWriter('x', pa.schema([])).close()",
     "pa.RecordBatchStreamWriter('x', pa.schema([])).close()",
 )
+ARROW_CHANGES = (
+    "from pyarrow.fs import LocalFileSystem; files = LocalFileSystem(); files.delete_dir('.')",
+    "files.delete_dir_contents('.', missing_dir_ok=True)",
+    "files.delete_file('job.py')",
+    "files.create_dir('x')",
+    "files.move('job.py', 'x')",
+    "files.copy_file('job.py', 'x')",
+    "with files.open_output_stream('x') as stream: stream.write(b'1')",
+    "files.open_append_stream(path='job.py').write(b'1')",
+    "import pyarrow.fs; pyarrow.fs.copy_files('job.py', 'x')",
+)
 PANDAS_WRITES = (
     "import pandas; pandas.DataFrame({'a': [1]}).to_parquet('x', compression='gzip')",
     "pandas.DataFrame({'a': [1]}).to_csv('no/folder/x')",
@@ -167,7 +174,9 @@ PANDAS_WRITES = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("module", "written"), [("pyarrow", ARROW_WRITES), ("pandas", PANDAS_WRITES)])
+@pytest.mark.parametrize(
+    ("module", "written"), [("pyarrow", (*ARROW_WRITES, *ARROW_CHANGES)), ("pandas", PANDAS_WRITES)]
+)
 def test_a_file_that_arrow_or_pandas_would_write_is_told_and_not_written(
     tmp_path: Path, module: str, written: tuple[str, ...]
 ) -> None:
@@ -190,6 +199,57 @@ assert stream.getvalue() and sink.getvalue()[:4] == b'PAR1'
 assert pa.OSFile('job.py').read().startswith(b'import') and pa.memory_map('job.py', 'r').read(6) == b'import'
 """
     assert told(tmp_path, source) == []
+
+
+@pytest.mark.slow
+def test_what_arrow_reads_from_elsewhere_is_a_stand_in(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    source = """\
+import pyarrow.dataset as d, pyarrow.parquet as p
+from pyarrow import fs
+table = p.read_table("not/here.parquet")
+table = p.read_table("s3://bucket/x")
+files = fs.S3FileSystem(region="eu-west-1")
+p.read_table("bucket/x", filesystem=files).num_rows
+d.dataset("bucket/x", filesystem=files).to_table()
+p.ParquetFile("not/here.parquet").metadata
+"""
+    assert told(tmp_path, source) == [(line, "STAND_IN") for line in (3, 4, 5, 6, 7, 8)]
+
+
+@pytest.mark.slow
+def test_the_kernel_refuses_what_python_does_not_see(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    source = """\
+import ctypes, os, threading
+from pyarrow.fs import FileSystem
+if not is_restricted:
+    raise SystemExit
+files, here = FileSystem.from_uri("file://" + os.getcwd())
+denied = []
+def tried(do):
+    try:
+        do()
+    except OSError as problem:
+        denied.append("denied" in str(problem))
+for do in (
+    lambda: files.delete_file(here + "/job.py"),
+    lambda: files.create_dir(here + "/x"),
+    lambda: files.open_output_stream(here + "/x"),
+):
+    tried(do)
+    beside = threading.Thread(target=tried, args=(do,))
+    beside.start()
+    beside.join()
+assert denied == [True] * 6
+c = ctypes.CDLL(None, use_errno=True)
+assert (c.unlink(b"job.py"), ctypes.get_errno()) == (-1, 13)
+assert c.system(b"true") != 0
+"""
+    raised = [each[0] for each in told(tmp_path, source) if len(each) == 1]
+    if raised == ["SystemExit"]:
+        pytest.skip("this kernel has no Landlock, or does not let this process use it")
+    assert raised == []
 
 
 def test_the_environment_is_hidden_but_for_what_was_given(tmp_path: Path) -> None:

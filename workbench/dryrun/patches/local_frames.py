@@ -1,16 +1,18 @@
 """
 Replace what pandas and Arrow do with files.
 
-For the readers of pandas, a file that is not here is a stand-in. The writers of Arrow open files by themselves, which
-nothing in Python sees, so they only say what they would write.
+For readers, a file that is not here is a stand-in, and so is a file system of another machine. Arrow opens, writes and
+removes files by itself, which nothing in Python sees, so its writers only say what they would do.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.workbench.dryrun.patches.late_imports import when_imported
 from openlineage_pyspark.workbench.dryrun.sandbox.effects import without_moment
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
 
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
-PANDAS = "pandas"
-"""The module that `install_local_frames` patches, after its import."""
-ARROW_WRITERS: Mapping[str, Mapping[str, tuple[int, str]]] = {
+_PANDAS = "pandas"
+# The modules of Arrow -> what writes in them -> the place and the name of its target.
+_WRITERS: Mapping[str, Mapping[str, tuple[int, str]]] = {
     "pyarrow": {
         "OSFile": (0, "path"),
         "create_memory_map": (0, "path"),
@@ -47,52 +49,74 @@ ARROW_WRITERS: Mapping[str, Mapping[str, tuple[int, str]]] = {
         "ParquetWriter": (0, "where"),
     },
 }
-"""The modules that `install_arrow_writers` patches -> what writes in them -> the place and the name of its target."""
 _WITH_MODE = frozenset({"OSFile", "memory_map"})
+# The modules of Arrow -> what reads a file in them.
+_READERS: Mapping[str, tuple[str, ...]] = {
+    "pyarrow.csv": ("open_csv", "read_csv"),
+    "pyarrow.dataset": ("dataset", "parquet_dataset"),
+    "pyarrow.feather": ("read_feather", "read_table"),
+    "pyarrow.json": ("read_json",),
+    "pyarrow.orc": ("ORCFile", "read_table"),
+    "pyarrow.parquet": (
+        *("ParquetDataset", "ParquetFile", "read_metadata", "read_pandas", "read_schema", "read_table"),
+    ),
+}
+_FILES = "pyarrow.fs"
+_CHANGES_OF_FILES = (
+    *("copy_file", "create_dir", "delete_dir", "delete_dir_contents", "delete_file"),
+    *("move", "open_append_stream", "open_output_stream"),
+)
+_OTHER_MACHINES = ("AzureFileSystem", "GcsFileSystem", "HadoopFileSystem", "S3FileSystem")
 
 
 def install_local_frames(stage: Stage) -> None:
     """
-    Make the readers of pandas return stand-ins for what is not on this machine.
+    Replace what pandas and Arrow do with files, as soon as a script imports them.
 
     Args:
-        stage: records each such file.
+        stage: records each file that is not here, and each change of a file.
     """
-    pandas = sys.modules[PANDAS]
+    when_imported(_PANDAS, lambda: _patch_pandas(stage))
+    for module in {**_READERS, **_WRITERS}:
+        when_imported(module, functools.partial(_patch_arrow, module, stage))
+    when_imported(_FILES, lambda: _patch_files(stage))
+
+
+def _patch_pandas(stage: Stage) -> None:
+    pandas = sys.modules[_PANDAS]
     # What is written goes nowhere, so its folder need not be here.
     sys.modules["pandas.io.common"].check_parent_directory = lambda _path: None  # type: ignore[attr-defined]
     for name in [each for each in vars(pandas) if each.startswith("read_")]:
-        setattr(pandas, name, _reader(f"{PANDAS}.{name}", getattr(pandas, name), stage))
+        setattr(pandas, name, _reader(f"{_PANDAS}.{name}", getattr(pandas, name), stage))
+
+
+def _patch_arrow(module: str, stage: Stage) -> None:
+    loaded = sys.modules[module]
+    for name in _READERS.get(module, ()):
+        if hasattr(loaded, name):
+            setattr(loaded, name, _reader(f"{module}.{name}", getattr(loaded, name), stage))
+    for name, target in _WRITERS.get(module, {}).items():
+        if hasattr(loaded, name):
+            setattr(loaded, name, _writer(f"{module}.{name}", getattr(loaded, name), target, stage))
 
 
 def _reader(name: str, read: Callable[..., Any], stage: Stage) -> Callable[..., Any]:
     def reading(*given: Any, **named: Any) -> Any:
         source = next(iter((*given, *named.values())), "")
         shown = os.fsdecode(source) if isinstance(source, str | bytes | os.PathLike) else str(source)
-        if not isinstance(source, StandIn) and "://" not in shown:
+        is_elsewhere = "://" in shown or any(isinstance(each, StandIn) for each in (*given, *named.values()))
+        # A reader of pandas calls one of Arrow, and needs its error.
+        if not is_elsewhere or not stage.is_users(sys._getframe(1).f_code.co_filename):
             try:
                 return read(*given, **named)
             except FileNotFoundError:
-                pass
+                if not stage.is_users(sys._getframe(1).f_code.co_filename):
+                    raise
         message = f"{name}({shown!r}) reads what is not here: what is made of it is unknown"
         stage.problem("STAND_IN", message)
         return StandIn(f"{name}()")
 
     return reading
-
-
-def install_arrow_writers(module: str, stage: Stage) -> None:
-    """
-    Make what writes files in a module of Arrow only say so.
-
-    Args:
-        module: the name of the module.
-        stage: records each such file.
-    """
-    loaded = sys.modules[module]
-    for name, target in ARROW_WRITERS[module].items():
-        if hasattr(loaded, name):
-            setattr(loaded, name, _writer(f"{module}.{name}", getattr(loaded, name), target, stage))
 
 
 def _writer(name: str, write: Callable[..., Any], target: tuple[int, str], stage: Stage) -> Callable[..., Any]:
@@ -111,3 +135,40 @@ def _writer(name: str, write: Callable[..., Any], target: tuple[int, str], stage
         return StandIn(f"{name}()")
 
     return writing
+
+
+def _patch_files(stage: Stage) -> None:
+    """Make Arrow's file systems change nothing: that of this machine says what it would do, others are stand-ins."""
+    module: Any = sys.modules[_FILES]
+    real = module.LocalFileSystem
+    changes = {name: _file_change(f"LocalFileSystem.{name}", getattr(real, name), stage) for name in _CHANGES_OF_FILES}
+    module.LocalFileSystem = type(real.__name__, (real,), changes)
+    module.copy_files = _file_change("copy_files", module.copy_files, stage, with_owner=False)
+    for name in _OTHER_MACHINES:
+        setattr(module, name, _file_system(f"{_FILES}.{name}", stage))
+
+
+def _file_change(name: str, real: Callable[..., Any], stage: Stage, *, with_owner: bool = True) -> Callable[..., Any]:
+    """Return a function that says what another one would change, unless it changes only the scratch folder."""
+    inside = os.path.realpath(stage.request.scratch) + os.sep
+
+    def changing(*given: Any, **named: Any) -> Any:
+        values = (*given[int(with_owner) :], *named.values())
+        paths = [os.fsdecode(each) for each in values if isinstance(each, str | bytes | os.PathLike)]
+        if paths and all(f"{os.path.realpath(each)}{os.sep}".startswith(inside) for each in paths):
+            return real(*given, **named)
+        shown = without_moment(", ".join(paths))
+        stage.problem("NOT_DONE", f"{_FILES}.{name}({shown[:200]}) changes files, which a dry run does not do")
+        return StandIn(f"{_FILES}.{name}()")
+
+    return changing
+
+
+def _file_system(name: str, stage: Stage) -> type[StandIn]:
+    """Return the class of stand-ins for a file system of another machine."""
+
+    def begin(system: StandIn, *_: Any, **__: Any) -> None:
+        StandIn.__init__(system, f"{name}()")
+        stage.problem("STAND_IN", f"{name} contacts other systems: what it returns is unknown")
+
+    return type(name.rpartition(".")[2], (StandIn,), {"__init__": begin})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
 import sys
 import time
@@ -22,12 +21,7 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.world import World
 from openlineage_pyspark.workbench.dryrun.patches.catalog import ScriptCatalog
 from openlineage_pyspark.workbench.dryrun.patches.dstreams import DSTREAMS, install_dstreams
 from openlineage_pyspark.workbench.dryrun.patches.late_imports import when_imported
-from openlineage_pyspark.workbench.dryrun.patches.local_frames import (
-    ARROW_WRITERS,
-    PANDAS,
-    install_arrow_writers,
-    install_local_frames,
-)
+from openlineage_pyspark.workbench.dryrun.patches.local_frames import install_local_frames
 from openlineage_pyspark.workbench.dryrun.patches.models import MODELS, install_models
 from openlineage_pyspark.workbench.dryrun.patches.rdds import install_rdds, schema_of_names
 from openlineage_pyspark.workbench.dryrun.patches.standins import count_of, plain_row, row_of
@@ -99,9 +93,7 @@ class Patches:
         ScriptCatalog(self._tables, self._stage, self.world_of).install()
         when_imported(MODELS, lambda: install_models(self._stage, self.without_columns))
         when_imported(DSTREAMS, lambda: install_dstreams(self._stage, self._write_rdd))
-        when_imported(PANDAS, lambda: install_local_frames(self._stage))
-        for each in ARROW_WRITERS:
-            when_imported(each, functools.partial(install_arrow_writers, each, self._stage))
+        install_local_frames(self._stage)
         for owner, names in (
             (SparkSession, ("_jvm", "_jsc", "_jsparkSession")),
             (SparkContext, ("_jvm", "_jsc", "_gateway")),

@@ -1,0 +1,80 @@
+"""
+Let the kernel refuse what the audit hook can't see: compiled libraries write files and open connections by themselves.
+
+Landlock is a part of Linux (5.13 and later; connections: 6.7 and later) by which a process gives up rights for good.
+https://docs.kernel.org/userspace-api/landlock.html
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# The numbers of the system calls are the same on all machines.
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_ASK_FOR_VERSION = 1
+_BENEATH_PATH, _OF_PORT = 1, 2
+_NO_NEW_PRIVILEGES = 38
+# EXECUTE, WRITE_FILE, REMOVE_DIR, REMOVE_FILE, and the seven MAKE_*. The script may read.
+_EXECUTE, _WRITE_FILE = 1 << 0, 1 << 1
+_CHANGES = _WRITE_FILE | sum(1 << bit for bit in range(4, 13))
+# The version of the kernel's interface that knows a right -> the right: to link between folders, and to truncate.
+_LATER_CHANGES = {2: 1 << 13, 3: 1 << 14}
+_TRUNCATE = 1 << 14
+_BIND, _CONNECT = 1 << 0, 1 << 1
+_KNOWS_CONNECTIONS = 4
+
+
+def restrict_this_thread(writable: Iterable[str], port: int) -> bool:
+    """
+    Forbid this thread and those that it starts to write, to connect and to start programs, for good.
+
+    Args:
+        writable: the only folders in which files may be written or removed.
+        port: the only port to which a TCP connection may be opened, on any machine: the kernel knows no addresses.
+
+    Returns:
+        Whether the kernel has done it. It can't be asked on other systems than Linux, and a container may forbid it.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    library = ctypes.CDLL(None, use_errno=True)
+    version = library.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_ASK_FOR_VERSION))
+    if version < 1:
+        return False
+    changes = _CHANGES | sum(right for since, right in _LATER_CHANGES.items() if version >= since)
+    handled = struct.pack("<Q", changes | _EXECUTE)
+    if version >= _KNOWS_CONNECTIONS:
+        handled += struct.pack("<Q", _BIND | _CONNECT)
+    rules = library.syscall(_CREATE_RULESET, handled, ctypes.c_size_t(len(handled)), ctypes.c_uint32(0))
+    if rules < 0:
+        return False
+    try:
+        for folder in writable:
+            _allow_beneath(library, rules, folder, changes)
+        # Of a file, only these rights can be given.
+        _allow_beneath(library, rules, os.devnull, (_WRITE_FILE | _TRUNCATE) & changes)
+        if version >= _KNOWS_CONNECTIONS:
+            # Libraries bind any port of this machine to find out what the system supports.
+            for of_port, right in ((port, _CONNECT), (0, _BIND)):
+                rule = struct.pack("<QQ", right, of_port)
+                library.syscall(_ADD_RULE, rules, _OF_PORT, rule, ctypes.c_uint32(0))
+        library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        return bool(library.syscall(_RESTRICT_SELF, rules, ctypes.c_uint32(0)) == 0)
+    finally:
+        os.close(rules)
+
+
+def _allow_beneath(library: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
+    """Add a rule that gives rights to everything beneath a path."""
+    opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        library.syscall(_ADD_RULE, rules, _BENEATH_PATH, struct.pack("<Qi", rights, opened), ctypes.c_uint32(0))
+    finally:
+        os.close(opened)
