@@ -51,7 +51,9 @@ def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
     folder.mkdir()
     (folder / "notebook.ipynb").write_text(json.dumps(NOTEBOOK), "utf-8")
     transport = {"type": "file", "location": str(folder / "events.ndjson")}
-    conf = QUICK | {f"spark.openlineage.transport.{name}": value for name, value in transport.items()}
+    # All kernels start at once here, and may take longer than a job is made to wait.
+    conf = QUICK | {"spark.openlineage.start.timeoutInMillis": "120000"}
+    conf |= {f"spark.openlineage.transport.{name}": value for name, value in transport.items()}
     environment = without_foreign() | {
         "IPYTHONDIR": str(folder / "ipython"),
         "JUPYTER_PLATFORM_DIRS": "1",
