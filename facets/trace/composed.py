@@ -2,8 +2,8 @@
 Compose the text of an expression from the columns of sources: `abs(sum(orders.amount))` for `abs(total)`.
 
 Each attribute in the text of an expression is replaced by the text of the expression that computes it, down to the
-columns of sources. These are called by the names of their tables. A text has at most `LONGEST` characters; what is left
-out of it, the innermost first, is shown as `...`. Nothing recurses, and the work is limited by the length of the text.
+columns of sources, which are qualified with the names of their tables. A text has at most `LONGEST` characters; `...`
+shows what is left out, the innermost parts first. The length of the text limits the work.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LONGEST = 2_000
 MOST_REPLACED = 200_000
 """The most attributes that are replaced in the texts of one plan, which takes a few seconds; all others are cut."""
 _DEEPEST = 40
-"""How many attributes inside each other are replaced in a text that is composed at once."""
+"""How many levels of nested attributes are replaced in a text that is composed in one pass."""
 _OF_VALUES = re.compile(r"col[1-9][0-9]*")
 """The names that Spark gives to the columns of VALUES."""
 
@@ -66,7 +66,7 @@ class _Hole(NamedTuple):
     path: FieldPath = ()
 
 
-# A plan has hundreds of these: made so, a named tuple takes half of the time.
+# A plan has hundreds of these; a named tuple that is created this way takes half the time.
 _hole = cast(
     "Callable[[tuple[int, int, tuple[int, ...], str, FieldPath]], _Hole]", functools.partial(tuple.__new__, _Hole)
 )
@@ -88,7 +88,7 @@ class _Text(NamedTuple):
     fields: tuple[tuple[str, _Text], ...] = ()
 
     def at(self, path: FieldPath) -> tuple[_Text, FieldPath]:
-        """Return the text of a field, as far as the fields on the way to it are known; and the rest of the way."""
+        """Return the text of the innermost field of a path that is known, and the rest of the path."""
         text = self
         for depth, name in enumerate(path):
             found = (field for own, field in text.fields if own.casefold() == name.casefold())
@@ -114,7 +114,7 @@ class _Draft:
         return self._open.popleft() if self._open else None
 
     def fill(self, place: tuple[list[object], int, _Hole], parts: _Parts) -> None:
-        """Put parts instead of an attribute if the text does not become too long; otherwise `...`."""
+        """Replace an attribute with parts, or with `...` if the text would become too long."""
         at, index, _ = place
         more = sum([len(part) if isinstance(part, str) else len(CUT) for part in parts])
         if self.length - len(CUT) + more > LONGEST:
@@ -126,12 +126,12 @@ class _Draft:
         self._put(inner, parts)
 
     def cut(self, place: tuple[list[object], int, _Hole]) -> None:
-        """Put `...` instead of an attribute."""
+        """Replace an attribute with `...`."""
         at, index, _ = place
         at[index] = CUT
 
     def text(self) -> str:
-        """Return the text; without its literals if the end of a part of it is missing, as `texts.own_text` does."""
+        """Return the text; without its literals if the end of any part is missing, as `texts.own_text` does."""
         found: list[str] = []
         stack: list[object] = [self.root]
         while stack:
@@ -166,11 +166,11 @@ class _Path(NamedTuple):
 
 
 _BY_NOTHING, _BY_LEAF, _BY_COLUMN, _BY_PATH = range(4)
-"""What chooses a text: it is the same for all paths; or the leaf chooses it, or the column, or the whole path."""
+"""What a text depends on: nothing, so that it is the same for all paths; or the leaf, the column, or the whole path."""
 
 
 class _ByPath(Generic[_Key, _Made]):
-    """The results for each key: the same for all paths, or chosen by the path."""
+    """The results for each key: the same for all paths, or dependent on the path."""
 
     def __init__(self) -> None:
         self._of_all: dict[_Key, tuple[_Made, int]] = {}
@@ -178,7 +178,7 @@ class _ByPath(Generic[_Key, _Made]):
         self._of_path: dict[tuple[_Key, _Path], tuple[_Made, int]] = {}
 
     def get(self, key: _Key, path: _Path | None) -> tuple[_Made, int] | None:
-        """Return the result for a key, and what has chosen it; None if there is none yet."""
+        """Return the result for a key, and what it depends on; None if there is none yet."""
         known = self._of_all.get(key)
         if known is None and path is not None:
             if self._of_one:
@@ -188,7 +188,7 @@ class _ByPath(Generic[_Key, _Made]):
         return known
 
     def put(self, key: _Key, path: _Path | None, made: _Made, chosen: int) -> None:
-        """Keep the result for a key, unless a path would choose it and none is known."""
+        """Keep the result for a key, unless it depends on a path and none is given."""
         if chosen == _BY_NOTHING:
             self._of_all[key] = (made, chosen)
             return
@@ -220,11 +220,11 @@ class Composer:
 
     def step(self, step: OperatorStep | None, origin: Origin) -> str:
         """
-        Return the composed text of the expression that is nearest to the sink of a way; empty if there is none.
+        Return the composed text of the expression on a path that is nearest to the sink; empty if there is none.
 
         Args:
-            step: the last step of the way.
-            origin: where the way begins. The way chooses between the branches of a union.
+            step: the last step of the path.
+            origin: where the path begins. The path chooses between the branches of a union.
         """
         path = _Path(origin.column if origin.path else origin, step)
         while step is not None and not step.expression and step.computation is None:
@@ -250,9 +250,9 @@ class Composer:
         text = self.column(operator, id_)
         return "" if text == self._plain_name(id_) else text
 
-    def _text(self, parts: _Parts, way: _Path | None) -> str:
+    def _text(self, parts: _Parts, via: _Path | None) -> str:
         left = self._left
-        whole = self._whole(parts, way, _DEEPEST)
+        whole = self._whole(parts, via, _DEEPEST)
         if whole is not None:
             return whole
         self._left = left
@@ -260,24 +260,24 @@ class Composer:
         while (place := draft.next()) is not None:
             self._left -= 1
             if self._left >= 0:
-                draft.fill(place, self._expanded(place[2], way))
+                draft.fill(place, self._expanded(place[2], via))
             else:
                 draft.cut(place)
         return draft.text()
 
-    def _whole(self, parts: _Parts, way: _Path | None, depth: int) -> str | None:
+    def _whole(self, parts: _Parts, via: _Path | None, depth: int) -> str | None:
         """
-        Return a text with all attributes replaced, if nothing must be left out of it, as of most texts; else None.
+        Return a text with all attributes replaced; None if a part must be left out, which is rare.
 
         Args:
             parts: the text.
-            way: the path whose text it is.
-            depth: how many attributes inside each other are replaced.
+            via: the path whose text it is.
+            depth: how many levels of nested attributes are replaced.
         """
         texts: list[str] = []
         length = 0
         for part in parts:
-            text = part if isinstance(part, str) else self._column_of(part) or self._whole_of(part, way, depth)
+            text = part if isinstance(part, str) else self._column_of(part) or self._whole_of(part, via, depth)
             if text is None or text.endswith(CUT):
                 return None
             texts.append(text)
@@ -285,7 +285,7 @@ class Composer:
         return "".join(texts) if length <= LONGEST else None
 
     def _column_of(self, hole: _Hole) -> str:
-        """Return the text of an attribute that is the column of one leaf, as most are; empty if it may be another."""
+        """Return the text of an attribute that is always the same column of a leaf, as most are; empty otherwise."""
         id_ = hole.id
         known = self._columns.get(id_)
         if known is None:
@@ -299,8 +299,8 @@ class Composer:
             self._left -= bool(known)
         return "" if hole.path else known
 
-    def _whole_of(self, hole: _Hole, way: _Path | None, depth: int) -> str | None:
-        known = self._wholes.get(hole, way)
+    def _whole_of(self, hole: _Hole, via: _Path | None, depth: int) -> str | None:
+        known = self._wholes.get(hole, via)
         if known is not None:
             self._chosen = max(self._chosen, known[1])
             return known[0]
@@ -308,25 +308,25 @@ class Composer:
             return None
         self._left -= 1
         chosen, self._chosen = self._chosen, _BY_NOTHING
-        # A text that holds itself is never whole.
+        # A text that contains itself is never whole.
         self._wholes.put(hole, None, None, _BY_NOTHING)
-        text = self._whole(self._expansion(hole, way), way, depth - 1)
-        self._wholes.put(hole, way, text, self._chosen)
+        text = self._whole(self._expansion(hole, via), via, depth - 1)
+        self._wholes.put(hole, via, text, self._chosen)
         self._chosen = max(self._chosen, chosen)
         return text
 
-    def _expanded(self, hole: _Hole, way: _Path | None) -> _Parts:
-        known = self._expansions.get(hole, way)
+    def _expanded(self, hole: _Hole, via: _Path | None) -> _Parts:
+        known = self._expansions.get(hole, via)
         if known is not None:
             self._chosen = max(self._chosen, known[1])
             return known[0]
         chosen, self._chosen = self._chosen, _BY_NOTHING
-        found = self._expansion(hole, way)
-        self._expansions.put(hole, way, found, self._chosen)
+        found = self._expansion(hole, via)
+        self._expansions.put(hole, via, found, self._chosen)
         self._chosen = max(self._chosen, chosen)
         return found
 
-    def _expansion(self, hole: _Hole, way: _Path | None) -> _Parts:
+    def _expansion(self, hole: _Hole, via: _Path | None) -> _Parts:
         """Return the text that an attribute is computed from; its name if that is unknown."""
         seen: set[tuple[int, int, FieldPath]] = set()
         first, path = hole, hole.path
@@ -341,21 +341,21 @@ class Composer:
                 is_unnamed = above and not path and self._is_unnamed(operator, own)
                 return (above if is_unnamed else _uncut(self._source_name(operator, id_) + field_text(path)),)
             seen.add((operator, id_, path))
-            found = self._definition(operator, id_, way)
+            found = self._definition(operator, id_, via)
             if found is None:
                 return (self._own_name(first),)
             text, rest = found.at(path)
             if len(text.parts) == 1 and isinstance(text.parts[0], _Hole):
                 hole = text.parts[0]
                 # The branches of a union match the fields of structs by position.
-                as_it_is = rest == path and not hole.path
-                path = path_in_branch(self._plan, id_, hole.id, path) if as_it_is else (*hole.path, *rest)
+                is_unchanged = rest == path and not hole.path
+                path = path_in_branch(self._plan, id_, hole.id, path) if is_unchanged else (*hole.path, *rest)
                 above = own
                 continue
             return (CUT,) if _is_cut(text.parts) else _with_field(text.parts, rest)
 
     def _own_name(self, hole: _Hole) -> str:
-        """Return the name of an attribute without its qualifier, which may be one that Spark has made."""
+        """Return the name of an attribute without its qualifier, which Spark may have generated."""
         return self._plain_name(hole.id) + field_text(hole.path)
 
     def _source_name(self, operator: int, id_: int) -> str:
@@ -365,7 +365,7 @@ class Composer:
         return known
 
     def _is_unnamed(self, operator: int, name: str) -> bool:
-        """Return whether Spark has made the name of a column of VALUES; the user's name is the next one above it."""
+        """Return whether Spark generated the name of a VALUES column; the user's name is then the next one above."""
         return self._plan.operators[operator].name == "LocalRelation" and _OF_VALUES.fullmatch(name) is not None
 
     def _field(self, text: _Text, path: FieldPath) -> _Parts:
@@ -373,12 +373,12 @@ class Composer:
         found, rest = text.at(path)
         return found.parts if _is_cut(found.parts) else _with_field(found.parts, rest)
 
-    def _definition(self, operator: int, id_: int, way: _Path | None) -> _Text | None:
-        """Return the text of the definition of an attribute, of several the one that a path comes through."""
+    def _definition(self, operator: int, id_: int, via: _Path | None) -> _Text | None:
+        """Return the text of an attribute's definition; of several definitions, the one that a path goes through."""
         found = self._definitions_of(operator, id_)
         if len(found) <= 1:
             return next(iter(found), None)
-        if way is None:
+        if via is None:
             self._chosen = _BY_COLUMN
             return None
         if (operator, id_) not in self._branches:
@@ -394,35 +394,35 @@ class Composer:
                         chooser = max(chooser, _BY_COLUMN)
             self._branches[operator, id_] = by_origin, chooser
         branches, chooser = self._branches[operator, id_]
-        branch = branches.get(way.origin, branches.get(way.origin.operator))
+        branch = branches.get(via.origin, branches.get(via.origin.operator))
         if chooser == _BY_LEAF and branch is not None:
             self._chosen = max(self._chosen, chooser)
             return branch
-        # Another column of the union or of the list of rows may be the one that the path comes through.
+        # The path may go through another column of the union or of the list of rows.
         self._chosen = _BY_PATH
-        return self._on_path(operator, id_, found, way) or branch or self._in_row(operator, id_, way)
+        return self._on_path(operator, id_, found, via) or branch or self._in_row(operator, id_, via)
 
-    def _in_row(self, operator: int, id_: int, way: _Path) -> _Text | None:
-        """Return the text of a column in the only row of an Expand in which a path begins; None for no or many rows."""
+    def _in_row(self, operator: int, id_: int, via: _Path) -> _Text | None:
+        """Return the text of a column in the one row of an Expand that reads a path's origin; None if several do."""
         node = self._plan.operators[operator]
         rows = [row for row in node.sequence("projections") if isinstance(row, tuple)]
         place = next((at for at, column in enumerate(node.output) if column.id == id_), -1)
         found = []
         for row in rows:
             origins = (self._origins(operator, Computed(value)) for value in row)
-            if 0 <= place < len(row) and any(way.origin in each for each in origins):
+            if 0 <= place < len(row) and any(via.origin in each for each in origins):
                 found.append(row[place])
         if len(found) != 1:
             return None
         return self._computed(Computation(operator, id_, self._trace.scopes.scope(operator), found[0]))
 
-    def _on_path(self, operator: int, id_: int, found: Mapping[_Text, Definition], way: _Path) -> _Text | None:
-        """Return the text of the definition on a path; None if there is none, or if it is ambiguous."""
-        values = [each.computation for each in way.last or () if each.computation is not None]
+    def _on_path(self, operator: int, id_: int, found: Mapping[_Text, Definition], via: _Path) -> _Text | None:
+        """Return the text of the definition that a path goes through; None if it goes through none."""
+        values = [each.computation for each in via.last or () if each.computation is not None]
         value = next((each.value for each in values if (each.operator, each.id) == (operator, id_)), None)
-        labels = self._trace.scopes.path(way.origin, way.last)
+        labels = self._trace.scopes.path(via.origin, via.last)
         above = len(labels) - 1
-        # In a recursive CTE a path comes through a union several times: the last time is the nearest to the sink.
+        # A path goes through the union of a recursive CTE several times: the last time is the nearest to the sink.
         while above > 0 and labels[above] != self._trace.scopes.label(operator):
             above -= 1
         for text, definition in found.items():
@@ -488,7 +488,7 @@ class Composer:
         return text._replace(parts=(*text.parts, field)) if field else text
 
     def _field_of_generator(self, computation: Computation) -> str:
-        """Return the field of a generator's row that a column is, if the row has several; else nothing."""
+        """Return `.` and the name of a generator's column, if the generator returns several; else nothing."""
         operator = self._plan.operators[computation.operator]
         made = operator.sequence("generatorOutput") if operator.name == "Generate" else ()
         several = len(made) > 1 and AttributeRef(computation.id) in made
@@ -506,7 +506,7 @@ class Composer:
 
 
 def uncast(plan: Plan, value: Value) -> Value:
-    """Return the attribute that is only cast to the type that it has, as views do; any other value as it is."""
+    """Return the attribute in a cast to its own type, which views add; any other value unchanged."""
     expression = _expression(plan, value)
     if expression is not None and expression.name == "Alias":
         expression = _expression(plan, expression.arguments.get("child"))
@@ -520,7 +520,7 @@ def _expression(plan: Plan, value: Value) -> Expression | None:
 
 
 def _text_of(sql: Sql, operator: int, scope: tuple[int, ...]) -> _Text:
-    """Return the text that the SQL of an expression of an operator is."""
+    """Return the SQL of an operator's expression as a text."""
     if len(sql) == 1 and isinstance(sql[0], StructSql):
         fields = tuple([(name, _text_of(field, operator, scope)) for name, field in sql[0].fields])
         return _Text(_text_of(sql[0].whole, operator, scope).parts, fields)
@@ -536,13 +536,13 @@ def _text_of(sql: Sql, operator: int, scope: tuple[int, ...]) -> _Text:
 
 
 def _with_field(parts: _Parts, path: FieldPath) -> _Parts:
-    """Return the parts of a text with the way to a field behind it."""
+    """Return the parts of a text, followed by the path to a field."""
     field = field_text(path)
     return (*parts, field) if field else parts
 
 
 def _is_cut(parts: _Parts) -> bool:
-    """Return whether the end of a text is missing. Inside another text, its open quotes would turn that inside out."""
+    """Return whether the end of a text is missing. Its unclosed quotes would corrupt a text that contains it."""
     last = parts[-1] if parts else ""
     return isinstance(last, str) and last.endswith(CUT)
 
@@ -560,7 +560,7 @@ class ColumnTexts(Mapping[int, str]):
         Prepare the texts; nothing is composed yet.
 
         Args:
-            composer: composes them; it is kept only until it has.
+            composer: composes them; it is released afterwards.
             plan: the plan of the operator.
             operator: the index of the operator.
         """
@@ -581,6 +581,6 @@ class ColumnTexts(Mapping[int, str]):
     def _composed(self) -> dict[int, str]:
         if self._composer is not None:
             self._texts = {id_: self._composer.column(self._operator, id_) for id_ in self._ids}
-            # The plan is not needed any longer.
+            # The plan is no longer needed.
             self._composer = None
         return self._texts

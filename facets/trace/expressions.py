@@ -5,8 +5,8 @@ Rules are registered by the simple name of a Catalyst class; any other class has
 Without a rule, an expression transforms everything that it reads. This is right for nearly every function; the rules
 cover the exceptions.
 
-The fields of structs are followed one by one: through what a plan builds, chooses between or casts, and through the
-variables of lambda functions, each of which is an element of an array.
+The fields of structs are followed one by one: through structs that a plan builds, casts or chooses between, and through
+the variables of lambda functions, each of which is an element of an array.
 """
 
 from __future__ import annotations
@@ -127,15 +127,15 @@ def path_in_branch(plan: Plan, above: int, below: int, path: FieldPath) -> Field
 
 def _by_position(above: _Fields, below: _Fields, path: FieldPath) -> tuple[FieldPath, bool]:
     """
-    Return the path that has the places of a path in another type, which may have other names.
+    Return the path with the same positions in another type, whose fields may have other names.
 
     Args:
-        above: the fields of the type that the path is of.
+        above: the fields of the type in which the path is given.
         below: the fields of the other type.
         path: the names of the fields.
 
     Returns:
-        The path, as far as both types have its places, and whether they have the same type at its end.
+        The path, as far as both types have fields at its positions, and whether it ends at the same type in both.
     """
     found: list[str] = []
     same = False
@@ -152,12 +152,12 @@ def _by_position(above: _Fields, below: _Fields, path: FieldPath) -> tuple[Field
 
 def stored_field(plan: Plan, id_: int, path: FieldPath) -> FieldPath:
     """
-    Return the field of a stored column that a path leads to, as its type spells it.
+    Return the path to a field of a stored column, in the spelling of the column's type.
 
     Args:
         plan: the plan.
         id_: the exprId of the column.
-        path: the names of struct fields, outermost first. Structs in arrays have them too.
+        path: the names of struct fields, outermost first, including those of structs in arrays.
 
     Returns:
         The names, as far as the type of the column has them: they end at a map, and where two fields share a name.
@@ -166,7 +166,7 @@ def stored_field(plan: Plan, id_: int, path: FieldPath) -> FieldPath:
     stored = _stored_fields(known.type) if known is not None and known.type.startswith("{") else {}
     at: FieldPath = ()
     for name in path:
-        # Where two fields have names that differ in their case alone, each keeps its spelling.
+        # Fields whose names differ only in their case are found by their own spelling.
         found = next((each for each in ((*at, name), (*at, name.casefold())) if each in stored), None)
         if found is None:
             break
@@ -177,23 +177,23 @@ def stored_field(plan: Plan, id_: int, path: FieldPath) -> FieldPath:
 # A struct with a thousand fields would otherwise be walked through once per field.
 @functools.lru_cache(maxsize=64)
 def _stored_fields(type_: str) -> Mapping[FieldPath, FieldPath]:
-    """Return the paths of all fields of a type: in lower case, unless two share a name -> as they are spelled."""
+    """Return the paths of all fields of a type: in lower case, unless two share a name -> in their own spelling."""
     found: dict[FieldPath, FieldPath] = {}
     pending: list[tuple[FieldPath, FieldPath, Any]] = [((), (), json.loads(type_))]
     while pending:
         key, path, at = pending.pop()
         fields = _struct_in(at)
-        often = Counter(field["name"].casefold() for field in fields)
+        counts = Counter(field["name"].casefold() for field in fields)
         for field in fields:
             name = field["name"]
-            own = (*key, name if often[name.casefold()] > 1 else name.casefold())
+            own = (*key, name if counts[name.casefold()] > 1 else name.casefold())
             found[own] = (*path, name)
             pending.append((own, found[own], field["type"]))
     return found
 
 
 def known_type(plan: Plan, value: Value) -> Value:
-    """Return the type of an attribute, of a column, or of what an expression builds a struct of; None for others."""
+    """Return the type of an attribute or an expression, or of the struct that it builds; None if it is unknown."""
     if isinstance(value, AttributeRef):
         known = plan.attributes.get(value.id)
         return known.type if known is not None else None
@@ -206,7 +206,7 @@ _Fields = tuple[tuple[str, Any], ...]
 
 
 def _type_of(plan: Plan, value: Value) -> _Fields:
-    """Return the fields of a struct that is stored, built, taken out of one or changed; none if they are unknown."""
+    """Return the fields of a struct that is stored, built, changed or part of another; none if they are unknown."""
     passed: list[Expression] = []
     while (expression := next(plan.expressions_of((value,)), None)) is not None:
         if known_type(plan, value) is not None or expression.name not in ("GetStructField", UPDATING):
@@ -224,7 +224,7 @@ def _type_of(plan: Plan, value: Value) -> _Fields:
 
 
 def _changed_fields(plan: Plan, expression: Expression, before: _Fields) -> _Fields:
-    """Return the fields of a struct after `withField` and `dropFields`; the type of one that is set is unknown."""
+    """Return the fields of a struct after `withField` and `dropFields`; a field that is set has no known type."""
     changes = plan.expressions_of(expression.sequence("fieldOps"))
     last = {str(change.arguments.get("name")).casefold(): change.arguments.get("valExpr") for change in changes}
     names = [name for name, _ in before]
@@ -248,7 +248,7 @@ def _fields_in(parsed: Any) -> _Fields:
 
 
 def _struct_in(parsed: Any) -> list[dict[str, Any]]:
-    """Return the fields of a struct, or of the structs in an array, in a type that is read; none for any other."""
+    """Return the fields of a struct, or of the structs in an array, from a parsed type; none for any other."""
     while isinstance(parsed, dict) and parsed.get("type") == "array":
         parsed = parsed["elementType"]
     is_struct = isinstance(parsed, dict) and parsed.get("type") == "struct"
@@ -317,7 +317,7 @@ def kept_and_set(plan: Plan, expression: Expression) -> Iterator[tuple[Value, Fi
 def _names_in(plan: Plan, struct: Value) -> tuple[str, ...]:
     """Return the names of a struct's fields, in lower case; none if they are unknown."""
     names = tuple(name for name, _ in _type_of(plan, struct))
-    # If two fields have one name, a path can't name one alone.
+    # If two fields have the same name, a path can't distinguish them.
     return names if len(set(names)) == len(names) else ()
 
 
@@ -333,13 +333,13 @@ _ELEMENTS = {
     "ArraySort": ("function", ("argument", "argument")),
     "ZipWith": ("function", ("left", "right")),
 }
-"""Expression class -> its lambda function, and the array that each variable of it is an element of, if it is one."""
+"""Expression class -> the argument with its lambda function; then the argument with each variable's array, if any."""
 
 BINDING = frozenset(_ELEMENTS)
 """The expression classes whose lambda functions have variables for the elements of arrays."""
 
 _PASSING = frozenset(("ArrayFilter", "ArraySort"))
-"""Expressions whose value has the elements themselves, and not only what the function makes of them."""
+"""Expressions that return the elements themselves, not what the function computes from them."""
 
 
 class Binding(NamedTuple):
@@ -374,7 +374,7 @@ def bindings(plan: Plan, expression: Expression) -> tuple[Binding, ...]:
 
 
 class Elements:
-    """The arrays that the variables of lambda functions are elements of, on a walk over one value."""
+    """The arrays whose elements are the variables of lambda functions, collected while one value is walked."""
 
     def __init__(self) -> None:
         self._arrays: dict[int | None, Value] = {}
@@ -383,19 +383,19 @@ class Elements:
 
     def bind(self, plan: Plan, expression: Expression, kind: UseKind, path: FieldPath, certainty: Certainty) -> None:
         """
-        Note the arrays of the variables of an expression's lambda function.
+        Record the arrays of the variables of an expression's lambda function.
 
         Args:
             plan: the plan.
             expression: any expression.
             kind: how it uses its arguments.
             path: the names of struct fields, if only that field of its value is wanted.
-            certainty: that of its arguments.
+            certainty: the certainty of its arguments.
         """
         if expression.name not in BINDING:
             return
         passing = expression.name in _PASSING
-        # The whole elements are read then, and so is all that the function reads of them.
+        # Then the whole elements are read, which includes all that the function reads of them.
         if passing and not path:
             return
         variables = bindings(plan, expression)
@@ -404,12 +404,12 @@ class Elements:
             self._called.append((variables, kind, certainty))
 
     def array_of(self, variable: Expression) -> Value:
-        """Return the array that a variable is an element of, which is now read; None if it is unknown."""
+        """Return the array of which a variable is an element, and record that it is read; None if it is unknown."""
         self._read.add(variable.id)
         return self._arrays.get(variable.id)
 
     def unread(self) -> list[tuple[Value, UseKind, FieldPath, Certainty]]:
-        """Return the arrays of functions that have read no element: they decide how often these are called."""
+        """Return the arrays of functions that read no element: the arrays still decide how often they are called."""
         if not self._called:
             return []
         called, self._called = self._called, []
@@ -432,7 +432,7 @@ class UseTarget(str, enum.Enum):
 
 class ExpressionUse(NamedTuple):
     """
-    One use of an expression: of an attribute, the rows of an operator, or the result of a subquery.
+    One use by an expression: of an attribute, of the rows of a subquery, or of its result.
 
     Args:
         reach: the kind of its target.
@@ -451,7 +451,7 @@ class ExpressionUse(NamedTuple):
     certainty: Certainty = Certainty.EXACT
 
 
-# A plan has hundreds of these: made so, a named tuple takes half of the time.
+# A plan has hundreds of these; a named tuple that is created this way takes half the time.
 _use = cast(
     "Callable[[tuple[UseTarget, UseKind, int, int, tuple[str, ...], Certainty]], ExpressionUse]",
     functools.partial(tuple.__new__, ExpressionUse),
@@ -477,7 +477,7 @@ UNREAD = {
 """
 Simple name of an expression -> the arguments that the probe leaves out, because they are closures.
 
-Of the code of a model of Spark ML, the probe gives the class around it.
+For the code of a Spark ML model, the probe sends the name of the class around it.
 """
 
 MASKING = frozenset(
@@ -498,12 +498,12 @@ MASKING = frozenset(
         "RegrCount",
     ]
 )
-"""Functions whose argument can't be read back from their value."""
+"""Functions whose argument can't be recovered from their value."""
 
 
 class OpaqueCode(enum.Enum):
     """
-    A kind of code that can't be read: its result may depend on all that it is given.
+    A kind of code that can't be read: its result may depend on all of its inputs.
 
     The values are the names under which the application's metrics count it.
     """
@@ -532,7 +532,7 @@ OPAQUE = {
     "ApplyFunctionExpression": OpaqueCode.CATALOG_FUNCTION,
     "V2Aggregator": OpaqueCode.CATALOG_FUNCTION,
 }
-"""Calls of code that can't be read. So are all classes outside of Catalyst, such as Hive's functions."""
+"""Calls of code that can't be read. All classes outside of Catalyst, such as Hive's functions, count as such too."""
 
 READABLE_CLASSES = frozenset(
     [
@@ -545,15 +545,15 @@ READABLE_CLASSES = frozenset(
         "org.apache.spark.sql.protobuf.ProtobufDataToCatalyst",
     ]
 )
-"""Spark's own functions outside of Catalyst: what they do is known."""
+"""Spark's own functions outside of Catalyst, whose behaviour is known."""
 
 _CALLING_METHODS = ("Invoke", "StaticInvoke")
 _MAGIC = "invoke"
-"""The method of a catalog's function that Spark calls itself (ScalarFunction.MAGIC_METHOD_NAME)."""
+"""The method of a catalog's function that Spark calls directly (ScalarFunction.MAGIC_METHOD_NAME)."""
 
 
 def called_code(expression: Expression) -> OpaqueCode | None:
-    """Return which kind of code that can't be read an expression calls; None if it calls none."""
+    """Return the kind of unreadable code that an expression calls; None if it calls none."""
     name = expression.name
     if name in _CALLING_METHODS:
         # Spark calls methods of its own too, but none of that name.
@@ -562,9 +562,9 @@ def called_code(expression: Expression) -> OpaqueCode | None:
 
 
 def called_codes(plan: Plan) -> Counter[OpaqueCode]:
-    """Return how often the expressions of a plan call each kind of code that can't be read."""
+    """Return how often the expressions of a plan call each kind of unreadable code."""
     found: Counter[OpaqueCode] = Counter()
-    # A plan has far more expressions than classes of them.
+    # A plan has far more expressions than it has classes of expressions.
     for name, count in Counter([expression.name for expression in plan.expressions]).items():
         if name in _CALLING_METHODS:
             found.update(filter(None, [called_code(each) for each in plan.expressions if each.name == name]))
@@ -574,7 +574,7 @@ def called_codes(plan: Plan) -> Counter[OpaqueCode]:
 
 
 def called_models(plan: Plan) -> frozenset[str]:
-    """Return the classes of the models of Spark ML whose code the expressions of a plan call."""
+    """Return the classes of the Spark ML models whose code the expressions of a plan call."""
     found = (each.arguments.get("function") for each in plan.expressions if each.name == "ScalaUDF")
     return frozenset(each for each in found if isinstance(each, str))
 
@@ -639,7 +639,7 @@ def uses(plan: Plan, value: Value, kind: UseKind = UseKind.IDENTITY, path: Field
             if (
                 plain is not None
                 and (not inside or plain is UseKind.IDENTITY)
-                and _HANDLED.isdisjoint(expression.arguments)
+                and _SPECIAL_ARGUMENTS.isdisjoint(expression.arguments)
             ):
                 used = compose(how, plain)
                 for part in reversed(expression.references):
@@ -660,23 +660,24 @@ def _as_sure(uses_here: list[ExpressionUse], sure: Certainty) -> list[Expression
     return uses_here if sure is Certainty.EXACT else [use._replace(certainty=sure) for use in uses_here]
 
 
-_HANDLED = frozenset(("plan", "replacement", "functionName"))
-"""The arguments of expressions that are not read as those of a function are."""
+_SPECIAL_ARGUMENTS = frozenset(("plan", "replacement", "functionName"))
+"""The arguments of expressions that are not read like functions."""
 
 _ONE_VALUE = ("ScalarSubquery", VARIABLE_USE)
-"""The expressions whose value is the only one of a subquery."""
+"""The expressions whose value is the single value of a subquery."""
 
 
 @functools.lru_cache(maxsize=1024)
 def _plain_kind(name: str) -> UseKind | None:
     """
-    Return how an expression of a class reads all of its arguments, unless it has one of `_HANDLED`.
+    Return how the expressions of a class read all of their arguments; None if they need a rule of their own.
 
-    Most return the value of their only argument, or are functions. None if that is not all.
+    Most expressions return the value of their only argument, or are functions. An expression that has one of
+    `_SPECIAL_ARGUMENTS` needs its own rule in any case.
     """
     if name in UNCHANGED and name != "OuterReference":
         return UseKind.IDENTITY
-    special = {*RULES, *UNCHANGED, *OPAQUE, *CASTS, *ACCESSING, *BINDING, LAMBDA, VARIABLE, *_WITH_A_WAY_OF_THEIR_OWN}
+    special = {*RULES, *UNCHANGED, *OPAQUE, *CASTS, *ACCESSING, *BINDING, LAMBDA, VARIABLE, *_READ_SEPARATELY}
     return None if "." in name or name in special else _function_kind(name)
 
 
@@ -739,7 +740,7 @@ def _by_rule(
 
 
 def _checks_length(expression: Expression) -> bool:
-    """Return whether an expression pads or checks a CHAR or VARCHAR column, which keeps the value."""
+    """Return whether an expression pads or checks a CHAR or VARCHAR column, without another change of the value."""
     name = expression.arguments.get("functionName")
     return isinstance(name, str) and name in ("readSidePadding", "charTypeWriteSideCheck", "varcharTypeWriteSideCheck")
 
@@ -799,7 +800,7 @@ def _chosen_elements(_: Plan, expression: Expression) -> list[Influence]:
 
 
 def _called(plan: Plan, expression: Expression) -> list[Influence]:
-    """TRANSFORM, EXISTS, FORALL, AGGREGATE, ZIP_WITH: of the arrays, what the function reads of their elements."""
+    """TRANSFORM, EXISTS, FORALL, AGGREGATE, ZIP_WITH: the function determines what is read of the arrays' elements."""
     arrays = {variable.argument for variable in bindings(plan, expression)}
     rest = references(value for name, value in expression.arguments.items() if name not in arrays)
     return [(value, UseKind.TRANSFORMATION) for value in rest]
@@ -870,7 +871,7 @@ COMPARING = frozenset(("Max", "Min", "ArrayMax", "ArrayMin", "SortArray", "Array
 
 CASTS = frozenset(("Cast", "AnsiCast", "UpCast"))
 
-_WITH_A_WAY_OF_THEIR_OWN = frozenset(("CommonExpressionRef", "OuterReference", "Invoke", "StaticInvoke", UPDATING))
+_READ_SEPARATELY = frozenset(("CommonExpressionRef", "OuterReference", "Invoke", "StaticInvoke", UPDATING))
 
 CHOOSING = frozenset(("If", "CaseWhen", "Coalesce", "NullIfResult"))
 """Expressions that choose one of several values: a field of the result is that field of one of the values."""
@@ -916,7 +917,7 @@ def is_same_type_cast(plan: Plan, expression: Expression) -> bool:
 def _outer(
     expression: Expression, how: UseKind, inside: FieldPath
 ) -> tuple[list[ExpressionUse], list[tuple[Value, UseKind, FieldPath]]] | None:
-    """Return the use of an outer reference to an attribute; None otherwise, also around a whole outer expression."""
+    """Return the use of an attribute by an outer reference; None for any other expression inside of one."""
     attribute = expression.arguments.get("e") if expression.name == "OuterReference" else None
     if isinstance(attribute, AttributeRef):
         return [ExpressionUse(UseTarget.OUTER, how, attribute.id, path=inside)], []
@@ -926,7 +927,7 @@ def _outer(
 def _subquery(
     plan: Plan, expression: Expression, how: UseKind, inside: FieldPath
 ) -> tuple[list[ExpressionUse], list[tuple[Value, UseKind, FieldPath]]] | None:
-    """Return the uses and further arguments of a subquery: its result, except for EXISTS, and its rows; else None."""
+    """Return the uses of a subquery (its rows and, except for EXISTS, its result) and its conditions; else None."""
     top = expression.arguments.get("plan")
     if not isinstance(top, OperatorRef):
         return None

@@ -1,7 +1,7 @@
 """
 The lineage of each logical operator, by its class.
 
-A rule is local: it returns how the attributes in an operator's output come from those of its children, and what
+A rule is local: it returns how the attributes in an operator's output derive from those of its children, and what
 influences all of its rows. It knows nothing of the operators above and below; `solve` composes the rules. If the plan
 was cut, any argument or child may be missing. `RULES` lists the supported operators: for any other, every input column
 counts as a source of every output column, and the event names the operator.
@@ -33,15 +33,15 @@ _OUTER = {
     "Inline": ("inline(", "inline_outer("),
     "VariantExplode": ("variant_explode(", "variant_explode_outer("),
 }
-"""Simple name of a generator -> how its call begins, and how that of its outer form does."""
+"""Simple name of a generator -> the beginning of its call, and of the call of its outer form."""
 
 
 def sql_of(plan: Plan, operator: Operator, value: Value) -> str | Sql | None:
     """
     Return the SQL of an expression of an operator.
 
-    Spark has one expression for `explode` and `explode_outer`: the operator has the difference, as it does of
-    `LATERAL VIEW OUTER`. A generator without an outer form is called with the word OUTER.
+    Spark uses the same expression for `explode` and `explode_outer`: only the operator shows which one it is, as for
+    `LATERAL VIEW OUTER`. If a generator has no outer form, the word OUTER precedes its call.
     """
     expression = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
     sql = expression.sql if expression is not None else None
@@ -59,9 +59,9 @@ _NAME = "__pivot_"
 
 def is_of_pivot(plan: Plan, value: Value) -> bool:
     """
-    Return whether an expression is one that Spark has made for a PIVOT, and so has no text of the user's.
+    Return whether Spark created an expression for a PIVOT, so that the user has not written its text.
 
-    It collects the aggregates of all values of the pivoted column (PivotFirst), or takes that of one value.
+    Such an expression collects the aggregates of all values of the pivoted column (PivotFirst), or takes one of them.
     """
     expression = plan.expressions[value.index] if isinstance(value, ExpressionRef) else None
     while expression is not None and expression.name == "Alias":
@@ -118,9 +118,9 @@ class OperatorLineage(NamedTuple):
         known: whether there is a rule for the operator.
         certainty: how sure its definitions are.
         rows_certainty: how sure its influences are.
-        rows_from: the indices of the operators whose influences on their rows are also on its own; None for those of
+        rows_from: the indices of the operators whose row influences also apply to its own rows; None if they are
             `inputs`.
-        code: the kind of code that it runs and that can't be read; None if it runs none.
+        code: the kind of unreadable code that it runs; None if it runs none.
     """
 
     computes: Mapping[int, tuple[Definition, ...]] = FrozenMap()
@@ -226,13 +226,13 @@ def _filter(_: Plan, operator: Operator) -> OperatorLineage:
     }
 )
 def _pass(_: Plan, operator: Operator) -> OperatorLineage:
-    """Operators that pass rows and columns through unchanged, all or some of them."""
+    """Operators that pass all or some of the rows through, with unchanged columns."""
     return OperatorLineage(passes_through=operator.children[:1])
 
 
 @rule({_LOGICAL: "TypedFilter"})
 def _typed_filter(_: Plan, operator: Operator) -> OperatorLineage:
-    """A filter by a function over objects: all that the function may read is a FILTER influence."""
+    """Filters by a function over objects: everything that the function may read is a FILTER influence."""
     return OperatorLineage(
         passes_through=operator.children[:1],
         influences=((operator.arguments.get("deserializer"), UseKind.FILTER),),
@@ -243,7 +243,7 @@ def _typed_filter(_: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "AttachDistributedSequence"})
 def _sequence(_: Plan, operator: Operator) -> OperatorLineage:
-    """The index of a frame of pandas on Spark: a column of numbers is added, which has no source."""
+    """The index of a pandas-on-Spark frame: an added column of numbers, which has no source."""
     return OperatorLineage(passes_through=operator.children[:1])
 
 
@@ -290,9 +290,9 @@ def _aggregate(plan: Plan, operator: Operator) -> OperatorLineage:
 
 def _below_pivot(plan: Plan, operator: Operator) -> tuple[int, ...] | None:
     """
-    Return the expression below both aggregates that Spark may make of one PIVOT; None for any other aggregate.
+    Return the operator below both aggregates if Spark has made two of one PIVOT; None for any other aggregate.
 
-    The lower one groups by the pivoted column too, but its groups are no rows of the result.
+    The lower aggregate also groups by the pivoted column, but its groups are not rows of the result.
     """
     values = operator.sequence("aggregateExpressions")
     if not any(_collects_pivot(plan, value) for value in values) or len(operator.children) != 1:
@@ -386,7 +386,7 @@ def _set_difference(plan: Plan, operator: Operator) -> OperatorLineage:
 
 @rule({_LOGICAL: "Generate"})
 def _generate(plan: Plan, operator: Operator) -> OperatorLineage:
-    """LATERAL VIEW, explode and the like: columns computed from the arguments, which decide how many rows there are."""
+    """LATERAL VIEW, explode etc.: columns are computed from the arguments, which also decide the number of rows."""
     generator = operator.arguments.get("generator")
     made = [value.id for value in operator.sequence("generatorOutput") if isinstance(value, AttributeRef)]
     defines: dict[int, tuple[Definition, ...]] = {id_: (Computed(generator, UseKind.TRANSFORMATION),) for id_ in made}
@@ -400,18 +400,18 @@ def _generate(plan: Plan, operator: Operator) -> OperatorLineage:
 
 
 _FIXED_ROWS = frozenset(["Stack", "JsonTuple", "SQLKeywords", "Collations"])
-"""Generators that make the same number of rows of every row."""
+"""Generators that return the same number of rows for every row."""
 
 
 def _multiplied(plan: Plan, generator: Value) -> tuple[tuple[Value, UseKind], ...]:
-    """Return what decides how many rows a generator makes of a row; nothing if it always makes the same number."""
+    """Return what decides the number of rows that a generator returns for a row; nothing if the number is fixed."""
     if not isinstance(generator, ExpressionRef):
         return ()
     expression = plan.expressions[generator.index]
     if expression.name in _FIXED_ROWS:
         return ()
     if expression.name == "ReplicateRows":
-        # It repeats the other arguments as often as the value of the first one.
+        # The first argument is the number of copies.
         return ((expression.sequence("children")[:1], UseKind.GENERATE),)
     child = expression.arguments.get("child")
     made = plan.expressions[child.index].name if isinstance(child, ExpressionRef) else ""
@@ -443,7 +443,7 @@ def _inline(plan: Plan, generator: ExpressionRef, made: list[int]) -> dict[int, 
     )
     if not rows or any(row.name != "CreateNamedStruct" for row in rows):
         names = field_names(plan.expressions[generator.index])
-        # If two fields have one name, a path can't name one alone.
+        # If two fields have the same name, a path can't distinguish them.
         if not len(set(names)) == len(names) == len(made):
             return {}
         return {
@@ -501,25 +501,25 @@ def _merge_rows(plan: Plan, operator: Operator) -> OperatorLineage:
     made: list[tuple[tuple[Value, ...], tuple[Value, ...]]] = []
     deleting: tuple[Value, ...] = ()
     for name in ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions"):
-        # The first action whose condition holds is carried out, so the conditions of those before it decide too.
+        # Spark performs the first action whose condition holds, so the conditions of earlier actions decide too.
         before: tuple[Value, ...] = ()
         for action in plan.expressions_of(operator.sequence(name)):
-            asked = (*before, action.arguments.get("condition"))
+            conditions = (*before, action.arguments.get("condition"))
             outputs = [action.arguments.get(part) for part in ("output", "otherOutput")]
             kept = [o for o in outputs if isinstance(o, tuple) and not _deletes(plan, o, place)]
-            made += [(asked, output) for output in kept]
+            made += [(conditions, output) for output in kept]
             if kept:
-                before = asked
+                before = conditions
             else:
-                deleting += asked
+                deleting += conditions
     target = _target(plan, operator)
     defines = {
         column.id: tuple(
             dict.fromkeys(
                 definition
-                for asked, output in made
+                for conditions, output in made
                 if at < len(output)
-                for definition in _definitions(output[at], asked, keeps=_name(target, output[at]) == column.name)
+                for definition in _definitions(output[at], conditions, keeps=_name(target, output[at]) == column.name)
             )
         )
         for at, column in enumerate(operator.output)
@@ -527,12 +527,12 @@ def _merge_rows(plan: Plan, operator: Operator) -> OperatorLineage:
     return OperatorLineage(defines, influences=tuple((each, UseKind.FILTER) for each in dict.fromkeys(deleting)))
 
 
-def _definitions(value: Value, asked: tuple[Value, ...], *, keeps: bool) -> tuple[Computed, ...]:
-    return (Computed(value), *(() if keeps else (Computed(each, UseKind.CONDITIONAL) for each in asked)))
+def _definitions(value: Value, conditions: tuple[Value, ...], *, keeps: bool) -> tuple[Computed, ...]:
+    return (Computed(value), *(() if keeps else (Computed(each, UseKind.CONDITIONAL) for each in conditions)))
 
 
 def _target(plan: Plan, operator: Operator) -> dict[int, str]:
-    """Return the columns of the target: the side of the join whose rows Spark marks."""
+    """Return the names of the target's columns by exprId: Spark marks the rows of that side of the join."""
     sides = [plan.operators[side] for child in operator.children for side in plan.operators[child].children]
     outputs = (side.output for side in sides if any(o.name == "__row_from_target" for o in side.output))
     return {column.id: column.name for output in outputs for column in output}
@@ -543,7 +543,7 @@ def _name(columns: dict[int, str], value: Value) -> str | None:
 
 
 def _deletes(plan: Plan, output: tuple[Value, ...], place: int | None) -> bool:
-    """Return whether the output of an action means the deletion of a row."""
+    """Return whether the output of an action deletes a row."""
     operation = output[place] if place is not None and place < len(output) else None
     literal = plan.expressions[operation.index] if isinstance(operation, ExpressionRef) else None
     return literal is not None and literal.name == "Literal" and literal.arguments.get("value") == _DELETE
@@ -565,7 +565,7 @@ def _python_rows(plan: Plan, operator: Operator) -> OperatorLineage:
         for value in operator.sequence(name)
     )
     cogrouped: list[Value] = []
-    # transformWithState has its rows on the left, and those of its first state on the right.
+    # transformWithState has its input rows on the left, and those of its initial state on the right.
     lengths = (("leftGroupingLen", "groupingAttributesLen"), ("rightGroupingLen", "initGroupingAttrsLen"))
     for names, child in zip(lengths, operator.children, strict=False):
         count = next((operator.arguments[name] for name in names if name in operator.arguments), None)
@@ -581,9 +581,9 @@ _CODE = {
     "DeserializeToObject": None,
     "SerializeFromObject": None,
 }
-"""Simple name of an operator of `_opaque` -> the code that it runs, unless that is a function over objects."""
+"""Simple name of an operator of `_opaque` -> the kind of code that it runs, unless that is a function over objects."""
 _GROUPING = frozenset(("TransformWithState", "FlatMapGroupsWithState", "MapGroups"))
-"""Those of `_opaque` that call code once for each group."""
+"""The operators of `_opaque` that call code once for each group."""
 
 
 @rule(

@@ -7,8 +7,8 @@ by operator and attribute, so that unused columns cost nothing and each column i
 only memory limits the plan's depth. A recursive CTE is iterated until its sources no longer grow.
 
 Several paths may lead from one source to one column: through the branches of a union, or through several filters. They
-are kept, each once, in the order of the plan, up to a limit. Into a recursive CTE a path goes once, and again only if
-it arrives in a kind that no shorter one has.
+are kept, each once, in the order of the plan, up to a limit. A path enters a recursive CTE once, and again only if it
+then arrives with a kind that no shorter path has.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ Paths = Sequence["OperatorStep | None"]
 """
 The last steps of different paths from one origin, in the order of the plan; None if the value is only passed on.
 
-There are more than `MOST_PATHS` if the plan has more than that.
+If there are more than `MOST_PATHS`, the plan has more paths than are kept.
 """
 
 Sources = Mapping[Origin, Mapping[UseKind, Paths]]
-"""Origin -> kind of its influence -> the paths in which it arrives in this kind."""
+"""Origin -> kind of its influence -> the paths by which it arrives with this kind."""
 
 _Cell = tuple[int, int, tuple[str, ...]]
 """The index of an operator, the exprId of one of its attributes, and the path of a field in that."""
@@ -80,14 +80,14 @@ _Found = dict[Origin, dict[UseKind, list["OperatorStep | None"]]]
 _NONE: Sources = {}
 _PASSED_ON: Paths = (None,)
 _TAKEN = UseKind.TRANSFORMATION
-"""How a field is taken out of a column."""
+"""The kind of an edge to a column of which only a field is read."""
 _SHORT = 8
-"""The longest walk past operators whose end is cached for its beginning alone."""
+"""The longest walk past operators whose end is cached only for the first of them."""
 
 
 class _Hop(NamedTuple):
     """
-    A use of a cell below, from which an operator computes its own.
+    A use of a cell below, from which an operator computes one of its own cells.
 
     Args:
         cell: the cell below.
@@ -108,7 +108,7 @@ class _Hop(NamedTuple):
     computation: Computation | None = None
 
 
-# A plan has hundreds of these: made so, a named tuple takes half of the time.
+# A plan has hundreds of these; a named tuple that is created this way takes half the time.
 _hop = cast(
     "Callable[[tuple[_Cell, UseKind, str, int, Certainty, _Jumps, Computation | None]], _Hop]",
     functools.partial(tuple.__new__, _Hop),
@@ -128,7 +128,7 @@ class Scopes:
         self.plan = plan
         self.stops = stops
         self.lineages = [operator_lineage(plan, operator) for operator in plan.operators]
-        # By the object that an output is: operators that only pass rows on share it.
+        # By the identity of the output: operators that only pass rows on share the object.
         self._outputs: dict[int, frozenset[int]] = {}
         # exprId -> operator -> the operator below it that computes the attribute.
         self._followed: dict[int, dict[int, int]] = {}
@@ -164,7 +164,7 @@ class Scopes:
         ahead = list(reversed(jumps))
         at: int | None = operator
         found: list[str] = []
-        # A way through a recursive CTE passes its operators again after each jump.
+        # A path through a recursive CTE passes its operators again after each jump.
         for _ in range(len(self.plan.operators) * (len(jumps) + 1)):
             if at is None:
                 break
@@ -173,7 +173,7 @@ class Scopes:
         return tuple(found)
 
     def _parents(self) -> dict[int, int]:
-        """Return the operator above each operator: its parent, or the one in whose expressions its subquery is."""
+        """Return the operator above each operator: its parent, or the one whose expression contains its subquery."""
         found: dict[int, int] = {}
         for at, operator in enumerate(self.plan.operators):
             for below in (*operator.children, *self.subqueries(at)):
@@ -229,7 +229,7 @@ class Scopes:
 
     def read(self, operator: int, id_: int, scope: tuple[int, ...]) -> tuple[int, int] | None:
         """
-        Return where the attribute comes from that an expression reads: an operator that does not only pass it through.
+        Return where an attribute comes from that an expression reads, below all operators that pass it through.
 
         Args:
             operator: the index of the operator whose expression it is.
@@ -270,7 +270,7 @@ class Scopes:
         return is_leaf and (self._only.get(id_) == operator or id_ in self._output(operator))
 
     def leaf_of(self, id_: int) -> int | None:
-        """Return the index of the leaf that an attribute is a column of, wherever it is read; None if it may differ."""
+        """Return the index of the one leaf that has an attribute, wherever it is read; None if it may differ."""
         only = self._only.get(id_)
         return only if only is not None and self.is_origin(only, id_) else None
 
@@ -319,11 +319,11 @@ class Scopes:
         return (operator, id_, path)
 
     def _passed_from(self, operator: int, id_: int) -> int | None:
-        """Return the operator from which one passes an attribute through; None if it is a leaf or computes it."""
+        """Return the operator below that passes an attribute on; None if a trace stops here or this one computes it."""
         return None if operator in self.stops else self.below(operator, id_)
 
     def below(self, operator: int, id_: int) -> int | None:
-        """Return the operator below one that has an attribute which that one passes through; None if it does not."""
+        """Return the operator from which another passes an attribute through; None if it does not pass it through."""
         here = self.lineages[operator]
         below = here.passes_through
         if not below or id_ in here.computes:
@@ -371,7 +371,7 @@ class Trace:
         Args:
             plan: the plan.
             stops: the indices of operators whose columns count as sources, as if they were leaves.
-            fields: whether the fields of stored structs are sources of their own, and not the columns that hold them.
+            fields: whether the fields of stored structs are sources, instead of the columns that contain them.
         """
         self.scopes = Scopes(plan, stops)
         # A plan has thousands of these calls.
@@ -471,7 +471,7 @@ class Trace:
         operator, id_, path = cell
         if id_ != ROWS and not hops and self.scopes.is_origin(operator, id_):
             read = stored_field(self.plan, id_, path) if self._fields else ()
-            # A field that is no source of its own is part of the field, or of the column, that is one.
+            # A field that can't be a source counts as a part of the innermost field, or the column, that can.
             return {Origin(operator, id_, read): {UseKind.IDENTITY if len(read) == len(path) else _TAKEN: _PASSED_ON}}
         return self._merge(hops, values)
 
@@ -481,7 +481,7 @@ class Trace:
             return values.get(cell) or self._solved.get(cell, _NONE)
         found: _Found = {}
         again: dict[tuple[Origin, UseKind], list[OperatorStep]] = {}
-        # An expression continues a path in the same step, whichever of its attributes the path comes through.
+        # An expression continues a path with the same step, whichever of its attributes the path goes through.
         made: dict[tuple[object, ...], dict[int, OperatorStep]] = {}
         for hop in hops:
             steps: dict[int, OperatorStep] | None = None
@@ -501,7 +501,7 @@ class Trace:
         return found
 
     def _continued(self, hop: _Hop, paths: Paths, steps: dict[int, OperatorStep]) -> Iterator[OperatorStep]:
-        """Yield the last steps of paths with a hop behind them; those that are made already are in `steps`."""
+        """Yield the step that a hop adds to each path; `steps` keeps those that exist already."""
         for before in paths:
             known = steps.get(id(before))
             if known is None:
@@ -509,13 +509,13 @@ class Trace:
             yield known
 
     def _copies(self, hop: _Hop) -> bool:
-        """Return whether an operator passes a value on as it is, which is no step of its way."""
+        """Return whether an operator passes a value on unchanged, which is not a step."""
         return hop.kind is UseKind.IDENTITY and not hop.text and not hop.jumps
 
     def _step(self, hop: _Hop, before: OperatorStep | None) -> OperatorStep:
         jumps = (*before.jumps, *hop.jumps) if before is not None else hop.jumps
         if before is not None and hop.cell[1] == ROWS and hop.kind is UseKind.IDENTITY and not hop.text:
-            # A reference to a CTE passes all of its rows on, which is no step.
+            # A reference to a CTE passes on all rows of the CTE, which is not a step.
             return attrs.evolve(before, jumps=jumps)
         return OperatorStep(
             self.scopes.label(hop.operator),
@@ -528,7 +528,7 @@ class Trace:
         )
 
     def _call_site(self, operator: int, text: str) -> str:
-        """Return the line of Python that made an expression of an operator; empty if it is unknown."""
+        """Return the line of Python that created an expression of an operator; empty if it is unknown."""
         if not self._has_call_sites or not text:
             return ""
         known = self._call_sites.get(operator)
@@ -546,7 +546,7 @@ class Trace:
         return [] if cell[0] in self.scopes.stops else self._defined(cell)
 
     def _defined(self, cell: _Cell) -> list[_Hop]:
-        """Return the hops from a cell by the definitions that its operator has of it."""
+        """Return the hops from a cell to the cells that its definitions read."""
         operator, id_, path = cell
         here = self.scopes.lineages[operator]
         hops: list[_Hop] = []
@@ -559,7 +559,7 @@ class Trace:
                 jumps = self.scopes.jumps(operator)
                 hops += [_Hop(branch, UseKind.IDENTITY, "", operator, jumps=jumps) for branch in branches]
             else:
-                # Code that can't be read may make any field of any of its columns.
+                # Unreadable code may compute a field from any part of a column.
                 passed = self._follow((definition.operator, definition.id, ()))
                 hops.append(_Hop(passed, definition.kind, "", operator, here.certainty))
         return list(dict.fromkeys(hops)) if len(hops) > 1 else hops
@@ -575,7 +575,7 @@ class Trace:
             yield from self._use(operator, use, "" if _copies(use, path) else text, scope, computation)
 
     def _branches(self, first: Passed, path: tuple[str, ...]) -> list[_Cell]:
-        """Return the cells that an attribute is passed on from, below unions of unions."""
+        """Return the cells from which an attribute is passed on, below nested unions."""
         found: list[_Cell] = []
         seen: set[_Cell] = set()
         stack = [self._follow((first.operator, first.id, path))]
@@ -586,7 +586,7 @@ class Trace:
             seen.add(cell)
             made = () if cell[0] in self.scopes.stops else self.scopes.lineages[cell[0]].computes.get(cell[1], ())
             handed = [d for d in made if isinstance(d, Passed) and d.kind is UseKind.IDENTITY]
-            # A reference to a CTE is a step of its own: without it, the operators above the CTE would not be known.
+            # A reference to a CTE is a separate step: without it, the operators above the CTE would be unknown.
             if handed and len(handed) == len(made) and self.scopes.refers_to(cell[0]) is None:
                 below = [
                     (d.operator, d.id, path_in_branch(self.plan, cell[1], d.id, cell[2])) for d in reversed(handed)
@@ -673,15 +673,15 @@ class Trace:
 
 
 def _copies(use: ExpressionUse, path: tuple[str, ...]) -> bool:
-    """Return whether an expression passes its argument on: to take a field or a subquery's value is a step already."""
+    """Return whether an expression only passes its argument on. Taking a field or a subquery's value is a step."""
     return use.kind is UseKind.IDENTITY and use.path == path and use.reach is not UseTarget.RESULT
 
 
 def _computed_once(plan: Plan, lineages: Iterable[OperatorLineage]) -> dict[int, int]:
     """
-    Return the exprIds that one operator alone computes, or has as a leaf -> its index. Nearly all are so.
+    Return the exprIds that only one operator computes, or has as a leaf -> the index of that operator.
 
-    A reader of such an attribute gets it from there, whatever it passes through.
+    Nearly all exprIds are such. A reader of such an attribute gets it from there, whichever operators are in between.
     """
     found: dict[int, int] = {}
     often: set[int] = set()
@@ -698,7 +698,7 @@ def _computed_once(plan: Plan, lineages: Iterable[OperatorLineage]) -> dict[int,
 
 
 def _around_subqueries(plan: Plan) -> set[int]:
-    """Return the indices of the expressions that have a subquery in them. Most expressions have none."""
+    """Return the indices of the expressions that contain a subquery. Most expressions contain none."""
     pending = [at for at, one in enumerate(plan.expressions) for r in one.references if isinstance(r, OperatorRef)]
     if not pending:
         return set()
@@ -717,7 +717,7 @@ def _around_subqueries(plan: Plan) -> set[int]:
 
 
 def _add(there: list[OperatorStep | None], paths: Iterable[OperatorStep | None]) -> list[OperatorStep]:
-    """Add paths to others, each once, and return those that go into a recursive CTE again, which are not added."""
+    """Add paths to others, each once, and return those that are not added because they enter a recursive CTE again."""
     again: list[OperatorStep] = []
     for last in paths:
         if last is not None and len(last.jumps) > 1 and len(set(last.jumps)) < len(last.jumps):
@@ -730,7 +730,7 @@ def _add(there: list[OperatorStep | None], paths: Iterable[OperatorStep | None])
 
 
 def _is_same(one: OperatorStep | None, other: OperatorStep | None) -> bool:
-    """Return whether two paths are one that two cells have continued in the same way. The part before is shared."""
+    """Return whether two paths have the same steps. They may share their beginning, which is then not compared."""
     while one is not other:
         if one is None or other is None:
             return False

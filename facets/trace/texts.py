@@ -1,7 +1,7 @@
 """
-The SQL text of an expression as Spark writes it, without what differs from run to run.
+The SQL text of an expression as Spark writes it, without the parts that differ from run to run.
 
-Datasets have readable names in it.
+In this text, datasets have readable names.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ _TABLE = "TABLE"
 
 def readable_names(datasets: Iterable[Dataset]) -> dict[Identifier, str]:
     """
-    Return a name for each of some datasets: as short as possible, but different from the others.
+    Return a name for each dataset: as short as possible, but unique.
 
-    It is the table's own name, with its database if two tables have the same; for a path, the last directory.
+    This is the name of the table, preceded by its database if two tables have the same name; for a path, the last
+    directory.
     """
     parts = {dataset.identifier: _parts(dataset) for dataset in datasets}
     names: dict[Identifier, str] = {}
@@ -31,9 +32,9 @@ def readable_names(datasets: Iterable[Dataset]) -> dict[Identifier, str]:
     while len(names) < len(parts):
         open_ = [identifier for identifier in parts if identifier not in names]
         short = {identifier: parts[identifier][-length:] for identifier in open_}
-        often = Counter(short.values())
+        counts = Counter(short.values())
         for identifier in open_:
-            if often[short[identifier]] == 1 or length >= len(parts[identifier]):
+            if counts[short[identifier]] == 1 or length >= len(parts[identifier]):
                 names[identifier] = ".".join(map(quoted_name, short[identifier]))
         length += 1
     return names
@@ -49,21 +50,21 @@ def _parts(dataset: Dataset) -> tuple[str, ...]:
 
 
 CUT = "..."
-"""Replaces what is left out of a text; the probe ends a text that is too long with it."""
+"""Replaces what is left out of a text; the probe also puts it at the end of a text that it shortens."""
 
 
 def own_text(sql: str | Sql | None) -> str:
     """
-    Return the text of an expression, with its attributes as Spark names them there.
+    Return the text of an expression, with the names that Spark gives to its attributes there.
 
-    No literal of a text with a missing end is shown: what it belongs to may be missing.
+    If the end of the text is missing, the literals are removed: what they belong to may be missing too.
     """
     text = whole_text(sql)
     return without_literals(text) if text.endswith(CUT) else text
 
 
 def whole_text(sql: str | Sql | None) -> str:
-    """Return the text of an expression with all that the probe has sent of it, with attributes as Spark names them."""
+    """Return all that the probe has sent of an expression's text, with the names that Spark gives to attributes."""
     if sql is None or isinstance(sql, str):
         return without_ids(sql or "")
     return "".join(map(_part_text, with_subqueries(sql)))
@@ -79,15 +80,15 @@ def _part_text(part: str | Mention | StructSql) -> str:
 
 
 def field_text(path: tuple[str, ...]) -> str:
-    """Return the path to a field in SQL, as it follows the text of the struct; empty for a value of a PIVOT."""
+    """Return the SQL that selects a field, to be appended to the struct's text; empty for a value of a PIVOT."""
     return "".join([f".{quoted_name(name)}" for name in path if not name.startswith("[")]) if path else ""
 
 
 def attribute_text(name: str) -> str:
     """
-    Return the name of an attribute, as SQL writes it, without exprIds.
+    Return the name of an attribute in SQL, without exprIds.
 
-    Spark 3.5 calls an aggregate in HAVING by its text: `max(bonus#6)`.
+    Spark 3.5 names an aggregate in HAVING after its text: `max(bonus#6)`.
     """
     if "#" not in name or "(" not in name:
         return name
@@ -99,44 +100,48 @@ def attribute_text(name: str) -> str:
 
 
 def shown_text(part: str) -> str:
-    """Return a text or a subquery within the SQL of an expression in the form in which it is shown."""
+    """Return the displayed form of a text or a subquery in the SQL of an expression."""
     if isinstance(part, SubqueryText):
         return subquery_text(part)
     return without_ids(part) if "#" in part else part
 
 
 def with_subqueries(sql: Sql) -> Sql:
-    """Return SQL in which several subqueries of EXISTS that come from one text each have their own text, in order."""
+    """
+    Return the SQL of an expression, in which each EXISTS subquery has its own text.
+
+    Spark gives the same surrounding text for several of them; their order shows which is which.
+    """
     if SubqueryText not in map(type, sql):
         return sql
     subqueries = [part for part in sql if type(part) is SubqueryText]
     if len(subqueries) <= 1:
         return sql
-    often = Counter(subqueries)
-    if len(often) == len(subqueries):
+    counts = Counter(subqueries)
+    if len(counts) == len(subqueries):
         return sql
     met: Counter[str] = Counter()
     found: list[str | Mention | StructSql] = []
     for part in sql:
         shown = part
-        if isinstance(part, SubqueryText) and often[part] > 1:
-            shown = SubqueryText(subquery_text(part, met[part], often[part]))
+        if isinstance(part, SubqueryText) and counts[part] > 1:
+            shown = SubqueryText(subquery_text(part, met[part], counts[part]))
             met[part] += 1
         found.append(shown)
     return tuple(found)
 
 
-# The texts of the columns above it have it too.
+# The texts of the columns above contain the same subquery.
 @functools.lru_cache(maxsize=256)
 def subquery_text(text: str, which: int = 0, of: int = 1) -> str:
     """
     Return the text of a subquery on one line, in parentheses: without comments, and without the words before it.
 
     Args:
-        text: what the user wrote, such as `NOT IN (SELECT ...)`: Spark's text around it has such words itself. Or what
-            holds it, if it is one of EXISTS.
-        which: the place of the subquery among all of EXISTS in that text that do not hold each other.
-        of: the number of these that the text should have.
+        text: what the user wrote, such as `NOT IN (SELECT ...)`; Spark's text around it repeats the first words. For
+            EXISTS, the text that contains the subquery.
+        which: the position of the subquery among the outermost EXISTS subqueries of that text.
+        of: the number of outermost EXISTS subqueries that the text should have.
     """
     every = list(tokens(text))
     first = _opening(every, which, of)
@@ -155,7 +160,7 @@ def subquery_text(text: str, which: int = 0, of: int = 1) -> str:
 
 
 _QUERIES = frozenset(("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"))
-"""The words that a query begins with."""
+"""The words with which a query begins."""
 
 
 def _opening(every: list[Token], which: int, of: int) -> int | None:
@@ -179,7 +184,7 @@ def _opening(every: list[Token], which: int, of: int) -> int | None:
 
 
 def _closing(every: list[Token], opening: int) -> int:
-    """Return the position of the parenthesis that closes another; that of the last token if none does."""
+    """Return the position of the parenthesis that closes an opening one; that of the last token if there is none."""
     depth = 0
     for at in range(opening, len(every)):
         depth += {"(": 1, ")": -1}.get(every[at].text, 0)
@@ -192,7 +197,7 @@ def without_ids(text: str) -> str:
     """
     Return an expression's text without exprIds, which differ from run to run: `words(name)` for `words(name#24)`.
 
-    Spark writes them where an expression has no SQL, such as a Python function's.
+    Spark writes them for an expression that has no SQL, such as a call of a Python function.
     """
     if "#" not in text:
         return text
