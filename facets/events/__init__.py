@@ -1,7 +1,7 @@
 """
 From the state of a run to the bytes of an OpenLineage event.
 
-`build.event_of` makes it: it redacts the state, and builds the event from the facets in `run`, `job`, `dataset` and
-`column_lineage`, and those of `providers`. `marquez` makes names acceptable to receivers, `ids` makes ids; `encode` and
-`size` turn the event into bytes.
+`build.event_of` redacts the state, builds the event from the facets in `run`, `dataset` and `micro_batches` and those
+of the user's `providers`, and turns it into bytes. `encode` writes JSON, and defines the producer and the ids of
+events. `size` keeps an event within its limit, with the steps in `cutting`.
 """

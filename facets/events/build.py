@@ -1,7 +1,7 @@
 """
 Make the OpenLineage event of a run's state.
 
-`event_of` is the way of every state into an event: redacted first, then described, then cut to the limit.
+`event_of` makes every event: it redacts the state, describes it by facets, and cuts the event to the limit.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def event_of(
         state: the state as it was assembled.
         options: the content of events, and how texts are redacted.
         earlier: messages of earlier exceptions, and the text shown instead of each (`rows.shown_messages`).
-        providers: each calls a custom facet provider, and catches what that raises.
+        providers: functions that each call a custom facet provider, and catch what it raises.
 
     Raises:
         ValueError: see `build_event`.
@@ -106,7 +106,7 @@ def build_event(
         identity: the event's id; computed if it is None.
 
     Raises:
-        ValueError: the specification does not have the event type, lifecycle change or run id, or the event time has
+        ValueError: the specification does not allow the event type, lifecycle change or run id, or the event time has
             no zone.
     """
     if state.event_time.tzinfo is None:
@@ -196,11 +196,13 @@ def _with_custom(
     side: type[_SideFacet],
 ) -> tuple[dict[str, DatasetFacet], dict[str, _SideFacet]]:
     """
-    Return the facets of a dataset, and those of it as an input or output, with the custom ones, which take precedence.
+    Return the facets of a dataset, and its facets as an input or output, both with the custom ones.
+
+    Custom facets take precedence.
 
     Args:
         about: facets of the dataset itself, by name.
-        of_side: facets of it as an input or output, by name.
+        of_side: its facets as an input or output, by name.
         custom: what each provider adds, by name.
         side: the class of the facets in `of_side`.
     """

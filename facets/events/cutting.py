@@ -1,4 +1,4 @@
-"""What is cut from an event that is too large, in this order: each step yields edits of its JSON document."""
+"""The steps that cut an event that is too large, in their order: each yields edits of the event's JSON document."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class CutStep:
 
 
 def saving(edit: Edit) -> int:
-    """Return by how many bytes an edit, not yet applied, shrinks the event; at least by this many."""
+    """Return the number of bytes that an edit saves at least, before it is applied."""
     old = len(serialise(edit.holder[edit.key]))
     if edit.value is not _GONE:
         return old - len(serialise(edit.value))
@@ -115,7 +115,7 @@ def _edges(event: JsonObject) -> Iterator[JsonObject]:
 
 
 def without_empty_lineage(event: JsonObject) -> None:
-    """Delete each `columnLineage` that has nothing left."""
+    """Delete each `columnLineage` that has no edges left."""
     for facets, lineage in _lineages(event):
         if not lineage["fields"] and not lineage.get("dataset"):
             del facets["columnLineage"]
@@ -133,7 +133,7 @@ def _shorter_errors(event: JsonObject, longest: int) -> Iterator[Edit]:
 
 
 def _shortened(text: str, longest: int) -> str:
-    """Keep the beginning and the end: depending on the language, the cause of an error is in either."""
+    """Return a text without its middle: depending on the language, the cause of an error is at either end."""
     # Less than half, to leave room for the line between them.
     half = longest // 2 - 25
     return f"{text[:half]}\n... {len(text) - 2 * half} characters cut ...\n{text[-half:]}"
@@ -141,9 +141,9 @@ def _shortened(text: str, longest: int) -> str:
 
 def _edge_descriptions(event: JsonObject) -> Iterator[Edit]:
     for edge in _edges(event):
-        for way in edge.get("transformations", ()):
-            if "description" in way:
-                yield Edit(way, "description")
+        for transformation in edge.get("transformations", ()):
+            if "description" in transformation:
+                yield Edit(transformation, "description")
     for _, lineage in _lineages(event):
         for column in lineage["fields"].values():
             if "transformationDescription" in column:
@@ -216,7 +216,7 @@ def _indirect_edges(event: JsonObject) -> Iterator[Edit]:
         if "dataset" in lineage:
             yield Edit(lineage, "dataset")
         for name, column in list(lineage["fields"].items()):
-            direct = [edge for edge in map(_directly, column["inputFields"]) if edge is not None]
+            direct = [edge for edge in map(_only_direct, column["inputFields"]) if edge is not None]
             if not direct and column["inputFields"]:
                 # An entry without sources would declare the column a constant.
                 yield Edit(lineage["fields"], name)
@@ -224,9 +224,9 @@ def _indirect_edges(event: JsonObject) -> Iterator[Edit]:
                 yield Edit(column, "inputFields", direct)
 
 
-def _directly(edge: JsonObject) -> JsonObject | None:
-    ways = [way for way in edge.get("transformations", ()) if way["type"] == "DIRECT"]
-    return {**edge, "transformations": ways} if ways else None
+def _only_direct(edge: JsonObject) -> JsonObject | None:
+    direct = [each for each in edge.get("transformations", ()) if each["type"] == "DIRECT"]
+    return {**edge, "transformations": direct} if direct else None
 
 
 def _columns(event: JsonObject) -> Iterator[Edit]:

@@ -73,7 +73,7 @@ def accepted_namespace(namespace: str) -> str:
 
 def accepted_job_namespace(namespace: str) -> str:
     """
-    Return a job's namespace as Marquez stores it: there, unlike in a dataset's, `;` and `=` become `_` too.
+    Return a job's namespace as Marquez stores it: unlike in a dataset's namespace, `;` and `=` become `_` too.
 
     Marquez compares the namespace in `parent` with the stored one; if they differ, it creates a second parent run.
 
@@ -107,8 +107,8 @@ def data_source_uri(namespace: str) -> str:
         namespace: as `accepted_namespace` returns it.
 
     Returns:
-        The namespace if it is a URI; a namespace that is only a scheme as its root (`file` gives `file:///`); any
-        other below `urn:openlineage:`.
+        The namespace if it is a URI; the root of a namespace that is only a scheme (`file:///` for `file`); any other
+        namespace below `urn:openlineage:`.
     """
     if _AUTHORITY.fullmatch(namespace) or _PATH.fullmatch(namespace):
         return namespace
@@ -136,7 +136,7 @@ def location_uri(location: str) -> str:
     return f"file://{path}" if location.startswith("/") else f"file:{path}"
 
 
-# Made without a class statement, as the facets of runs are.
+# Created without class statements, for the same reason as the facets of runs.
 PySparkSnapshot = attrs.make_class(
     "PySparkSnapshot",
     {
@@ -164,7 +164,7 @@ def replaced_facet(part: str) -> DatasetFacet:
     return facet
 
 
-# openlineage-python has no class of it before its version 1.53.
+# openlineage-python has no class for this facet before version 1.53.
 _LineageFacet = attrs.make_class("Lineage", {"inputs": attrs.field(kw_only=True)}, bases=(DatasetFacet,))
 
 
@@ -245,7 +245,7 @@ def lifecycle_facet(
     Return the facet about what a run did to a dataset as a whole (LifecycleStateChangeDatasetFacet 1-0-1).
 
     Raises:
-        ValueError: the change is none of these.
+        ValueError: the specification does not have this change.
     """
     previous = None
     if renamed_from is not None:
@@ -261,11 +261,11 @@ def lifecycle_facet(
 
 def input_facets(statistics: Statistics | None, locations: tuple[str, ...] = ()) -> dict[str, InputDatasetFacet]:
     """
-    Return `inputStatistics` if Spark reported anything, and `subset` if only parts are read, by their names.
+    Return `inputStatistics` if Spark reported any number, and `subset` with the read parts if only parts are.
 
     Args:
         statistics: how much this run read of the dataset.
-        locations: the parts that it reads; empty for the whole.
+        locations: the names of the parts that it reads; empty for the whole.
     """
     facets: dict[str, InputDatasetFacet] = {}
     if numbers := _numbers(statistics):
@@ -280,11 +280,11 @@ def input_facets(statistics: Statistics | None, locations: tuple[str, ...] = ())
 
 def output_facets(statistics: Statistics | None, locations: tuple[str, ...] = ()) -> dict[str, OutputDatasetFacet]:
     """
-    Return `outputStatistics` if Spark reported anything, and `subset` if only parts are written, by their names.
+    Return `outputStatistics` if Spark reported any number, and `subset` with the written parts if only parts are.
 
     Args:
         statistics: how much this run wrote to the dataset.
-        locations: the parts that it writes; empty for the whole.
+        locations: the names of the parts that it writes; empty for the whole.
     """
     facets: dict[str, OutputDatasetFacet] = {}
     if numbers := _numbers(statistics):
@@ -346,7 +346,7 @@ def _catalog(catalog: Catalog) -> catalog_dataset.CatalogDatasetFacet:
 
 _T = TypeVar("_T")
 _MOST = 50
-"""The most operators, and the most steps, that an event has of one edge: half of them at each end."""
+"""The most operators, and the most steps, that an event lists of one path: half of them from each end."""
 
 PySparkLineageSteps = attrs.make_class(
     "PySparkLineageSteps",
@@ -357,7 +357,7 @@ PySparkLineageSteps = attrs.make_class(
 
 @attrs.define
 class _Shared:
-    """Texts that many edges have in common, each once: the edges have its position."""
+    """Texts that many edges share: each is listed once, and the edges refer to its position."""
 
     places: dict[str, int] = attrs.Factory(dict)
 
@@ -367,11 +367,11 @@ class _Shared:
 
 def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, DatasetFacet]:
     """
-    Return `pyspark_lineage_steps` of an output; nothing if no edge of it is to have steps.
+    Return `pyspark_lineage_steps` of an output; nothing if none of its edges gets steps.
 
     Args:
-        lineage: the output's lineage; the paths of its edges name their operators where the steps are wanted.
-        options: state of which edges (`steps`).
+        lineage: the output's lineage; the paths of its edges name their operators where steps are wanted.
+        options: decide which edges get steps (`steps`).
     """
     if options.steps == "none":
         return {}
@@ -400,7 +400,11 @@ def steps_facets(lineage: ColumnLineage, options: EventOptions) -> dict[str, Dat
 
 
 def _listed(transformations: Iterable[Transformation], options: EventOptions) -> list[Transformation]:
-    """Return the transformations that get steps. An exact one does too if `columnLineage` has an unsure one as it."""
+    """
+    Return the transformations that get steps.
+
+    An exact one also gets them if an unsure one looks the same in `columnLineage`.
+    """
     traced = [each for each in transformations if each.way.operators]
     if options.steps == "all":
         return traced
@@ -410,7 +414,7 @@ def _listed(transformations: Iterable[Transformation], options: EventOptions) ->
 
 
 def _as_stated(each: Transformation, *, described: bool) -> Transformation:
-    """Return a transformation with what `columnLineage` has of it: two that are equal are one there."""
+    """Return a transformation as `columnLineage` shows it; equal ones are shown once there."""
     return each if described else attrs.evolve(each, description="")
 
 
@@ -465,7 +469,7 @@ def too_wide(outputs: Iterable[RunOutput], options: EventOptions) -> tuple[Gap, 
         Gap(
             task=output.dataset.identifier.name,
             message=f"columnLineage left out: {len(output.lineage.columns)} columns are more than "
-            f"the limit of {options.schema_size_limit}; raise columnLineage.schemaSizeLimit to have it",
+            f"the limit of {options.schema_size_limit}; raise columnLineage.schemaSizeLimit to include it",
         )
         for output in outputs
         if output.lineage is not None and _is_too_wide(output.lineage, options)
@@ -478,7 +482,7 @@ def column_lineage_facet(
     """
     Return the `columnLineage` facet of one output.
 
-    Every output column has an entry; that of a column without a source names no input, but has its expression.
+    Every output column has an entry. A column without a source has no input there, but its expression.
 
     Args:
         lineage: the lineage of the output.
@@ -490,7 +494,7 @@ def column_lineage_facet(
     if _is_too_wide(lineage, options):
         return None
     described = options.descriptions_enabled
-    # A transformation belongs to a source: the text of a value without one is the column's own.
+    # A transformation belongs to a source; a column without a source has the text of its value itself.
     texts = {accepted_column(each.name): each.expression for each in lineage.columns if described and each.expression}
     whole = _merged(lineage.dataset, described=described)
     repeated = () if options.dataset_lineage_enabled else lineage.dataset
@@ -512,17 +516,18 @@ def _is_too_wide(lineage: ColumnLineage, options: EventOptions) -> bool:
 
 
 def _merged(edges: tuple[InputField, ...], *, described: bool) -> list[column_lineage_dataset.InputField]:
-    """Return one entry for each source column, with all its transformations, of which no two are equal."""
+    """Return one entry for each source column, with all its transformations, each once."""
     return [
         column_lineage_dataset.InputField(
             namespace=accepted_namespace(dataset.namespace),
             name=dataset.name,
             field=accepted_column(field),
             transformations=[
-                _transformation(way) for way in dict.fromkeys(_as_stated(way, described=described) for way in ways)
+                _transformation(each)
+                for each in dict.fromkeys(_as_stated(each, described=described) for each in transformations)
             ],
         )
-        for (dataset, field), ways in _by_source(edges).items()
+        for (dataset, field), transformations in _by_source(edges).items()
     ]
 
 
@@ -543,10 +548,10 @@ def _by_source(edges: Iterable[InputField]) -> dict[tuple[Identifier, str], tupl
     return found
 
 
-def _transformation(way: Transformation) -> column_lineage_dataset.Transformation:
+def _transformation(given: Transformation) -> column_lineage_dataset.Transformation:
     return column_lineage_dataset.Transformation(
-        type=way.type,
-        subtype=way.subtype,
-        description=way.description or None,
-        masking=way.masking,
+        type=given.type,
+        subtype=given.subtype,
+        description=given.description or None,
+        masking=given.masking,
     )

@@ -1,4 +1,4 @@
-"""Encode events as JSON; the producer of events, and ids that are the same each time an event is made."""
+"""Encode events as JSON, and define their producer and their ids, which are the same each time an event is made."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ the same wherever the source is hosted.
 
 def own_schema(name: str, version: str = "1-0-0") -> str:
     """
-    Return the URI of the JSON Schema of a facet of our own, which is in the package, in the folder `schemas`.
+    Return the URI of the JSON Schema of one of our own facets, which is in the folder `schemas` of the package.
 
-    As with the producer, it names the package and no web page.
+    Like the producer, it names the package and no web page.
 
     Args:
         name: the name of its definition and of its file, such as `PySparkSnapshotDatasetFacet`.
@@ -51,7 +51,7 @@ def own_schema(name: str, version: str = "1-0-0") -> str:
 
 def event_id(run: str, event_type: str, event_time: dt.datetime) -> str:
     """
-    Return the id of one event, however often it is made and sent (a UUID, version 5).
+    Return the id of an event, which is the same however often the event is made and sent (a UUID, version 5).
 
     Args:
         run: the id of its run.
@@ -73,7 +73,7 @@ def serialise(event: object) -> bytes:
 
     Raises:
         ValueError: a number is NaN or infinite, which JSON does not allow.
-        TypeError: a value is neither of these classes nor a JSON type.
+        TypeError: a value is neither of a JSON type nor an attrs class, an enum, a date or a UUID.
         RecursionError: a value contains itself.
     """
     text = json.dumps(

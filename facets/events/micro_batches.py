@@ -30,7 +30,7 @@ PySparkMicroBatches = attrs.make_class(
 
 
 def micro_batches_facet(stream: StreamingQuery) -> RunFacet:
-    """Return the facet of a streaming query and its micro-batches since the event before."""
+    """Return the facet of a streaming query and its micro-batches since the previous event."""
     facet = PySparkMicroBatches(
         queryId=stream.id,
         queryRunId=stream.run,

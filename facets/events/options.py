@@ -47,14 +47,14 @@ class EventOptions:
             not, they are repeated in every column, as older readers expect.
         descriptions_enabled: whether transformations carry the SQL text of their expression.
         descriptions: whether that text is `composed`, in terms of the columns of sources, or that of the `last` step.
-        struct_fields: whether a field of a stored struct is a source of its own, and not its column.
+        struct_fields: whether a field of a stored struct is a source, instead of its column.
         steps: which edges get their operators and steps (`pyspark_lineage_steps`): `all`, `unsure` or `none`.
         schema_size_limit: the number of output columns above which `columnLineage` is left out.
         owners: the owners of the job.
         job_tags: the tags of the job.
         run_tags: the tags of every run.
         job_documentation: the description of the job.
-        max_bytes: the limit on an event; what exceeds it is cut.
+        max_bytes: the limit on the size of an event, in bytes; a larger event is cut.
         redaction: how texts are redacted.
     """
 

@@ -108,22 +108,24 @@ def contribute(provider: Provider, state: RedactedState) -> Contribution:
     Raises:
         TypeError: the result is not a CustomFacets, a facet has the wrong class for its place, or a value has no JSON
             form.
-        ValueError: a number is NaN, or the run does not have one of the datasets.
+        ValueError: a number is NaN, or a dataset is not an input or output of the run.
     """
     facets = provider.load()(state)
     if not isinstance(facets, CustomFacets):
-        raise TypeError(f"it gave a {type(facets).__qualname__}: return a CustomFacets")
+        raise TypeError(f"it returned a {type(facets).__qualname__}: return a CustomFacets")
     for place, name, facet, allowed in _placed(facets):
         if not isinstance(facet, allowed):
             names = " or ".join(kind.__name__ for kind in allowed)
             raise TypeError(f"its {place} facet {name!r} is a {type(facet).__qualname__}: make it a {names}")
         serialise({name: facet})
-    absent = [*(set(facets.inputs) - {read.dataset.identifier for read in state.inputs})]
-    absent += set(facets.outputs) - {written.dataset.identifier for written in state.outputs}
+    inputs = {read.dataset.identifier for read in state.inputs}
+    outputs = {written.dataset.identifier for written in state.outputs}
+    absent = [("input", each) for each in set(facets.inputs) - inputs]
+    absent += [("output", each) for each in set(facets.outputs) - outputs]
     if absent:
-        missing = min(absent)
+        side, missing = min(absent)
         raise ValueError(
-            f"it has facets for {missing.namespace} {missing.name}, which is not such an input or output of the run"
+            f"it has {side} facets for {missing.namespace} {missing.name}, which is not an {side} of the run"
         )
     return Contribution(provider=provider.name, facets=facets)
 
@@ -140,7 +142,7 @@ def failed(provider: Provider, error: str) -> Contribution:
 
 
 def _placed(facets: CustomFacets) -> Iterator[tuple[str, str, object, tuple[type, ...]]]:
-    """Yield for each facet its place, its name, the facet, and the classes that are allowed there."""
+    """Yield the place of each facet, its name, the facet, and the classes that are allowed there."""
     places: list[tuple[str, Mapping[str, object], tuple[type, ...]]] = [
         ("run", facets.run, (RunFacet,)),
         ("job", facets.job, (JobFacet,)),

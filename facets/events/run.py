@@ -1,4 +1,4 @@
-"""The facets of a run and of its job. The JSON Schemas of our own are in the folder `schemas`."""
+"""The facets of a run and of its job. The JSON Schemas of our own facets are in the folder `schemas`."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ PySparkSubmission = attrs.make_class(
 
 
 def submission_facet(submission: Submission) -> RunFacet:
-    """Return the facet of how an application was started."""
+    """Return the facet about how an application was started."""
     facet = PySparkSubmission(
         command=list(submission.command),
         workingDirectory=submission.folder,
@@ -118,7 +118,7 @@ PySparkCallSite = attrs.make_class(
 
 
 def call_site_facet(site: CallSite) -> RunFacet:
-    """Return the facet of the line that ran a statement."""
+    """Return the facet about the line of code that ran a statement."""
     facet = PySparkCallSite(file=site.file, line=site.line, function=site.function, producer=PRODUCER)
     facet._schemaURL = own_schema("PySparkCallSiteRunFacet")
     return facet
@@ -145,9 +145,9 @@ def session_facet(session: StatementSession) -> RunFacet:
 
 
 # These have no schema of their own, and keep the `_schemaURL` of RunFacet. The names and fields of the first two are
-# the Java integration's; the third lets a receiver drop a repeated event; the fourth is for watching many applications.
-# They are made without class statements, because a type checker that skips openlineage-python would complain about an
-# untyped base class.
+# the Java integration's; the third lets a receiver drop a repeated event; the fourth serves to monitor applications.
+# They are created without class statements, because a type checker that skips openlineage-python would complain about
+# an untyped base class.
 SparkProperties = attrs.make_class("SparkProperties", {"properties": attrs.field(kw_only=True)}, bases=(RunFacet,))
 SparkApplicationDetails = attrs.make_class(
     "SparkApplicationDetails",
@@ -266,7 +266,7 @@ def _parent(parent: Parent) -> parent_run.ParentRunFacet:
 
 def _extraction_error(gaps: tuple[Gap, ...], operators: int) -> extraction_error_run.ExtractionErrorRunFacet:
     return extraction_error_run.ExtractionErrorRunFacet(
-        # There may be more gaps than operators, since a gap need not be about one.
+        # There may be more gaps than operators, since not every gap is about an operator.
         totalTasks=max(operators, len(gaps)),
         failedTasks=len(gaps),
         errors=[extraction_error_run.Error(errorMessage=gap.message, task=gap.task) for gap in gaps],

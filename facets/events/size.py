@@ -1,9 +1,8 @@
 """
-Keep the events within their limit of bytes: a longer one is cut step by step, and the event lists the cuts.
+Keep events within their size limit: a larger one is cut step by step, and its `extractionError` lists the cuts.
 
 `serialise_within` takes the `STEPS` in order, each only if the steps before it were not enough. A step yields edits of
-the event's JSON document; each edit is measured, and the whole event is encoded again only at the end. The run's
-`extractionError` lists the cuts.
+the event's JSON document. The size of each edit is measured; the whole event is encoded again only at the end.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ def serialise_within(event: RunEvent, options: EventOptions) -> Encoded:
 
 
 class _Oversized:
-    """An event that is being cut: its size is computed from the edits."""
+    """An event that is being cut; its size is computed from the edits."""
 
     def __init__(self, event: dict[str, Any], size: int, options: EventOptions) -> None:
         self._event = event
@@ -93,7 +92,7 @@ class _Oversized:
         return self._size + self._room <= self._limit
 
     def cut(self, step: CutStep) -> None:
-        """Apply a step: completely, or if it is gradual, as much of it as is needed."""
+        """Apply a step completely or, if it is gradual, only as far as needed."""
         cut = saved = 0
         reserve = 0 if self._silent else len(serialise(_error(step.what, _counted(self._whole, self._whole)))) + 1
         self._room += reserve

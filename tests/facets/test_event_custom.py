@@ -90,7 +90,7 @@ def test_a_facet_of_a_provider_takes_the_place_of_one_of_the_same_name(full_run)
 @pytest.mark.parametrize(
     ("answer", "error", "message"),
     [
-        ({}, TypeError, r"it gave a dict: return a CustomFacets"),
+        ({}, TypeError, r"it returned a dict: return a CustomFacets"),
         (
             CustomFacets(run={"a": JobFacet()}),
             TypeError,
@@ -103,8 +103,16 @@ def test_a_facet_of_a_provider_takes_the_place_of_one_of_the_same_name(full_run)
         ),
         (CustomFacets(run={"a": Loose(value={1})}), TypeError, r"a facet holds a builtins\.set"),
         (CustomFacets(run={"a": Loose(value=float("nan"))}), ValueError, "not JSON compliant"),
-        (CustomFacets(inputs={TOTALS: {}}), ValueError, "file /data/totals, which is not such an input"),
-        (CustomFacets(outputs={ORDERS: {}}), ValueError, "s3://shop warehouse/orders, which is not such an input"),
+        (
+            CustomFacets(inputs={TOTALS: {}}),
+            ValueError,
+            "input facets for file /data/totals, which is not an input",
+        ),
+        (
+            CustomFacets(outputs={ORDERS: {}}),
+            ValueError,
+            "for s3://shop warehouse/orders, which is not an output",
+        ),
     ],
 )
 def test_an_answer_that_can_not_be_sent_is_refused_with_what_is_wrong(full_run, answer, error, message):

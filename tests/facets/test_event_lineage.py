@@ -89,10 +89,11 @@ def test_an_output_with_more_columns_than_the_limit_has_no_lineage_and_says_so(f
     assert ("columnLineage" in event["outputs"][0]["facets"]) is shown
     errors = event["run"]["facets"].get("extractionError", {}).get("errors", [])
     message = (
-        "columnLineage left out: 3 columns are more than the limit of 2; raise columnLineage.schemaSizeLimit to have it"
+        "columnLineage left out: 3 columns are more than the limit of 2; "
+        "raise columnLineage.schemaSizeLimit to include it"
     )
-    told = [] if shown else [{"errorMessage": message, "task": "/data/totals"}]
-    assert errors == told
+    expected = [] if shown else [{"errorMessage": message, "task": "/data/totals"}]
+    assert errors == expected
     assert event["outputs"][0]["facets"]["schema"]["fields"][0]["name"] == "buyer"
 
 
