@@ -1,10 +1,10 @@
 """
 Redact error messages and stack traces, of Python and of the JVM.
 
-They quote the user's input: statements, plans, lines of a script. The event holds the statement already, redacted as
-SQL; a line of source code may hold anything. So these quotations are removed, and the file and line kept. Credentials
-are removed from the rest. If literals are masked, only exception classes, error conditions, SQL states and stack frames
-remain.
+Such texts quote the user's input: statements, plans, lines of a script. The event already holds the statement, redacted
+as SQL, and a line of source code may hold anything. So these quotations are removed; the file and the line number stay.
+Credentials are removed from the rest. If literals are masked, only exception classes, error conditions, SQL states and
+stack frames remain.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PLAN_ABOVE = re.compile(r".*;\s*")
 _PLAN_TOP = re.compile(r"['~!]?[A-Z].*")
 _BRANCH = re.compile(r"[\s:|]*(?:\+-|:-)\s")
 _MARKS = re.compile(r"[\s|\-]*\^[\s\-~^]*")
-_GOES_ON = re.compile(
+_CONTINUATION = re.compile(
     r"\s*at [\w$.<>/]+\(|\s*\.\.\. \d+ more|Caused by: |JVM stacktrace:|Traceback \(most recent|== (?!SQL)"
     r"|During handling of the above|The above exception was"
 )
@@ -69,10 +69,10 @@ def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str
     Redact an error message, or a stack trace of Python or of the JVM.
 
     Args:
-        text: as it was raised.
+        text: the message or the trace, as it was raised.
         redact: removes the credentials from a text.
         hidden: values that were removed from the statement; the message may repeat them.
-        mask: whether to remove everything that can be a literal.
+        mask: whether to remove everything that could be a literal.
     """
     if len(text) >= _LONG and text.endswith(_CUT):
         # The text was cut: the last word may be the beginning of a secret that no longer looks like one.
@@ -84,14 +84,14 @@ def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str
     known = set(hidden)
     for statement in statements:
         known |= redact_sql(statement, redact).hidden
-    # Without the name of a secret that was a literal of the statement, its value in the message would not be found.
+    # A removed literal may be the name of a secret. It is removed last: the secret's value is found by this name.
     named = {value for value in known if _names_what_follows(value)}
     shown = redact(_without("\n".join(lines), known - named))
     return _without(shown, named | set(map(redact, named)) - {REDACTED})
 
 
 def _names_what_follows(value: str) -> bool:
-    """Return whether a value announces a secret in a text, as its name and the beginning of a URL do."""
+    """Return whether a secret may follow a value in a text, as it follows its name or the beginning of a URL."""
     if "://" in value or "-----" in value:
         return True
     return any(is_secret(name) or is_login(name) for name in _NAME.findall(value))
@@ -110,7 +110,7 @@ def _without_queries(text: str) -> str:
 
 
 def _without(text: str, hidden: Iterable[str]) -> str:
-    """Remove values from a text, longest first; of very many, the shorter ones only where they are whole words."""
+    """Remove values from a text, longest first; beyond the first `_MANY`, only where a value is a whole word."""
     values = sorted(hidden, key=lambda value: (-len(value), value))
     words = frozenset(values[_MANY:])
     text = without_values(text, values[:_MANY])
@@ -126,7 +126,7 @@ def _without_quotations(lines: list[str], statements: list[str]) -> Iterator[str
         at += 1
         source = SOURCE.match(line)
         if _STATEMENT.fullmatch(line):
-            end = next((n for n in range(at, len(lines)) if _GOES_ON.match(lines[n])), len(lines))
+            end = next((n for n in range(at, len(lines)) if _CONTINUATION.match(lines[n])), len(lines))
             statements.append("\n".join(part for part in lines[at:end] if not _MARKS.fullmatch(part)))
             yield REDACTED
             at = end
@@ -136,12 +136,12 @@ def _without_quotations(lines: list[str], statements: list[str]) -> Iterator[str
                 at += 1
         elif _PLAN.fullmatch(line) or _is_plan(line, lines, at):
             at += 1
-            while at < len(lines) and lines[at].strip() and not _GOES_ON.match(lines[at]):
+            while at < len(lines) and lines[at].strip() and not _CONTINUATION.match(lines[at]):
                 at += 1
 
 
 def _is_plan(line: str, lines: list[str], at: int) -> bool:
-    """Return whether a plan begins after a line: as a tree, or at the end of the message of an analysis error."""
+    """Return whether a plan follows a line: as a tree, or at the end of an analysis error's message."""
     if at >= len(lines):
         return False
     as_last = _PLAN_ABOVE.fullmatch(line) is not None and _PLAN_TOP.fullmatch(lines[at]) is not None
@@ -153,7 +153,7 @@ def _indent(line: str) -> int:
 
 
 def _masked(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines with `?` instead of everything that can be a literal; merge consecutive lines of only `?`."""
+    """Yield the lines with `?` instead of everything that could be a literal; merge consecutive lines of only `?`."""
     before = ""
     for line in lines:
         shown = _masked_line(line)

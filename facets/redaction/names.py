@@ -1,11 +1,11 @@
 """
-The names whose values may be shown, and what names a secret: a name by itself, and a text in SQL.
+Decide which names have values that may be shown, and which names and SQL texts name a secret.
 
-The list of shown names decides for options and properties: the value of any other name is hidden. Whether a name states
-that its value is a secret is decided by its parts, after it is split at camel case, digits and punctuation: `dbPass1`,
-`DB-PASS` and `db.pass_2` are alike. It decides for free text, and for properties that the user selects by name.
+For options and properties, a list decides: the value is hidden unless its name is on the list. For free text, and for
+properties that the user selects by name, the words in a name decide whether it means a secret. A name is split into
+words at camel case, digits and punctuation, so `dbPass1`, `DB-PASS` and `db.pass_2` are alike.
 
-A text in SQL names a secret if such a name is in it: as that of a column, an argument, a variable or a key
+An SQL text names a secret if it contains such a name, as that of a column, an argument, a variable or a key
 (`conf['password']`, `map('password', 'x')`); if it calls a function that encrypts, signs or takes a key; or if one of
 its strings ends where a secret begins (`'password=' || 'x'`). It need not show which of its literals is the secret.
 """
@@ -23,7 +23,7 @@ from openlineage_pyspark.facets.urls import reduced
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _LONGEST = 400
 
-# Searched in the words of a name, in lower case, joined by `_`.
+# The pattern is searched in the words of a name, in lower case and joined by `_`.
 _SECRET = re.compile(
     r"""
     pass_?(?:w(?:or)?[dt]|wort|phrase|code|key) | kennwort | wachtwoord | contrase | senha
@@ -45,7 +45,7 @@ _SECRET = re.compile(
     """,
     re.VERBOSE,
 )
-# Endings and beginnings that make a name harmless: the number, the kind, the age or the place of a secret.
+# Endings and beginnings of the names of harmless values: the number, the kind, the age or the location of a secret.
 _ABOUT = re.compile(
     r"""
     _(?:counts?|length|len|sizes?|bits|types?|kinds?|expir(?:y|es|ed|ation)|dates?|time|timestamp|at|on
@@ -113,13 +113,13 @@ def _is_secret(name: str) -> bool:
 
 def is_harmless_value(name: str, value: str) -> bool:
     """
-    Return whether a value is no secret although its name means one.
+    Return whether a value is not a secret although its name means one.
 
-    Such values are a number of tokens, a kind of assertion, and the JDBC URL of a connection that holds no credentials.
+    Such values are a number of tokens, a kind of assertion, and a connection's JDBC URL without credentials.
 
     Args:
         name: the name.
-        value: the value; if it is only the beginning of one, the rest must be looked at too.
+        value: the whole value: its beginning alone may be harmless.
     """
     low = name.lower()
     if _CONNECTION_URL.search(_parts(name)) is not None:
@@ -130,12 +130,12 @@ def is_harmless_value(name: str, value: str) -> bool:
 
 
 def is_secret_column(name: str) -> bool:
-    """Return whether the name of a column in SQL means a secret: the keys of a warehouse are none."""
+    """Return whether the name of a column in SQL means a secret; the keys of a data warehouse do not."""
     return is_secret(name) and _WAREHOUSE_KEY.fullmatch(_parts(name)) is None
 
 
 def is_secret_number(name: str) -> bool:
-    """Return whether even a number under a name is a secret: a PIN, not the key of a row or a count of tokens."""
+    """Return whether even a number with this name is a secret: a PIN is, the key of a row or a token count is not."""
     parts = _parts(name)
     return is_secret(name) and not _is_secret_key(parts) and not re.search(r"keys?$|tokens$|sess", parts)
 
@@ -150,7 +150,7 @@ def _parts(name: str) -> str:
 
 
 def _is_secret_key(parts: str) -> bool:
-    """Return whether a name ends in a key that is none of a table, a map or a sort."""
+    """Return whether a name ends in `key`, but does not mean the key of a table, a map or a sort order."""
     found = _KEY.search(parts)
     return found is not None and bool(found["owner"]) and found["owner"] not in _HARMLESS_OWNERS
 
@@ -199,7 +199,7 @@ def is_shown_property(name: str) -> bool:
 
 
 class Named(enum.IntEnum):
-    """The secrets that a text in SQL names; they decide which literals are hidden."""
+    """Which secrets an SQL text names; this decides which literals are hidden."""
 
     NOTHING = 0
     SECRET = 1
@@ -212,16 +212,17 @@ OPTION_LISTS = frozenset(
     "OPTIONS TBLPROPERTIES DBPROPERTIES SERDEPROPERTIES PROPERTIES CREDENTIAL CREDENTIALS WITH FORMAT_OPTIONS "
     "COPY_OPTIONS".split()
 )
-"""Words before a list of options in parentheses, of which each is hidden or shown by its own name."""
+"""Words before a list of options in parentheses; the name of each option decides whether its value is hidden."""
 
-# No text without any of these names a secret or a login. In lower case: a search in any case takes much longer.
+# A text without any of these names no secret and no login. The text is in lower case, because ignoring the case of
+# letters takes much longer.
 _STEM = re.compile(
     r"pass|p[\W_\d]?w|psw|secret|token|cred|sess|key|jwt|bearer|basic|assertion|sig|sas|hmac|auth|cookie|jaas|fernet"
     r"|pin|pat|otp|dsn|salt|pepper|cvv|cvc|mnemonic|code|conn|webhook|kennwort|wachtwoord|contrase|senha|user|uid|login"
     r"|cipher|crypt|identified|://"
 )
 _KEYED = re.compile(r"hmac|cipher|crypt(?!oc)|_sign$|^sign_|with_?key")
-"""In the names of functions with a key; any argument may be the key."""
+"""Parts of the names of functions that take a key; any argument may be the key."""
 _NO_CALL = frozenset("values and or not on where when then else as select by using over from set".split())
 _LISTS = frozenset("in any all some".split())
 _PAIRS = frozenset("map named_struct".split())
@@ -230,7 +231,7 @@ _QUERIES = frozenset("SELECT WITH FROM VALUES".split())
 _FILES = frozenset("avro binaryfile csv delta hudi iceberg json orc parquet text xml".split())
 _HOLDERS = frozenset("value val v data text content plain raw string current".split())
 _NAME = re.compile(r"[\w$@./\-\[\]*'\"]{1,200}")
-# The end of a text that goes on with a value.
+# The end of a text after which a secret value begins.
 _BEGINS = (
     r"(?P<name>[\w.\-]{1,60})[\"']?[ \t]{0,3}[=:][ \t]{0,3}[\"']?|(?i:\b(?:bearer|basic)[ \t]{1,3})|://[^\s/@:]{0,60}:"
 )
@@ -242,11 +243,11 @@ _SILENT = (TokenKind.SPACE, TokenKind.COMMENT)
 
 
 def named_in(text: str) -> Named:
-    """Return the secrets that a text in SQL names; it need not be valid, and may be cut anywhere."""
+    """Return which secrets an SQL text names; the text may be invalid, or cut anywhere."""
     return _named_in(text) if len(text) <= _SHORT else _named_in.__wrapped__(text)
 
 
-# A run has the same texts when it starts and when it ends, and so have the runs of a loop.
+# The first and the last event of a run have the same texts, and so have the runs of a loop.
 @functools.lru_cache(maxsize=4096)
 def _named_in(text: str) -> Named:
     if _STEM.search(text.lower()) is None:
@@ -261,8 +262,8 @@ def _named_in(text: str) -> Named:
 
 
 def _each_named(every: Sequence[Token]) -> Iterator[Named]:
-    """Yield what each token names, but for those in lists of options."""
-    # The functions around a token, the innermost last; `[` for square brackets.
+    """Yield which secrets each token names, except in lists of options."""
+    # The names of the functions around a token, the innermost last; `[` for square brackets.
     around: list[str] = []
     list_of_options = 0
     for at, token in enumerate(every):
@@ -295,7 +296,7 @@ def _plain(token: Token) -> str:
 
 
 def _function(every: Sequence[Token], at: int) -> str:
-    """Return the function that a bracket belongs to; empty if it is no call."""
+    """Return the name of the function whose arguments a bracket opens, `[` for a square one; empty for any other."""
     if every[at].text == "[":
         return "["
     before = every[at - 1] if at > 0 else None
@@ -310,12 +311,12 @@ def _function(every: Sequence[Token], at: int) -> str:
 
 
 def named_by(name: str) -> Named:
-    """Return the secrets that the name of a column means."""
+    """Return which secrets the name of a column means."""
     return _named(name) if is_secret_column(name) else Named.NOTHING
 
 
 def _named(name: str) -> Named:
-    """Return the secrets that a name by itself means."""
+    """Return which secrets a name by itself means."""
     if not is_secret(name):
         return Named.NOTHING
     return Named.SECRET_NUMBER if is_secret_number(name) else Named.SECRET
@@ -331,7 +332,7 @@ def _named_by_word(every: Sequence[Token], at: int) -> Named:
         # The name of a table, or of a namespace of variables such as `session`.
         return Named.NOTHING
     if every[at].kind is TokenKind.NAME and _text(every, at - 1) == "." and _text(every, at - 2).lower() in _FILES:
-        # A table that is named by its place: a folder has no value.
+        # A table that is named by its path: a folder has no value.
         return Named.NOTHING
     if is_login(name):
         value = at + 1
@@ -357,7 +358,7 @@ def _named_by_string(every: Sequence[Token], at: int, around: Sequence[str]) -> 
         return Named.SECRET
     if (_NAME.fullmatch(value) is None and not is_key) or _text(every, at - 1).upper() == "COMMENT":
         return Named.NOTHING
-    # A list of names by itself, as `IN ('password', 'token')`, may be one of kinds.
+    # A list of nothing but names, such as `IN ('password', 'token')`, may be a list of kinds.
     is_list = function in _LISTS or (function == "array" and len(around) == 1)
     is_pair = bool(around) and not is_list and _text(every, at + 1) == ","
     is_argument = function != "" and not is_list

@@ -1,11 +1,11 @@
 """
 Redact the state of a run: the one place where secrets, and on request literals, are removed from the texts of an event.
 
-If a text of the run names a secret (`names.named_in`), or its plan or the columns that it writes do, all literals of
-all its texts go. It does not matter which of them is the secret, or where else it is.
+If a text of the run (`names.named_in`), its plan or a column that it writes names a secret, all literals are removed
+from all its texts. So it does not matter which literal is the secret, or where else it appears.
 
-The names of datasets stay, because `naming` builds them without credentials. The facets of the user's own providers
-stay too.
+The names of datasets are kept, because `naming` builds them without credentials. The facets of the user's own providers
+are kept too.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Redaction:
     The options of redaction, and the redaction of single texts.
 
     Args:
-        mask_literals: whether to replace every literal by `?`, and to remove from messages everything that can be one.
+        mask_literals: whether to replace every literal by `?`, and to remove what could be one from messages.
         known: the values to remove wherever they occur, longest first.
         row_values: whether error messages may quote values of rows.
     """
@@ -78,11 +78,11 @@ class Redaction:
         return REDACTED if is_secret(name) and not is_harmless_value(name, value) else self.text(value)
 
 
-# A run has the same texts when it starts and when it ends, and so have the runs of a loop.
+# The first and the last event of a run have the same texts, and so have the runs of a loop.
 @functools.lru_cache(maxsize=2048)
 def _redacted_sql(redaction: Redaction, text: str, named: Named, hidden: frozenset[str]) -> SqlText:
     shown = redact_sql(text, redaction.text, mask=redaction.mask_literals, named=named, hidden=hidden)
-    # In SQL, a number that the configuration holds as a secret may be without quotes.
+    # A secret of the configuration that is a number may be without quotes in SQL.
     numbers = tuple(value for value in redaction.known if value.isdigit())
     return attrs.evolve(shown, text=without_values(shown.text, numbers)) if numbers else shown
 
@@ -103,7 +103,7 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
     sql = redaction.sql(statement, named)
     lineages, removed = _lineages(state, redaction, named, sql.hidden)
     if not removed <= sql.hidden:
-        # The value of an option may be in any other text too.
+        # A value that was removed from one text may be in any other text too.
         sql = attrs.evolve(redaction.sql(statement, named, removed), hidden=removed)
         lineages, _ = _lineages(state, redaction, named, removed)
     outputs = [
@@ -127,7 +127,7 @@ def redacted(state: RunState, redaction: Redaction, earlier: Mapping[str, str] |
 
 
 def _each_named(state: RunState) -> Iterator[Named]:
-    """Yield the secrets that the texts of a run, its plan, and the columns that it writes name."""
+    """Yield which secrets the texts of a run, its plan, and the columns that it writes name."""
     statement = state.job.sql or ""
     yield named_in(statement)
     texts: dict[str, None] = {}
@@ -178,7 +178,7 @@ def _stream(stream: StreamingQuery, redaction: Redaction) -> StreamingQuery:
     shown: dict[str, str] = {}
 
     def text(given: str | None) -> str | None:
-        """Redact a text; those of one batch mostly come back in the next one."""
+        """Redact a text, with a cache: most texts of a batch are also in the next batch."""
         if given is None:
             return None
         if given not in shown:
@@ -202,7 +202,7 @@ def _stream(stream: StreamingQuery, redaction: Redaction) -> StreamingQuery:
 
 
 def _offset(text: str, redaction: Redaction) -> str:
-    """Redact a text that may be JSON: then its strings one by one, so that it stays JSON."""
+    """Redact a text; if it is JSON, redact each of its strings, so that it stays JSON."""
     if not text.startswith(("{", "[")):
         return redaction.text(text)
     try:
@@ -242,7 +242,7 @@ def _submission(submission: Submission, redaction: Redaction) -> Submission:
 
 
 def _masked(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a command with `?` instead of the script's arguments, apart from the names of options."""
+    """Return a command with `?` instead of the script's arguments, except the names of options."""
     before = ("", *words)
     script = next((at for at, word in enumerate(words) if word.endswith(_SCRIPTS) or before[at] == "-m"), 0)
     return (*words[: script + 1], *map(_masked_word, words[script + 1 :]))
@@ -274,7 +274,7 @@ def _engine(engine: Engine, redaction: Redaction) -> Engine:
 
 def _dataset(dataset: Dataset, redaction: Redaction) -> Dataset:
     fields = tuple(_field(field, redaction) for field in dataset.fields)
-    # A partition may be a value that is secret.
+    # The value of a partition may be secret.
     locations = tuple(dict.fromkeys(map(redaction.text, dataset.locations)))
     comment = _comment(dataset.description, redaction)
     versions = dataset.versions
@@ -291,7 +291,7 @@ def _field(field: Field, redaction: Redaction) -> Field:
 
 
 def _comment(comment: str | None, redaction: Redaction) -> str | None:
-    """Redact a comment; it goes if literals are masked, since it is a literal of the statement that set it."""
+    """Redact a comment; if literals are masked, remove it, since it is a literal of the statement that set it."""
     return None if comment is None or redaction.mask_literals else redaction.text(comment)
 
 
@@ -302,10 +302,10 @@ class _Expressions:
 
     Args:
         redaction: the options.
-        named: the secrets that the run names.
+        named: which secrets the run names.
         hidden: the strings that were hidden in the statement.
-        written: the strings in the statement if it has parameters; any other string in an expression is the value of
-            one, and hidden. None if it has none.
+        written: the strings in the statement if it has parameters, else None. Any other string in an expression is then
+            the value of a parameter, and is hidden.
 
     Attributes:
         removed: the strings that were removed from the expressions so far.
@@ -325,7 +325,7 @@ class _Expressions:
         return given if same else attrs.evolve(given, description=text, way=way)
 
     def _way(self, way: Way) -> Way:
-        """Return a way with its expressions redacted, without the text that the description was made of."""
+        """Return a path with redacted expressions, and without what its description was composed of."""
         if way.last is None and not way.composed:
             return way
         last: OperatorStep | None = None
@@ -336,7 +336,7 @@ class _Expressions:
         return way._replace(last=last, composed=None)
 
     def read(self, text: str) -> str:
-        """Return an expression redacted, and note the removed texts."""
+        """Return a redacted expression, and record the removed texts."""
         if not text:
             return text
         if text not in self._known:
@@ -352,13 +352,13 @@ class _Expressions:
 def _lineages(
     state: RunState, redaction: Redaction, named: Named, hidden: frozenset[str]
 ) -> tuple[list[ColumnLineage | None], frozenset[str]]:
-    """Return the lineages of the outputs with redacted expressions, and the strings that are hidden in any of these."""
+    """Return the lineages of the outputs with redacted expressions, and the strings that are hidden in any of them."""
     statement = state.job.sql or ""
     written = _strings_of(statement) if _has_parameters(statement) else None
     expressions = _Expressions(redaction, named, hidden, written)
     shown = [None if each.lineage is None else _lineage(each.lineage, expressions) for each in state.outputs]
     if named:
-        # A message may repeat a constant that is in no edge's text.
+        # A message may repeat a constant that no edge has in its text.
         for output in state.outputs:
             for text in output.lineage.wording.texts if output.lineage is not None else ():
                 expressions.read(text)
@@ -376,7 +376,7 @@ def _strings_of(sql: str) -> frozenset[str]:
 
 
 def _without_strings(text: str) -> str:
-    """Return the text of a value without a source, without its strings: they are the value, which may be a secret."""
+    """Hide the strings in the expression of a column without a source: they are its value, which may be a secret."""
     return replaced(text, (TokenKind.STRING,), string_literal(REDACTED))
 
 

@@ -1,13 +1,13 @@
 """
-Remove from failures what may quote values of rows.
+Remove the parts of failures that may quote values of rows.
 
 Spark's own messages quote values (`The value '123-45-6789' of the type "STRING" cannot be cast`), and so do exceptions
 of the user's functions and of libraries. An exception that was raised where rows are handled, in a task or while an
 expression is evaluated, keeps its class and its frames. If it has one of Spark's conditions, it also keeps the
 condition, its SQLSTATE and its text, in which only the parameters that are names keep their values. All other messages
-stay, but for what they repeat of such an exception.
+are kept, except for the parts that repeat such an exception.
 
-Messages also hold whole stack traces as text. Lines that can't be distinguished from a value are removed there.
+Messages also hold whole stack traces as text. In these, lines that can't be distinguished from a value are removed.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from openlineage_pyspark.facets.urls import REDACTED
 ROW_VALUES_KEY = "spark.openlineage.errors.rowValues"
 WITHHELD = f"{REDACTED} (withheld: it may quote rows, {ROW_VALUES_KEY}=true sends it)"
 _SHORT = 8
-"""A message shorter than this is looked for only where it follows the class of an exception."""
+"""A message that is shorter than this is replaced only where it follows the class of an exception."""
 _MARK = re.compile("\0\\d+\0")
 
-# Parameters of conditions whose values are names or types, by the ends of their own names, and by their names.
+# Parameters of conditions whose values are names or types: the ends of their own names, and whole names.
 _NAME_ENDS = tuple(
     "Name Names Type Class Path Paths Column Columns Col Cols Config Location _name _type _version".split()
 )
@@ -35,11 +35,12 @@ _NAMES = frozenset(
     " failFastMode fileToRead func function identifier mapKeyDedupPolicy method path suggestion table"
     " tableIdentifier tableIdentWithDB type".split()
 )
-# Names of fields that are part of the data, as in JSON.
+# Conditions whose field names are part of the data, as in JSON.
 _FIELDS_OF_DATA = frozenset(("CANNOT_PARSE_JSON_FIELD", "MALFORMED_RECORD_IN_PARSING"))
 _OF_UDF = "FAILED_EXECUTE_UDF"
 _LONGEST_NAME = 1000
-# SQLSTATEs of conditions about values, wherever they are raised: data, cardinality, constraints, the user's own code.
+# Beginnings of SQLSTATEs of conditions about values, wherever they are raised: cardinality, data, constraints, the
+# user's own code.
 _STATES_OF_DATA = ("21", "22", "23", "38", "39", "P0")
 _PARAMETER = re.compile(r"<([A-Za-z0-9_-]{1,100})>")
 _LEGACY = "_LEGACY_ERROR_"
@@ -52,7 +53,7 @@ _JAVA = rf"(?:{_PACKAGE}){{1,20}}[A-Z_$][\w$]{{0,200}}(?=: |:?$)(?:: ?)?"
 _JAVA_CLASS = re.compile(_JAVA)
 _CAUSE = re.compile(rf"\s{{0,20}}(?:Caused by: |Suppressed: |: ){_JAVA}")
 _PYTHON_CLASS = re.compile(rf"[\s|]{{0,50}}(?:{_PACKAGE}){{0,20}}[A-Za-z_]\w{{0,200}}(?=: |:?$)(?:: ?)?")
-# Exceptions about values, where a text repeats no frame of theirs.
+# Exceptions about values, which a text may repeat without their frames.
 _OF_VALUES = re.compile(
     r"\bpyspark\.errors\.exceptions\.(?:captured|connect)\.(?!AnalysisException|ParseException)\w{1,100}: (?=\[)"
     r"|\borg\.apache\.spark\.Spark(?:NumberFormat|DateTime|Arithmetic|ArrayIndexOutOfBounds)Exception: "
@@ -76,7 +77,7 @@ _ROW_FRAME = re.compile(
 )
 _JOB_FRAME = re.compile(r"\s*at org\.apache\.spark\.scheduler\.DAGScheduler\.runJob")
 _PYTHON_EXCEPTION = re.compile(r".*\bPythonException\b(?::|$)")
-# The text of Spark itself around the exception of a task.
+# Spark's own text around the exception of a task.
 _HARMLESS = re.compile(
     r"\s*(?:Task failed while writing rows\.?|Job aborted\.|An error occurred while calling [\w:.$]{1,300}\."
     r"|(?:\[PYTHON_EXCEPTION\] )?An exception was thrown from the Python worker[.:]?"
@@ -96,7 +97,7 @@ def is_of_rows(stack: str) -> bool:
 
 def without_rows(failure: Failure, known: Mapping[str, str] | None = None) -> Failure:
     """
-    Return a failure without what may quote values of rows.
+    Return a failure without the parts that may quote values of rows.
 
     Args:
         failure: as it was recorded.
@@ -113,7 +114,7 @@ def without_rows(failure: Failure, known: Mapping[str, str] | None = None) -> Fa
         message = shown[first.message] if first.message else first.class_name
         trace = _trace(failure, shown)
     elif trace is not None and trace.startswith(message):
-        # For a stream there is only the trace.
+        # A failure of a stream has only the trace.
         trace = _shown_text(trace, shown, headed=True)
         message = trace.split("\n", 1)[0]
     elif trace is not None or failure.language == "PYTHON":
@@ -125,7 +126,7 @@ def without_rows(failure: Failure, known: Mapping[str, str] | None = None) -> Fa
 def shown_messages(failure: Failure, known: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the message of each exception of a failure, with the text shown instead."""
     shown: dict[str, str] = {}
-    # Outer messages repeat inner ones.
+    # Inner messages come first, because outer ones repeat them.
     order = failure.raised if is_script(failure) else failure.raised[::-1]
     for raised in order:
         if raised.message:
@@ -135,7 +136,7 @@ def shown_messages(failure: Failure, known: Mapping[str, str] | None = None) -> 
 
 
 def _quoted_values(raised: Raised) -> Iterator[str]:
-    """Yield the values that a condition quotes and that are no mere words: other messages may repeat them."""
+    """Yield the values that a condition quotes, except plain words: other messages may repeat them."""
     if not (raised.of_rows and raised.template):
         return
     for name, value in raised.parameters:
@@ -147,7 +148,7 @@ def _quoted_values(raised: Raised) -> Iterator[str]:
 
 
 def is_script(failure: Failure) -> bool:
-    """Return whether a failure is one of the user's script, whose exceptions are in the order of a Python trace."""
+    """Return whether the user's script failed; then the exceptions are in the order of a Python traceback."""
     return failure.language == "PYTHON" and any(_TRACEBACK in raised.frames for raised in failure.raised)
 
 
@@ -180,7 +181,7 @@ def _shown_message(raised: Raised, shown: Mapping[str, str]) -> str:
 
 
 def _rendered(raised: Raised, shown: Mapping[str, str]) -> str:
-    """Return the text of a condition with its parameters, as far as they are names."""
+    """Return the text of a condition, in which only the parameters that are names have their values."""
     values = dict(raised.parameters)
 
     def value(found: re.Match[str]) -> str:
@@ -212,7 +213,7 @@ def _is_name(condition: str, parameter: str, value: str) -> bool:
 
 
 def _without_parameters(raised: Raised) -> str:
-    """Return a message without the values of its condition's parameters that are no names, longest first."""
+    """Return a message without the values of its condition's parameters, except names; remove the longest first."""
     text = raised.message
     hidden = [value for name, value in raised.parameters if not _is_name(raised.condition or "", name, value)]
     for value in sorted(filter(None, hidden), key=len, reverse=True):
@@ -225,12 +226,12 @@ def _without_parameters(raised: Raised) -> str:
 
 def _shown_text(text: str, shown: Mapping[str, str], *, of_rows: bool = False, headed: bool = False) -> str:
     """
-    Return a message or a stack trace without what may quote values of rows.
+    Return a message or a stack trace without the parts that may quote values of rows.
 
     Args:
         text: the message, or the trace.
         shown: known messages, and the text shown instead of each.
-        of_rows: whether all of it may.
+        of_rows: whether any part of it may quote values.
         headed: whether it begins with the class of an exception.
     """
     places: list[str] = []
@@ -241,9 +242,9 @@ def _shown_text(text: str, shown: Mapping[str, str], *, of_rows: bool = False, h
 
 
 def _marked(text: str, shown: Mapping[str, str], places: list[str]) -> str:
-    """Put marks instead of the known messages, longest first; append the message of each mark to `places`."""
+    """Replace the known messages by marks, longest first; append the replacement of each mark to `places`."""
     for known in sorted(shown, key=len, reverse=True):
-        # An exception of Python's does not end in a line break.
+        # The message of a Python exception does not end in a line break.
         message = known.rstrip("\n")
         if not message or message not in text:
             continue
@@ -257,7 +258,7 @@ def _marked(text: str, shown: Mapping[str, str], places: list[str]) -> str:
 
 
 def _without_texts_of_conditions(text: str, shown: Mapping[str, str]) -> str:
-    """Remove the texts of conditions about values: up to the SQLSTATE or, where it is missing, all that follows."""
+    """Remove the texts of conditions about values: up to the SQLSTATE or, if it is missing, all that follows."""
     parts: list[str] = []
     done = 0
     begin: re.Match[str] | None = None
@@ -274,7 +275,7 @@ def _without_texts_of_conditions(text: str, shown: Mapping[str, str]) -> str:
 
 
 def _without_beginnings(text: str, shown: Mapping[str, str]) -> str:
-    """Remove the values behind the condition of a known message, if a text has only its beginning."""
+    """Remove all that follows the condition of a known message, if a text has only the message's beginning."""
     for message, instead in shown.items():
         condition = _CONDITION.match(message) if message != instead else None
         begin = text.find(message[: condition.end() + _SHORT]) if condition is not None else -1
@@ -301,7 +302,7 @@ def _shown_lines(lines: list[str], *, of_rows: bool, headed: bool) -> Iterator[s
 
 
 def _begin_of_rows(lines: list[str], at: int) -> int:
-    """Return where in a line an exception begins that was raised where rows are handled; -1 if none does."""
+    """Return the position in a line where an exception from the handling of rows begins; -1 if there is none."""
     line = lines[at]
     if (found := line.find(_ABORTED)) >= 0:
         return found
@@ -336,7 +337,7 @@ def _is_block_of_rows(block: list[str], *, headed: bool) -> bool:
 
 
 def _types_and_frames(lines: list[str], *, headed: bool) -> Iterator[str]:
-    """Yield the lines that can't quote a value, and one text instead of each message."""
+    """Yield the lines that can't quote a value, and a single text instead of each message."""
     is_message = follows_source = False
     margin: int | None = None
     for at, line in enumerate(lines):
@@ -378,7 +379,7 @@ def _type_and_message(pattern: re.Pattern[str], line: str) -> str:
 
 
 def _shown_line(message: str) -> str:
-    """Return the shown part of the first line of a message that can quote a value."""
+    """Return what may be shown of the first line of a message, which may quote a value."""
     if lost := _LOST_TASK.match(message):
         rest = message[lost.end() :]
         return message if _NO_TASK.match(rest) else lost.group() + _type_and_message(_JAVA_CLASS, rest)

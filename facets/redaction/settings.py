@@ -1,4 +1,4 @@
-"""Which settings of a session are shown, and which of those in an event are taken for settings."""
+"""Decide which settings of a session are shown, and which of the settings in an event are accepted."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """
 Redact SQL: remove comments, the literals of a text that names a secret, and on request every literal.
 
-`names` decides what names a secret; here all literals go, or none. Lists of options and properties have an
-allow-list of their own: a value is kept only if its name is known to hold no secret. The text need not be valid:
-statements that failed, were cut, or can't be parsed by `sqlglot` are shown too.
+`names` decides whether a text names a secret; then all its literals are removed here, otherwise none. For lists of
+options and properties, an allow-list decides: a value is kept only if its name is known to hold no secret. The text
+need not be valid: statements that failed, were cut, or can't be parsed by `sqlglot` are shown too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SHORTEST_SECRET = 4
 _LONGEST_NAME = 40
 # A text without any of these has nothing to hide if it names no secret.
 _MARK = re.compile(r"['\"`$@]|--|/\*|=>|(?i:\bset\b|\bdeclare\b|\bwith\b|options|properties|immediate)")
-# Numbers of other databases, which are names for Spark.
+# Numbers in the notations of other databases, which Spark reads as names.
 _FOREIGN_NUMBER = re.compile(r"0[xX][0-9A-Fa-f]+|0[bB][01]+|0[oO][0-7]+|\d+(?:_\d+)+")
 
 
@@ -74,7 +74,7 @@ def redact_sql(
         text: the SQL, complete or cut anywhere.
         redact: removes the credentials from the value of a string.
         mask: whether to replace every literal by `?`.
-        named: the secrets that another text of the same run names; they count as if they were named here.
+        named: which secrets another text of the same run names; they count as if this text named them.
         hidden: strings to hide wherever they occur.
     """
     named = max(named, named_in(text))
@@ -109,7 +109,7 @@ class _SqlRedactor:
         self._mask = mask
         # The values that EXECUTE IMMEDIATE binds are hidden: their meaning is unknown.
         self._is_immediate = self._binds = False
-        # How many brackets are open, and at how many a function with options was called.
+        # How many brackets are open, and how many were when a function with options was called.
         self._depth = self._depth_of_options = 0
         silent = (TokenKind.SPACE, TokenKind.COMMENT)
         self._places = [place for place, token in enumerate(self.all) if token.kind not in silent]
@@ -134,7 +134,7 @@ class _SqlRedactor:
             else:
                 self._is_immediate = self._is_immediate or word == "IMMEDIATE"
                 self._binds = self._binds or (self._is_immediate and word == "USING")
-                # No word is a literal, but numbers of other languages, which Spark reads as words.
+                # A word is not a literal, unless it is a number of another database, which Spark reads as a word.
                 if not word or word[0].isdigit():
                     self._literal(at)
                 at += 1
@@ -153,7 +153,7 @@ class _SqlRedactor:
                 self._depth_of_options = 0
 
     def _literal(self, at: int) -> None:
-        """Redact a token that is in no list and no SET."""
+        """Redact a token that is neither in a list of options nor in a SET."""
         if self._text(at - 1).upper() == "IMMEDIATE" and self._is_string(at) and not self._mask and not self._named:
             self._query(at)
         else:
@@ -175,7 +175,7 @@ class _SqlRedactor:
         return "".join(unquoted(token) if token.kind in quotes else token.text for token in parts)
 
     def _end(self, begin: int, *symbols: str, before: int | None = None) -> int:
-        """Return the position of the first of these characters outside inner parentheses, or of the closing one."""
+        """Return the position of the first of these symbols outside inner parentheses, or of the closing one."""
         depth = 0
         for at in range(begin, len(self._places) if before is None else before):
             text = self._text(at)
@@ -185,7 +185,7 @@ class _SqlRedactor:
         return len(self._places) if before is None else before
 
     def _plain(self, at: int) -> None:
-        """Redact a token whose surroundings do not explain it."""
+        """Redact a token by itself, whatever is around it."""
         token = self._token(at)
         number = token.kind is TokenKind.NUMBER or (
             token.kind is TokenKind.WORD and _FOREIGN_NUMBER.fullmatch(token.text) is not None
@@ -206,7 +206,7 @@ class _SqlRedactor:
             self._show(at, f"`{REDACTED}`")
 
     def _plain_all(self, begin: int, end: int) -> None:
-        """Redact tokens whose surroundings do not explain them."""
+        """Redact each of some tokens by itself."""
         for at in range(begin, end):
             self._plain(at)
 
@@ -249,7 +249,7 @@ class _SqlRedactor:
             self._plain_all(value, end)
 
     def _map(self, begin: int) -> int:
-        """Redact the arguments of `map`, names and values of options in turns; return the position after them."""
+        """Redact the arguments of `map`: in turn a name and a value of an option; return the position after them."""
         name: str | None = None
         while begin < len(self._places):
             end = self._end(begin, ",")
@@ -258,7 +258,7 @@ class _SqlRedactor:
                 self._plain_all(begin, end)
             else:
                 self._plain_all(begin, end)
-                # The map may also be one of data: only its strings can be the value of an option.
+                # The map may also hold data: only its strings can be values of options.
                 for at in range(begin, end if not is_shown_option(name) and not self._mask else begin):
                     if self._is_string(at) and unquoted(self._token(at)):
                         self._hide(at, at + 1)
@@ -287,7 +287,7 @@ class _SqlRedactor:
         return None if found is None or self._text(found) == ";" else found
 
     def _assigned(self, begin: int) -> int:
-        """Hide what SET VARIABLE or DECLARE gives to variables if one of them is secret; return where to go on."""
+        """Hide what SET VARIABLE or DECLARE assigns if a variable is secret; return where to continue."""
         value = self._symbol_after(begin, "DEFAULT", "=")
         if value is None:
             return begin
@@ -301,7 +301,7 @@ class _SqlRedactor:
         return end
 
     def _set(self, begin: int) -> int:
-        """Hide the value of a property in SET unless it may be shown; it reaches to the end of the statement."""
+        """Hide the value of a property in SET unless it may be shown; return where to continue."""
         first = self._text(begin).upper()
         if first in _VARIABLES:
             return self._assigned(begin + 1)
@@ -317,13 +317,13 @@ class _SqlRedactor:
         return end
 
     def _end_of_property(self, begin: int) -> int:
-        # If the text is this statement only, its value may hold semicolons; if SET comes later, the text is a script.
+        # If the text begins with SET, it is this statement only, whose value may hold semicolons; else it is a script.
         if begin == 1:
             return len(self._places)
         return next((at for at in range(begin, len(self._places)) if self._text(at) == ";"), len(self._places))
 
     def _shown_property(self, begin: int, equals: int) -> int:
-        """Hide the value of a property that may be shown if it holds a secret; return where to go on."""
+        """Hide the value of a property that may be shown, if it holds a secret; return where to continue."""
         end = self._end_of_property(begin)
         if equals + 1 < end:
             value = "".join(token.text for token in self.all[self._places[equals + 1] : self._places[end - 1] + 1])
@@ -335,12 +335,12 @@ class _SqlRedactor:
 
 
 def _reduced(value: str) -> str:
-    """Return a string that is a JDBC URL without credentials; quotes and blanks in it belong to the URL."""
+    """Remove the credentials from a string that is a JDBC URL; its quotes and blanks belong to the URL."""
     return reduced(value) if value[:5].lower() == "jdbc:" and "\n" not in value else value
 
 
 def _spaced(token: Token) -> str:
-    """Return the text of a token, and white space for a comment."""
+    """Return the text of a token; for a comment, a space or nothing."""
     if token.kind is not TokenKind.COMMENT:
         return token.text
     return "" if token.text.startswith("--") else " "

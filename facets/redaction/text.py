@@ -1,19 +1,19 @@
 """
 Redact free text, which may hold anything: values of SQL strings, error messages, comments.
 
-Four parts are removed: everything in a URL besides its address; the values that names of secrets and logins have;
-private keys, and tokens in the form of a well-known service; and the values that are secret according to the
-configuration.
+It removes everything in a URL except its address; the values of names that mean secrets and logins; private keys, and
+tokens in the form of a well-known service; and the values that are secret according to the configuration.
 
 A name is a word of letters, digits, `_`, `-` and `.`. It names a value if one of these is between the two: an
 assignment (`=`, `:`, `=>`, `->`), a comparison (`==`, `<>`, `IN`, `LIKE`), a comma in a pair, or the end of an XML tag.
 White space is enough before a quoted text, or after the name of an option (`--password x`). The value may come first
-(`'x' = password`), and its name may be a value itself (`name=password, value=x`). The passwords that command lines give
-by options of one letter have no such name, and are known by the command.
+(`'x' = password`), and its name may be a value itself (`name=password, value=x`). A password in a one-letter option of
+a command line has no such name; the command shows that it is one.
 
-A value of one word, or in quotes that neither are escaped nor have others in them, ends there. Any other value, such as
-a collection, a call, a text with escapes or one of several lines, reaches to the end of its line, and on through the
-lines that go on with it: it does not matter where in there it ends. Every step is linear in the length of the text.
+A value of one word ends with the word. A value in quotes ends with them, unless they are escaped or contain other
+quotes. Any other value, such as a collection, a call, a text with escapes or of several lines, is hidden up to the end
+of its line and of the lines that continue it, so it does not matter where in them it ends. Every step is linear in the
+length of the text.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ _ASSIGNED = re.compile(
     re.VERBOSE,
 )
 _QUOTED = re.compile(r"(?P<quote>['\"`])(?P<value>[^'\"`\\\n]{1,2000})(?P=quote)(?![\w'\"`\\])")
-_GOES_ON = re.compile(r"[ \t]{0,8}(?:\|\||[+\\]|(?i:and(?=[\s'\"]))|(?=[bBrRuUfFnNxX]?\\{0,127}['\"`]))")
+_CONTINUES = re.compile(r"[ \t]{0,8}(?:\|\||[+\\]|(?i:and(?=[\s'\"]))|(?=[bBrRuUfFnNxX]?\\{0,127}['\"`]))")
 # A value ends at white space and quotes, and before another `name=`; a quote between two letters is part of it.
 _BARE = re.compile(r"""(?:(?![,;&][ \t]{0,8}[\w.\-]{1,60}[=:])(?:[^\s'"`]|(?<=\w)['"`](?=\w)))+""")
 _ENDS = re.compile(r"""['"`]|[ \t]{0,4}(?:\[[^\n]{0,60}\])?[ \t]{0,4}=[ \t]{0,4}[bBrRuU]?['"]""")
-# In a list such as `Server=x;Pwd=two words;` it ends at the semicolon; other texts have few semicolons.
+# In a list such as `Server=x;Pwd=two words;` a value ends at the semicolon; other texts have few semicolons.
 _LISTED = re.compile(r"[^;=\n'\"]{1,200}={0,2}(?=;)")
 _SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|negotiate|sharedaccesssignature|sharedkey)[ \t]{1,8}(?=\S)")
-# How a value begins that is no word, and what no word has in it.
+# The beginning of a value that is not a word, and characters that no word contains.
 _NO_WORD = re.compile(r"""[&!<|>'"`\n]|%2[27]|[bBrRuUfFnNxX]{1,2}['"]|new[ \t]""")
 _NESTED = re.compile(r"[\\(\[{]")
 _ESCAPED = re.compile(r"\\.")
@@ -87,7 +87,7 @@ _PLACEHOLDER_ALONE = re.compile(
 _OPENING = re.compile(r"(?:[bBrRuUfFnNxX]{0,2}&?)\\{0,127}['\"`]")
 _TAG = re.compile(r"(?:<|&lt;)(?:[\w\-]{1,40}:)?$")
 _IN_TAG = re.compile(r"(?:<|&lt;)(?:[\w\-]{1,40}:)?(?i:name|key|property|param)(?:>|&gt;)\s{0,40}$")
-# Whether an element or a field that names a secret has its value in one that follows.
+# The rest of an element or a tag that names a secret; the secret's value follows it.
 _ELEMENT = re.compile(r"""["'][^<>/\n]{0,200}>""")
 _END_OF_TAG = re.compile(r"[^<>&]{0,400}(?:>|&gt;)")
 _NEAR = 200
@@ -137,11 +137,11 @@ class _NamedValues:
     def __init__(self, text: str) -> None:
         self.text = text
         self._found: list[Span] = []
-        # Where the first and the last field called `value` have their values: the field that names it may follow.
+        # Where the values of the first and the last field called `value` begin: the field with the name may follow.
         self._value_fields = (0, -_FARTHEST - 1)
-        # Where all is hidden, because of a secret and because of a login.
+        # The ranges in which everything is hidden, because of a secret and because of a login.
         self._hidden = self._hidden_of_login = range(0)
-        # The message that was looked at last.
+        # Where the message that was last looked at begins and ends.
         self._message = (0, -1)
 
     def spans(self) -> list[Span]:
@@ -151,7 +151,7 @@ class _NamedValues:
         return sorted(self._found, key=lambda span: span[1:])
 
     def _read(self, start: int, end: int) -> int:
-        """Read a name, and the value that it has; return where to go on."""
+        """Read a name, and the value that it has; return where to continue."""
         name = self.text[start:end]
         low = name.lower()
         if low in _VALUE_FIELDS:
@@ -162,7 +162,7 @@ class _NamedValues:
         if low in _NAME_FIELDS and (named := _NAMED.match(self.text, end)) is not None and is_secret(named["name"]):
             self._field(named["name"], named.end())
             return named.end()
-        # The value after the last names in the hidden part may be beyond it.
+        # The value of a name near the end of the hidden range may be beyond it.
         if start in self._hidden and end + _NEAR <= self._hidden.stop:
             return end
         if low in _TWO_WORDS:
@@ -185,18 +185,18 @@ class _NamedValues:
         return end if operator is None or value is None else self._value(name, start, operator, value, secret=secret)
 
     def _value(self, name: str, begins: int, operator: re.Match[str], start: int, *, secret: bool) -> int:
-        """Hide the value that starts at an index; return where to go on."""
+        """Hide the value that starts at an index; return where to continue."""
         name, assigned = name.strip("-.$"), operator["operator"] or operator["below"] or ""
         plain = None if name.lower().endswith(("authorization", "cookie")) else self._plain(start, assigned)
         if plain is not None:
             shown = self.text[slice(*plain)]
-            # A URL may go on after its first word.
+            # A URL may continue after its first word.
             whole = url_at(self.text, plain[0]) or shown
             if not is_harmless_value(name, whole) and not is_placeholder(shown):
                 self._found.append((name, *plain))
             return max(start, plain[1])
         end = self._end(begins, start)
-        # The placeholder of such a value must be taken for none when it is read again.
+        # Without an assignment, hide what is between name and value too: no value may be found in the redacted text.
         start = start if assigned else operator.end("close")
         if end > start and not is_placeholder(self.text[start:end].rstrip(_CLOSING).strip()):
             self._hide(name, start, end, secret=secret)
@@ -212,10 +212,10 @@ class _NamedValues:
             self._hidden_of_login = range(start, end)
 
     def _plain(self, start: int, operator: str) -> tuple[int, int] | None:
-        """Return where a value of one word or in plain quotes begins and ends; None if it is another one."""
+        """Return where a value of one word or in plain quotes begins and ends; None for any other value."""
         quoted = _QUOTED.match(self.text, start)
         if quoted is not None:
-            return None if _GOES_ON.match(self.text, quoted.end()) is not None else quoted.span("value")
+            return None if _CONTINUES.match(self.text, quoted.end()) is not None else quoted.span("value")
         placeholder = _PLACEHOLDER_ALONE.match(self.text, start)
         if placeholder is not None:
             return placeholder.span()
@@ -230,7 +230,7 @@ class _NamedValues:
         return start, start + len(self.text[start : found.end()].rstrip(_CLOSING))
 
     def _end(self, name: int, start: int) -> int:
-        """Return the end of a value: that of its line, or of the lines that go on with it."""
+        """Return the end of a value: the end of its line, or of the last line that continues it."""
         text = self.text
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
@@ -253,7 +253,7 @@ class _NamedValues:
             end = len(text) if end < 0 else end
 
     def _end_of_message(self, start: int) -> int:
-        """Return where the message ends that an index is in: before the next line of a stack trace."""
+        """Return the end of the message around an index: it is before the next line of a stack trace."""
         first, end = self._message
         if not first <= start <= end:
             found = _END_OF_MESSAGE.search(self.text, start)
@@ -262,7 +262,7 @@ class _NamedValues:
         return end
 
     def _hide_all(self, name: str, start: int, beyond: int) -> None:
-        """Hide all from an index to the end of the message that another one is in: the end of a field is not marked."""
+        """Hide all from an index to the end of the message around `beyond`: the end of a field is not marked."""
         end = self._end_of_message(max(start, beyond))
         if _REST.fullmatch(self.text, start, end) is None:
             self._hide(name, start, end)
@@ -284,7 +284,7 @@ class _NamedValues:
         return found.group() if found is not None else ""
 
     def _opening(self, start: int) -> int:
-        """Return where a name begins with its quotes, their escapes and their prefix."""
+        """Return where a name begins, including its quotes, their escapes and their prefix."""
         at = start
         while at > 0 and start - at < 128 and self.text[at - 1] in "\"'`\\":
             at -= 1
@@ -297,7 +297,7 @@ class _NamedValues:
         if operator == ",":
             return found.end() if self._is_pair(name, opening, found) else None
         if operator == "|" and (self.text[max(0, opening - 8) : opening].rstrip(" ")[-2:] not in ("|", "\n|")):
-            return None  # no row of a printed table that begins with the name
+            return None  # not a row of a printed table that begins with the name
         if operator is not None:
             below = _BELOW.match(self.text, found.end()) if operator == "=" else None
             return found.end() if below is None else below.end()
@@ -339,7 +339,7 @@ class _NamedValues:
 
 
 def _missing(line: str) -> re.Pattern[str] | None:
-    """Return what closes the open quotes and brackets of a line; None if none are open and it ends plainly."""
+    """Return a pattern of what closes the open quotes and brackets of a line; None if the line is complete."""
     bare = _ESCAPED.sub("", line)
     open_ = [quote for quote in "'\"`" if line.count(quote) % 2 or bare.count(quote) % 2]
     open_ += [re.escape(close) for start, close in ("()", "[]", "{}") if line.count(start) > line.count(close)]
@@ -477,10 +477,10 @@ def secrets_in(text: str) -> Iterator[str]:
 
 def passwords_of_clients(text: str) -> Iterator[Span]:
     """
-    Yield where the passwords in `curl -u user:password`, `mysql -ppassword` and the like begin and end.
+    Yield where passwords begin and end in commands such as `curl -u user:password` and `mysql -ppassword`.
 
     Args:
-        text: any text; each line is looked at once.
+        text: any text; each line is searched by itself.
     """
     if " -" not in text and "'-" not in text and '"-' not in text:
         return
@@ -507,7 +507,7 @@ def _in_line(line: str, at: int) -> Iterator[Span]:
 
 
 def _without_spans(text: str, spans: Iterable[Span]) -> str:
-    """Replace some spans of a text, which are in the order of their starts."""
+    """Replace spans of a text, which must be in the order of their starts."""
     parts: list[str] = []
     done = 0
     for _, start, end in spans:
