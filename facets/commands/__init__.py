@@ -1,1 +1,1 @@
-"""The commands: what each of them writes."""
+"""The rules of commands: what each command writes."""

@@ -83,7 +83,7 @@ def _columns(plan: Plan, target: int) -> dict[int, str]:
 
 
 def _keeps(kept: dict[int, str], name: str, value: Value) -> bool:
-    """Return whether a column is set to itself; Delta does so with each column that keeps its value."""
+    """Return whether a column is set to itself, as Delta Lake does with each column that keeps its value."""
     return isinstance(value, AttributeRef) and kept.get(value.id, "").casefold() == name.casefold()
 
 
@@ -104,7 +104,7 @@ def _restore(_: Plan, operator: Operator, session: Session) -> Target:
 
 
 def _dataset(operator: Operator, table: str, path: str, session: Session) -> Dataset | None:
-    """Return the table that a command has read as a CatalogTable, or at a path."""
+    """Return the table that the readings of a command describe: as a CatalogTable, or by its path."""
     described, where = operator.described(table), operator.text(path)
     if described is not None:
         return catalog_table(described, session)
@@ -112,7 +112,7 @@ def _dataset(operator: Operator, table: str, path: str, session: Session) -> Dat
 
 
 def _at(dataset: Dataset, operator: Operator, reading: str) -> Dataset:
-    """Return a dataset at the version that a command has read, if it has."""
+    """Return a dataset at the version in a reading of a command, if there is one."""
     version = operator.arguments.get(reading)
     known = TableVersions("delta", (str(version),)) if isinstance(version, int) else None
     return attrs.evolve(dataset, versions=known)
@@ -127,7 +127,7 @@ def _at(dataset: Dataset, operator: Operator, reading: str) -> Dataset:
     },
 )
 def _clone_alone(_: Plan, operator: Operator, session: Session) -> Target:
-    """CLONE into a path that is no table of the catalog."""
+    """CLONE into a path that is not a table of the catalog."""
     path = operator.text("targetPath")
     if path is None:
         return unnamed(None, None)
@@ -143,7 +143,7 @@ def _cloned(clone: Operator, session: Session) -> tuple[Dataset, ...]:
 
 @command({_DELTA: "CreateDeltaTableCommand"})
 def _clone(plan: Plan, operator: Operator, session: Session) -> Target:
-    """CREATE TABLE with CLONE: the new table has the rows of another one."""
+    """CREATE TABLE with CLONE: the new table has the rows of another table."""
     query, table = operator.operator("query"), operator.described("table")
     clone = plan.operators[query] if query is not None else None
     if table is None or clone is None or clone.class_name != f"{_DELTA}.CloneTableCommand":
@@ -167,7 +167,7 @@ def _path_in(identifier: Value) -> str | None:
 
 @command({_DELTA: "ConvertToDeltaCommand"}, reads=named_only("table", "tableIdentifier"))
 def _convert(plan: Plan, operator: Operator, session: Session) -> Target:
-    """CONVERT TO DELTA: the same files, which are now a table of Delta Lake."""
+    """CONVERT TO DELTA: the same files become a table of Delta Lake."""
     identifier, metadata = operator.described("tableIdentifier"), operator.described("tableMetadata")
     path = _path_in(identifier) or operator.text("deltaPath")
     found: Target = unnamed(None, None)
@@ -183,7 +183,7 @@ def _convert(plan: Plan, operator: Operator, session: Session) -> Target:
 
 @command({_DELTA: "OptimizeTableCommand DeltaReorgTableCommand", "io.delta.tables.execution": "VacuumTableCommand"})
 def _tidy(plan: Plan, operator: Operator, session: Session) -> Target:
-    """OPTIMIZE, REORG and VACUUM: other files with the same rows, as a version of its own."""
+    """OPTIMIZE, REORG and VACUUM: a new version of the table has the same rows in other files."""
     resolved = next((plan.operators[below] for below in operator.children), None)
     if operator.arguments.get("dryRun") is True:
         return NO_TARGET

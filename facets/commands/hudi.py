@@ -38,7 +38,7 @@ def _insert(plan: Plan, operator: Operator, session: Session) -> Target:
 
 @command({HUDI: "MergeIntoHoodieTableCommand UpdateHoodieTableCommand DeleteHoodieTableCommand"})
 def _row_level(plan: Plan, operator: Operator, session: Session) -> Target:
-    """MERGE, UPDATE and DELETE of Hudi, which hold Spark's own command."""
+    """MERGE, UPDATE and DELETE of Hudi: each contains Spark's own command."""
     for value in operator.arguments.values():
         inner = plan.operators[value.index] if isinstance(value, OperatorRef) else None
         if inner is not None and inner.class_name == f"{LOGICAL}.MergeIntoTable":

@@ -33,7 +33,7 @@ _CHANGING = frozenset(
 )
 """The procedures that change a table, its history or its files, and read nothing else."""
 _COPYING = {"AddFiles": "source_table", "SnapshotTable": "source_table", "MigrateTable": "table"}
-"""Procedure -> the parameter with the table whose files the other table gets."""
+"""Procedure -> the parameter with the table whose files the changed table gets."""
 _READING = frozenset(("CreateChangelogView", "AncestorsOf"))
 
 
@@ -47,10 +47,10 @@ _READING = frozenset(("CreateChangelogView", "AncestorsOf"))
     }
 )
 def _call(plan: Plan, operator: Operator, session: Session) -> Target:
-    """CALL of one of Iceberg's procedures: the table that it changes, and the one whose files that gets."""
+    """CALL of an Iceberg procedure: the table that it changes, and the table or files that are copied into it."""
     procedure = operator.described("procedure")
     if procedure is None or not procedure.class_name.startswith(_PROCEDURES):
-        return UnnamedTarget((), "a procedure that is not known")
+        return UnnamedTarget((), "an unknown procedure")
     name, given = procedure.simple_name.removesuffix("Procedure"), _arguments(plan, operator, procedure)
     if name in _READING:
         return NO_TARGET
@@ -70,7 +70,7 @@ def _call(plan: Plan, operator: Operator, session: Session) -> Target:
         folder = (given.get("metadata_file") or "").rpartition("/metadata/")[0]
         return attrs.evolve(found, sources=(at_location(folder),) if folder else (), lifecycle="CREATE")
     if name not in _CHANGING:
-        return attrs.evolve(found, sources=(table,), gap=f"the procedure {name}: what it does is not known")
+        return attrs.evolve(found, sources=(table,), gap=f"the procedure {name}: what it does is unknown")
     return attrs.evolve(found, sources=(table,))
 
 
@@ -102,13 +102,13 @@ def _text(sql: str | Sql | None) -> str | None:
 
 def _table(name: str, catalog: str, session: Session, location: str | None = None) -> Dataset:
     """
-    Return the table with a name, as the application has used it.
+    Return the table with a name, as the application has last used it.
 
     Args:
         name: its name, perhaps with that of its catalog.
         catalog: the catalog in which it is, unless its name has another.
         session: the session's settings.
-        location: where it is, if that is known.
+        location: its location, if that is known.
     """
     parts = name_parts(name)
     if len(parts) > 1 and parts[0].casefold() == catalog.casefold():
@@ -129,7 +129,7 @@ def _known(catalog: str, name: str, session: Session, location: str | None = Non
 
 
 def _copied(name: str, catalog: str, session: Session) -> Dataset:
-    """Return the table or the files that another table gets: `parquet`.`/path`, or the name of a table."""
+    """Return the table or files that a procedure copies: `parquet`.`/path`, or the name of a table."""
     parts = name_parts(name)
     if len(parts) == 2 and naming.is_absolute(parts[1]):
         return at_location(parts[1], file_format=parts[0])
@@ -147,7 +147,7 @@ def _copied(name: str, catalog: str, session: Session) -> Dataset:
     }
 )
 def _alter(_: Plan, operator: Operator, session: Session) -> Target:
-    """ALTER TABLE in Iceberg's own forms: of its partitions, its order, its branches and its tags."""
+    """ALTER TABLE in Iceberg's own forms: for partitions, sort order, identifiers, branches and tags."""
     parts = text_values(operator.sequence("table"))
     name = ".".join(parts)
     used = [table for key, table in (session.tables or {}).items() if f".{key}".endswith(f".{name}".lower())]

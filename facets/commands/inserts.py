@@ -47,7 +47,7 @@ _PATH_KEEPERS = ("delta", "hudi", "iceberg", "spark.xml", "spark.avro", "spark.c
 
 
 def _of_partitions(found: Target, named: Value) -> Target:
-    """Return an OVERWRITE with what it replaces: the partitions that its statement names, else all; others as is."""
+    """Return an OVERWRITE with the part that it replaces: partitions if its statement names any, else all."""
     if isinstance(named, Keys) and isinstance(found, Write) and found.lifecycle == "OVERWRITE":
         return attrs.evolve(found, replaced="partitions" if named.names else "all")
     return found
@@ -93,7 +93,7 @@ def _create_table_as_select(plan: Plan, operator: Operator, session: Session) ->
 
 
 def _append(plan: Plan, operator: Operator, table: Described, session: Session) -> Target:
-    """Return the write of a saveAsTable that appends; columns match the table's in any case."""
+    """Return the write of a saveAsTable that appends; columns match those of the table whatever their case."""
     query, fields = operator.operator("query"), schema_fields(table.text("schema"))
     given = text_values(operator.sequence("outputColumnNames")) or tuple(f.name for f in named_fields(plan, query, ()))
     found = write_to_table(plan, table, query, spelt_as((field.name for field in fields), given), session, None)
@@ -103,7 +103,7 @@ def _append(plan: Plan, operator: Operator, table: Described, session: Session) 
 
 
 def _unless_there(operator: Operator, found: Target) -> Target:
-    """Return a write; in the mode `ignore` it may be skipped, because the target may exist."""
+    """Return a write; the mode `ignore` skips it if the target exists."""
     if operator.text("mode") == "Ignore" and isinstance(found, Write):
         return attrs.evolve(found, lifecycle="CREATE", may_skip=True)
     return found
@@ -258,7 +258,8 @@ def _replaced(plan: Plan, operator: Operator, relation: Operator | None) -> Repl
         literal = plan.expressions[condition.index] if isinstance(condition, ExpressionRef) else None
         if literal is None or True not in literal.arguments.values() or operator.text("replaceWhere"):
             return "rows"
-        # Spark has chosen the whole, but Iceberg reads this option, and Delta Lake that of files and the session.
+        # Spark has chosen the whole table, but Iceberg follows this option, and Delta Lake the option of file sources
+        # and the setting of the session.
         is_iceberg = table is not None and "iceberg" in table.class_name
         mode = operator.text("icebergMode") or "" if is_iceberg else ""
         dynamic = mode.lower() == "dynamic" if is_iceberg else is_dynamic(operator)
@@ -278,7 +279,7 @@ def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Target
         return write_to_table(plan, table, query, (), session, None)
     path = (sink.text("path") or stream_path(sink.text("text"))) if sink is not None else None
     if path is None and sink is not None and is_absolute(sink.text("given") or ""):
-        # Delta Lake 4.1 looks its table up with the first batch, perhaps after this.
+        # Delta Lake 4.1 looks up its table with the first batch, perhaps later than this.
         path = sink.text("given")
     format_ = "delta" if sink is not None and sink.simple_name == "DeltaSink" else None
     return write_to_path(plan, path, query, (), format_, None) if path else unnamed(sink, query)

@@ -1,7 +1,7 @@
 """
-The commands of this package: the import of their modules registers them, so that `WRITES` has all of them here.
+All commands of this package: importing their modules registers them in `WRITES`.
 
-`QUIET` has those that write no dataset. The event names any other command.
+`QUIET` has the commands that write no dataset. The event names any command that is in neither.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from openlineage_pyspark.facets.model.plan import PROJECT, UNION, AttributeRef, 
 
 
 class Setting(NamedTuple):
-    """An expression that a column, or a field of it, is set to: then the column keeps a part of its value."""
+    """An expression that becomes a part of a column's value: all of it, unless only a field of the column is set."""
 
     name: str
     value: Value
@@ -34,7 +34,7 @@ def changed(plan: Plan, found: Write, target: int, assigned: Iterable[Setting], 
     """
     Return the write of a DELETE or an UPDATE.
 
-    Rows that the condition does not choose stay untouched, and in these the columns that are set keep their values.
+    Rows that the condition does not choose stay unchanged: there, the columns that the command sets keep their values.
 
     Args:
         plan: the plan.
@@ -70,7 +70,7 @@ class Action:
     Args:
         condition: the condition on the rows, in addition to the merge condition; None for all rows.
         assigned: the assigned values of the columns, without those that keep their value.
-        rows: the rows that it is about, in Spark's word for all actions on them.
+        rows: the rows that it applies to: Spark's name of the list of all actions on them.
         deletes: whether it deletes the rows.
     """
 
@@ -89,8 +89,8 @@ def merged(found: Write, both: tuple[int, int], condition: Value, actions: Itera
     """
     Return the write of a MERGE.
 
-    A MERGE that does more than insert leaves some rows untouched, and in these the columns that it sets keep their
-    values. Spark turns a MERGE that only inserts into an append.
+    A MERGE that does more than insert leaves some rows unchanged: there, the columns that it sets keep their values.
+    Spark turns a MERGE that only inserts into an append.
 
     Args:
         found: the write of the target.
@@ -102,19 +102,19 @@ def merged(found: Write, both: tuple[int, int], condition: Value, actions: Itera
     rows = [Scoped(condition, both, UseKind.JOIN)]
     keeps = False
     for _, group in groupby(actions, key=lambda action: action.rows):
-        # The first action whose condition holds is carried out, so the conditions of those before it decide too.
+        # Spark performs the first action whose condition holds, so the conditions of earlier actions decide too.
         before: tuple[Value, ...] = ()
         for action in group:
             keeps = keeps or not action.inserts
-            asked = (*before, *([action.condition] if action.condition is not None else []))
+            conditions = (*before, *([action.condition] if action.condition is not None else []))
             if action.deletes:
-                rows += (Scoped(each, both, UseKind.FILTER) for each in asked)
-                # The rows that it leaves have no other value because of it.
+                rows += (Scoped(each, both, UseKind.FILTER) for each in conditions)
+                # It changes no value in the rows that it leaves.
                 continue
-            decides = tuple(Scoped(each, both, UseKind.CONDITIONAL) for each in asked)
+            decides = tuple(Scoped(each, both, UseKind.CONDITIONAL) for each in conditions)
             for name, value, kind in action.assigned:
                 columns[name] = (*columns.get(name, ()), Scoped(value, both, kind), *decides)
-            before = asked
+            before = conditions
     made = tuple(Assigned(name, tuple(dict.fromkeys(values))) for name, values in columns.items())
     influences = tuple(dict.fromkeys(rows))
     return attrs.evolve(found, reads=both, columns=made, influences=influences, changes=both[0], keeps_rows=keeps)
@@ -151,13 +151,13 @@ def _assigned(plan: Plan, assignments: tuple[Value, ...]) -> Iterator[Setting]:
         if column is key:
             yield Setting(name, value)
         else:
-            # The other fields stay.
+            # The other fields keep their values.
             yield Setting(name, column, UseKind.TRANSFORMATION)
             yield Setting(name, value, UseKind.TRANSFORMATION)
 
 
 def _holder(plan: Plan, key: Value) -> AttributeRef | None:
-    """Return the column that is set, or of which a field is; None for anything else."""
+    """Return the column that an assignment sets as a whole or in a field; None for anything else."""
     while isinstance(key, ExpressionRef) and plan.expressions[key.index].name == "GetStructField":
         key = plan.expressions[key.index].arguments.get("child")
     return key if isinstance(key, AttributeRef) and key.id in plan.attributes else None
@@ -189,14 +189,14 @@ def _rewritten(plan: Plan, operator: Operator, session: Session) -> Target:
 
 @reads({"org.apache.spark.sql.connector.write.RowLevelOperationTable": {"command": "operation.command"}})
 def _command(plan: Plan, operator: Operator) -> str | None:
-    """Return DELETE, UPDATE or MERGE, which the table around the target knows."""
+    """Return DELETE, UPDATE or MERGE, as stated by the table that wraps the target."""
     around = operator.operator("table")
     table = plan.operators[around].described("table") if around is not None else None
     return table.text("command") if table is not None else None
 
 
 def _leaves_rows(plan: Plan, operator: Operator) -> bool:
-    """Return whether rows may stay untouched: Spark writes the condition of an UPDATE of all rows as `true`."""
+    """Return whether rows may stay unchanged; Spark gives an UPDATE of all rows the condition `true`."""
     condition = operator.arguments.get("condition")
     literal = next(plan.expressions_of((condition,)), None)
     return condition is not None and (literal is None or literal.arguments.get("value") is not True)
@@ -223,7 +223,7 @@ def _written(plan: Plan, operator: Operator, query: int) -> tuple[int, ...]:
 
 
 def _updated(plan: Plan, at: int, place: int) -> tuple[Scoped, ...]:
-    """Return the value that an UPDATE sets a column to; the unchanged rows, which the query also has, are left out."""
+    """Return the value that an UPDATE gives to a column; the unchanged rows, which the query also has, are left out."""
     while True:
         operator = plan.operators[at]
         if place >= len(operator.output):

@@ -46,7 +46,7 @@ from openlineage_pyspark.facets.model.run import Lifecycle, Replaced
 
 def named_only(reading: str, argument: str) -> dict[str, str]:
     """
-    Return the request for the session catalog if a command has only the name of a table.
+    Return the readings that look up a table in the session catalog, for a command that has only the table's name.
 
     Args:
         reading: the prefix of the readings' names.
@@ -117,7 +117,7 @@ def _arguments(plan: Plan, value: Value) -> Mapping[str, Value]:
 
 
 def _path(plan: Plan, name: Value) -> tuple[str, ...]:
-    """Return the names on the path to a ResolvedFieldName; empty for any other value."""
+    """Return the path of a ResolvedFieldName; empty for any other value."""
     resolved = _arguments(plan, name)
     around, found = resolved.get("path"), resolved.get("field")
     last = found.text("name") if isinstance(found, Described) else None
@@ -147,7 +147,7 @@ def _retyped(type_: Value, comment: Value) -> _Change:
 
 
 def _changed(fields: tuple[Field, ...], path: tuple[str, ...], change: _Change) -> tuple[Field, ...]:
-    """Return the fields with the one at a path changed; without a path, the same fields."""
+    """Return fields, of which the one at a path is changed; without a path, the same fields."""
     if not path:
         return fields
     # Spark's name for the elements of an array is `element`.
@@ -184,7 +184,7 @@ def _create_table(plan: Plan, operator: Operator, session: Session) -> Target:
 
 
 def _registers(table: Described) -> bool:
-    """Return whether CREATE TABLE may only name data that exist: at a place of the user's, or in another system."""
+    """Return whether CREATE TABLE may only register existing data: at the user's location, or in another system."""
     return is_elsewhere(table) or table.text("kind") == "EXTERNAL"
 
 
@@ -234,8 +234,8 @@ def _named(operator: Operator, session: Session, lifecycle: Lifecycle, *, view: 
     """
     Return the write of a command on an existing table or view.
 
-    The catalog answers after the command has begun: it may have forgotten the table, or know a newer one of the same
-    name. The tables of the application's earlier statements are in order.
+    The catalog is asked after the command has begun: it may no longer have the table, or have a newer one with the same
+    name. `session.tables` has the tables as the application's earlier statements left them.
     """
     known = known_table(session, operator.described("tableIdentifier"))
     if operator.described("tableMetadata") is None:
@@ -255,7 +255,7 @@ def _write(dataset: Dataset, lifecycle: Lifecycle) -> Write:
 def _gone(
     identifier: Described | None, path: str | None, session: Session, lifecycle: Lifecycle, *, view: bool = False
 ) -> Target:
-    """Return the write of a command on a table that the catalog no longer has; `path`: the default for its name."""
+    """Return the write of a command on a table that the catalog no longer has; `path` is the default location."""
     known = known_table(session, identifier)
     if known is not None:
         return _write(known, lifecycle)
@@ -265,7 +265,7 @@ def _gone(
         return unnamed(None, None)
     if view:
         return _write(dataset, lifecycle)
-    where = "assumed to be the default one" if path else "not known"
+    where = "assumed to be the default one" if path else "unknown"
     gap = f"the table was no longer in the catalog when it was looked up: its location is {where}"
     return attrs.evolve(_write(dataset, lifecycle), gap=gap)
 
@@ -273,7 +273,7 @@ def _gone(
 @command({"org.apache.spark.sql.hudi.command": "DropHoodieTableCommand"}, reads=named_only("table", "tableIdentifier"))
 @command({COMMAND: "DropTableCommand"}, reads=named_only("table", "tableName"))
 def _drop(_: Plan, operator: Operator, session: Session) -> Target:
-    """DROP TABLE, DROP VIEW: Spark reports whether there was one."""
+    """DROP TABLE, DROP VIEW: Spark reports whether it existed."""
     absent = operator.described("tableMetadata") is None and operator.arguments.get("ifExists") is True
     if absent and session.tables is None:
         return NO_TARGET
@@ -295,7 +295,7 @@ def _drop_database(plan: Plan, operator: Operator, session: Session) -> Target:
     datasets = [dataset for key, dataset in (session.tables or {}).items() if key.startswith(f"{database}.")]
     if not datasets:
         return NO_TARGET
-    gap = "of the tables in the database, only those that the application has used are known"
+    gap = "only those tables of the database are known that the application has used"
     return Write(
         datasets[0],
         lifecycle="DROP",
@@ -306,7 +306,7 @@ def _drop_database(plan: Plan, operator: Operator, session: Session) -> Target:
 
 
 def _database(plan: Plan, operator: Operator) -> str | None:
-    """Return the catalog and the name of the database that a command names, as tables begin in `Session.tables`."""
+    """Return the catalog and the database that a command names, as the keys of `Session.tables` begin."""
     name = operator.text("databaseName")
     if name is not None:
         return table_key("spark_catalog", name)
@@ -368,7 +368,7 @@ def _alter(_: Plan, operator: Operator, session: Session) -> Target:
     reads={**named_only("table", "tableName"), "absolute": "#pathOf:location"},
 )
 def _set_location(_: Plan, operator: Operator, session: Session) -> Target:
-    """ALTER TABLE SET LOCATION: the table gets the new location; the location of a partition does not change it."""
+    """ALTER TABLE SET LOCATION: the table gets the new location, unless the location is that of a partition."""
     found, location = _named(operator, session, "ALTER"), operator.text("absolute") or operator.text("location")
     if not isinstance(found, Write) or not location or operator.arguments.get("partitionSpec") is not None:
         return found
@@ -383,7 +383,7 @@ def _set_location(_: Plan, operator: Operator, session: Session) -> Target:
     reads={**named_only("old", "oldName"), **named_only("new", "newName")},
 )
 def _rename(_: Plan, operator: Operator, session: Session) -> Target:
-    """ALTER TABLE RENAME: the table has the new name, and the old one as its previous identifier."""
+    """ALTER TABLE RENAME: the table gets the new name, and the old one is its previous identifier."""
     before, after = operator.described("oldIdentifier"), operator.described("newIdentifier")
     if before is None or after is None:
         return unnamed(None, None)
@@ -468,7 +468,7 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
         return unnamed(None, query)
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.name.startswith("Replace") else "CREATE"
     if operator.name == "CreateTable" and _spec(plan, operator, "location"):
-        # It may only name data that already exist there.
+        # It may only register data that already exist there.
         lifecycle = None
     may_skip = query is not None and operator.arguments.get("ignoreIfExists") is True
     made = Write(dataset, reads_of(query), by_position(plan, query), lifecycle=lifecycle, label=label_of(dataset))
@@ -477,14 +477,14 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
 
 
 def _replaced(operator: Operator, dataset: Dataset) -> Replaced | None:
-    """Return what a REPLACE TABLE replaces: with some options of `saveAsTable`, Delta Lake keeps a part."""
+    """Return what a REPLACE TABLE replaces; with some options of `saveAsTable`, Delta Lake keeps a part."""
     if dataset.storage_layer == "iceberg":
         return "all"
     if operator.text("replaceWhere"):
         return "rows"
     if operator.text("overwriteMode"):
         return "partitions" if is_dynamic(operator) else "all"
-    # A statement does not look at the session's mode, and saveAsTable does.
+    # saveAsTable follows the session's mode, a statement does not; here it is unknown which of them this is.
     return None if is_dynamic(operator) else "all"
 
 
@@ -545,7 +545,7 @@ def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Targe
     return Write(dataset, lifecycle=lifecycle, label=label_of(dataset))
 
 
-# The classes of the session catalog that drop a table through the catalog which reports it.
+# The classes of the session catalog that drop a table through Spark's own catalog, which reports it.
 _REPORTS_DROPS = (
     "org.apache.spark.sql.execution.datasources.v2.V2SessionCatalog",
     "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -577,8 +577,8 @@ def _v2_drop(dataset: Dataset, session: Session, *, certain: bool) -> Target:
     Args:
         dataset: the dropped dataset, named by its catalog.
         session: the session.
-        certain: whether the statement would have failed without such a table. No catalog but the session's reports
-            that a table is gone.
+        certain: whether the statement would have failed without such a table. Only the session catalog reports that a
+            table was dropped.
     """
     key = catalog_key(dataset)
     known = (session.tables or {}).get(key) if key is not None else None
@@ -589,7 +589,7 @@ def _v2_drop(dataset: Dataset, session: Session, *, certain: bool) -> Target:
 
 
 def _renamed(dataset: Dataset, names: tuple[str, ...]) -> Write:
-    """Return the write of a rename; a table that is named by its location keeps that, and its symlinks change."""
+    """Return the write of a rename; if a table is named by its location, only its symlinks change."""
     label, old = label_of(dataset), dataset.identifier
     if dataset.symlinks:
         links = tuple(attrs.evolve(link, name=_last_part(link.name, names[-1])) for link in dataset.symlinks)
@@ -615,14 +615,14 @@ def resolved_table(
     plan: Plan, operator: Operator, session: Session, fields: tuple[Field, ...] = (), location: str | None = None
 ) -> Dataset | None:
     """
-    Return the dataset of a ResolvedIdentifier or ResolvedTable, as the session catalog has it if it is there.
+    Return the dataset of a ResolvedIdentifier or ResolvedTable, as the session catalog describes it if it is there.
 
     Args:
         plan: the plan.
         operator: the ResolvedIdentifier or ResolvedTable.
         session: the session's settings.
         fields: its schema; empty to use that of the operator.
-        location: where it will be, if a command names it.
+        location: its future location, if the command states it.
 
     Returns:
         None if it has no name.

@@ -46,7 +46,7 @@ class Scoped:
 @attrs.frozen
 class Assigned:
     """
-    An output column and the expressions that it is set to.
+    An output column and the expressions of its value.
 
     Args:
         name: the name of the column.
@@ -66,18 +66,18 @@ class Write:
         dataset: the target, with its schema if the command has it.
         reads: the indices of the operators whose rows are written or influence the output; empty for a command without
             data.
-        columns: the output's columns with the expressions that they are set to; empty for a command without data.
+        columns: the output's columns with the expressions of their values; empty for a command without data.
         influences: filters and join conditions of the command itself, in addition to those inside `reads`.
         lifecycle: OpenLineage's lifecycleStateChange.
         renamed_from: the identity before a rename.
         label: the output's part of the job's name.
         sources: the datasets that are read but are not part of the plan.
         changes: the index of the operator of the table whose existing rows it changes; None if it changes none. Columns
-            that keep the value that they have there are left out.
-        keeps_rows: whether rows may stay untouched; each set column then also has itself as an IDENTITY source.
+            that keep their values are then not in `columns`.
+        keeps_rows: whether rows may stay unchanged; then each column in `columns` is also an IDENTITY source of itself.
         may_skip: whether it writes nothing if the target exists; the row counts of the run show that.
-        gap: what is not known about the dataset; None if nothing is missing.
-        if_dropped: `database.table`, if the command does something only where Spark reports that this was dropped.
+        gap: what is unknown about the dataset; None if nothing is missing.
+        if_dropped: `database.table` if the command has an effect only when Spark reports that this table was dropped.
         further: more datasets that the command treats the same way.
         replaced: the part that it replaces; None if it replaces nothing, or if that is unknown.
     """
@@ -151,7 +151,7 @@ def by_position(plan: Plan, query: int | None, names: tuple[str, ...] = ()) -> t
 
 
 def spelt_as(names: Iterable[str], given: Iterable[str]) -> tuple[str, ...]:
-    """Return `given` in the table's spelling (case-insensitive); names that the table lacks stay as they are."""
+    """Return `given` in the table's spelling (case-insensitive); names that the table lacks are unchanged."""
     known = {name.casefold(): name for name in names}
     return tuple(known.get(name.casefold(), name) for name in given)
 
@@ -179,7 +179,7 @@ def table_label(dataset: Dataset, name: str | None) -> str:
 
 
 def trimmed(target: Target, session: Session) -> Target:
-    """Return a target with trimmed names, and a label that is made of them."""
+    """Return a target with trimmed names, and with a label that is derived from them."""
     if not isinstance(target, Write):
         return target
     trimming = session.trimming
@@ -230,7 +230,7 @@ def reads_of(query: int | None) -> tuple[int, ...]:
 
 
 def options_of(argument: str) -> dict[str, str]:
-    """Return the readings of a table that a command creates; `argument`: the command's, with the table."""
+    """Return the readings of a table that a command creates; `argument` is the argument that holds the table."""
     return {"url": f"{argument}.storage.properties[url]", "dbtable": f"{argument}.storage.properties[dbtable]"}
 
 
@@ -315,18 +315,18 @@ _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
 def modes_of(options: str) -> dict[str, str]:
-    """Return the readings for `is_dynamic`; `options`: the command's argument that holds the write's."""
+    """Return the readings for `is_dynamic`; `options` is the command's argument that holds the write's options."""
     return {"overwriteMode": f"{options}[partitionOverwriteMode]", "sessionMode": f"#conf:{_OVERWRITE_MODE}"}
 
 
 def is_dynamic(operator: Operator) -> bool:
-    """Return whether an overwrite replaces only the partitions that it writes, by its option or by the session."""
+    """Return whether its option or the session lets an overwrite replace only the partitions that it writes."""
     mode = operator.text("overwriteMode") or operator.text("sessionMode") or ""
     return mode.lower() == "dynamic"
 
 
 def replacing(target: Target, part: Replaced | None) -> Target:
-    """Return a write that replaces all, or a part of what is there, which is no OVERWRITE; with None, the same one."""
+    """Return a write that replaces all of its target or, without being an OVERWRITE, a part; for None, the same one."""
     if part is None or not isinstance(target, Write):
         return target
     lifecycle = None if part != "all" and target.lifecycle == "OVERWRITE" else target.lifecycle
@@ -395,7 +395,7 @@ def write_to_relation(
     found = relation_of(plan, operator, session)
     if found is None or not found.datasets or keeps_nothing(table):
         return unnamed(table or Described(operator.class_name, {}), query)
-    # The version that it is read at is none that is written.
+    # The version at which the table is read is not one that is written.
     dataset = attrs.evolve(found.datasets[0], versions=None)
     names = tuple(column.name for column in operator.output)
     if by_name and query is not None:
@@ -444,7 +444,7 @@ def namesake(operator: Operator) -> str | None:
 
 def write_of(plan: Plan, operator: Operator, session: Session) -> Target:
     """
-    Return the targets of a command.
+    Return the target of a command.
 
     Returns:
         The result of its rule; without a rule, an UnnamedTarget that reads the command's children.

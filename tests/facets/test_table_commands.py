@@ -99,7 +99,7 @@ def test_a_procedure_that_changes_nothing_makes_no_run_and_an_unknown_one_says_s
         True,
     )
     (remark,) = told(call("Shuffle", "table", table="db.t"))[3]
-    assert remark == "the procedure Shuffle: what it does is not known"
+    assert remark == "the procedure Shuffle: what it does is unknown"
 
 
 @pytest.mark.parametrize("name", ["AddPartitionField", "CreateOrReplaceBranch", "SetWriteDistributionAndOrdering"])

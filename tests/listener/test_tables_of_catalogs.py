@@ -213,7 +213,7 @@ def test_a_database_takes_the_tables_with_it_that_were_used() -> None:
     application.run(created("a", "/lake/a"))
     application.run(created("b", "/lake/b"))
     drop = plan((f"{COMMAND}.DropDatabaseCommand", {"databaseName": "default", "ifExists": True, "cascade": True}, {}))
-    remark = "of the tables in the database, only those that the application has used are known"
+    remark = "only those tables of the database are known that the application has used"
     outputs: list[tuple[str, str | None]] = [("/lake/a", "DROP"), ("/lake/b", "DROP")]
     assert told(application.run(drop)) == [("START", 3000, outputs, [remark]), ("COMPLETE", 3005, outputs, [remark])]
     assert application.run(drop) == []
