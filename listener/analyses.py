@@ -152,7 +152,7 @@ class Analyses:
             if not isinstance(found, CaughtException):
                 return found
             why = f"{found.name}, see the log"
-        gap = Gap(query.plan_class or "plan", f"its lineage is not known: it could not be read ({why})")
+        gap = Gap(query.plan_class or "plan", f"its lineage is unknown: it could not be read ({why})")
         columns = None if query.is_command else ColumnLineage((), ())
         return PlanLineage(columns=columns, gaps=(gap,), operators=1)
 

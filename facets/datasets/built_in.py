@@ -1,4 +1,4 @@
-"""The sources of this package: the import of their modules registers them, so that `SOURCES` has all of them here."""
+"""All sources of this package: importing their modules registers them in `SOURCES`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """
-Tables of other databases, through JDBC, and the queries that a JDBC source was given instead of a table.
+Tables of other databases that are read through JDBC, and queries that a JDBC source has instead of a table.
 
-Its tables are the inputs. Its columns have sources where sqlglot is installed, which parses it (`foreign_sql`); it is
-large, and therefore imported only for a query. Elsewhere, and for a query that it can't parse, the tables alone are
-found (`facets.foreign_sql.tables`). A result column has no sources if they are unknown; the relation then has a gap.
+The tables in a query are the inputs. If sqlglot is installed, it parses the query (`foreign_sql`), and the result
+columns have sources; sqlglot is large, so it is imported only for a query. Without it, and for a query that it can't
+parse, only the tables are found (`facets.foreign_sql.tables`). A result column has no sources if they are unknown; the
+relation then has a gap.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _DIALECTS = {
     "clickhouse": "clickhouse",
     "trino": "trino",
     "teradata": "teradata",
-    # sqlglot has no dialect for these, but it is known how they spell names.
+    # sqlglot has no dialects for these, but it is known how they spell names.
     "derby": "derby",
     "h2": "h2",
     "hsqldb": "hsqldb",
@@ -139,7 +140,7 @@ class _Opaque:
 
 def _read(url: str, text: str, prepare: str = "") -> Query | _Opaque:
     """
-    Return what anything but a mere name reads.
+    Return what a JDBC source reads that is not a plain name of a table.
 
     Args:
         url: the JDBC URL.
@@ -195,13 +196,13 @@ def _relation(url: str, query: Query, operator: Operator, fields: tuple[Field, .
         opaque,
         _columns(url, query.rows),
         {output.id: text for output, text in texts if text},
-        # The meaning of its names follows from the text alone.
+        # The text alone decides what its names mean.
         Certainty.TEXT,
     )
 
 
 def _columns(url: str, sources: SourceKinds) -> tuple[Column, ...]:
-    """Return source columns, once for each way in which they arrive."""
+    """Return source columns, once for each kind of their influence."""
     return tuple(
         Column(jdbc_dataset(url, table).identifier, name, kind)
         for (table, name), kinds in sources.items()

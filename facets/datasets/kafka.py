@@ -71,7 +71,7 @@ def kafka_v2(plan: Plan, operator: Operator, _session: Session) -> Relation | No
     """Resolve a read of topics by a stream, or by a batch of DataSource V2; for a write, its topic."""
     scan = operator.described("scan")
     offset = _scan_above(plan, operator).described("endOffset")
-    # KafkaSourceOffset.json has for each topic an offset for each partition.
+    # KafkaSourceOffset.json has an offset for each partition of each topic.
     read = offset.text("json") if offset is not None else None
     return _topics(plan, operator, operator.text if scan is None else scan.text, read)
 
@@ -90,7 +90,7 @@ def _topics(plan: Plan, operator: Operator, text: Text, offsets: str | None) -> 
     Args:
         plan: the plan of the operator.
         operator: the leaf operator.
-        text: gives the options.
+        text: returns the value of an option.
         offsets: the offsets of a micro-batch in JSON; they name the topics that match a pattern.
     """
     servers = text("bootstrapServers")
@@ -102,7 +102,7 @@ def _topics(plan: Plan, operator: Operator, text: Text, offsets: str | None) -> 
         topics = _keys(offsets or "")
         why = None if topics else "the topics are given by a pattern: which topics match it is unknown"
     elif not topics:
-        why = "the topics are not known"
+        why = "the topics are unknown"
     fields = fields_of(plan, operator)
     found = by_name(operator, *(topic_dataset(servers, topic, fields) for topic in topics))
     return attrs.evolve(found, opaque=why)

@@ -34,5 +34,5 @@ def local_rows(_plan: Plan, _operator: Operator, _session: Session) -> Relation:
 
 @source({"org.apache.spark.sql.catalyst.plans.logical": "Transpose"})
 def transposed_rows(_plan: Plan, _operator: Operator, _session: Session) -> Relation:
-    """Resolve the rows of `transpose()`: Spark has run its query, and keeps nothing of that but the rows."""
+    """Resolve the rows of `transpose()`: Spark has already run the query, and keeps only its rows."""
     return Relation((), opaque="Spark ran the query of transpose() while analyzing: its inputs are unknown")

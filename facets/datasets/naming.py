@@ -1,7 +1,7 @@
 """
 Names of datasets by OpenLineage's naming specification: of locations, JDBC tables, Kafka topics and metastores.
 
-Which dataset a path belongs to is decided from its text alone; the file system is not accessed.
+The text of a path alone decides to which dataset it belongs; the file system is not accessed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LEVELS = {
     **dict.fromkeys(("vertica", "databricks"), 3),
     **dict.fromkeys(("mysql", "mariadb", "clickhouse", "teradata", "derby", "h2", "hsqldb", "hive2", "impala"), 2),
 }
-"""JDBC's name of a database -> of how many parts the whole name of its tables is."""
+"""JDBC's name of a database -> the number of parts in the full name of a table."""
 _DEFAULT_SCHEMA = {
     **dict.fromkeys(("postgresql", "redshift", "vertica"), "public"),
     **dict.fromkeys(("snowflake", "h2", "hsqldb"), "PUBLIC"),
@@ -54,7 +54,7 @@ _FOLDED: dict[str, Callable[[str], str]] = {
 _NAME_PART = re.compile(r'"((?:[^"]|"")*)"|`([^`]*)`|\[([^\]]*)\]|([^.]*)')
 
 
-# An application reads the same tables again and again, and each of them has the warehouse of the session.
+# An application reads the same tables repeatedly, and each of them needs the warehouse of the session.
 @functools.lru_cache(maxsize=1024)
 def location(path: str) -> Identifier:
     """
@@ -65,7 +65,7 @@ def location(path: str) -> Identifier:
 
     Returns:
         The namespace (`file`, `hdfs://nn:8020`, `s3://bucket`) and the path, without credentials, parameters (such as
-        a signature of Azure) and trailing slash.
+        an Azure signature) and trailing slashes.
     """
     scheme, rest = _scheme(path)
     if scheme in ("", "file"):
@@ -95,7 +95,7 @@ def parent(path: str) -> str:
 
 def jdbc_namespace(url: str) -> str:
     """
-    Return the namespace of a JDBC database: kind, host and port, or the instance that has a port of its own.
+    Return the namespace of a JDBC database: kind, host, and port or named instance.
 
     Args:
         url: the JDBC URL; user, password, parameters and properties in it are left out.
@@ -129,10 +129,10 @@ def jdbc_table(url: str, table: str) -> str:
     levels = _LEVELS.get(found.kind)
     around = [part for part in found.database.split("/") if part]
     if levels is None:
-        # An unknown system: tables of two of its databases must not have one name.
+        # An unknown system: tables in different databases must not get the same name.
         return ".".join([*around, *parts] if len(parts) < 3 else parts)
     if levels == 2:
-        # A database of this kind has no schemas, or a URL of it no database.
+        # A system of this kind has no schemas, or its URLs name no database.
         schema = _DEFAULT_SCHEMA.get(found.kind, "") if found.place is not None or not around else around[0]
         around = [schema] if schema else []
     elif len(around) < 2:
@@ -166,7 +166,7 @@ def _name_parts(name: str, folded: Callable[[str], str]) -> list[str]:
 
 
 def kafka_namespace(servers: str) -> str:
-    """Return the namespace of a Kafka cluster: of its bootstrap servers in any order, the first by the alphabet."""
+    """Return the namespace of a Kafka cluster: the alphabetically first of its bootstrap servers, in any order."""
     given = (each.strip().rpartition("://")[2].rpartition("@")[2].lower() for each in servers.split(","))
     return "kafka://" + min(filter(None, given), default="")
 
@@ -176,8 +176,8 @@ def warehouse_namespace(warehouse: str) -> str:
     """
     Return the namespace of tables in a session catalog without a metastore: the location of its warehouse.
 
-    A local one is written `file:///path`. The Java integration writes `file:/path`, at whose colon Marquez ends the
-    namespace, so that it finds no table (`NodeId.parts`).
+    A local one is written `file:///path`. The Java integration writes `file:/path`, but Marquez ends the namespace at
+    the colon, so it finds no table (`NodeId.parts`).
     """
     identifier = location(warehouse)
     return (
@@ -222,7 +222,7 @@ def _path_of(rest: str) -> str:
 
 
 def _normal(path: str) -> str:
-    """Return a path as Hadoop's `Path` spells it: without empty parts, without `.`, and without what `..` undoes."""
+    """Return a path as Hadoop's `Path` spells it: without empty parts and `.`, and with `..` resolved."""
     if "//" not in path and "/." not in path and not path.startswith("."):
         return path
     kept: list[str] = []
@@ -241,7 +241,7 @@ def _trim(name: str) -> str:
 _WILD = re.compile(r"[*?{\[]")
 
 
-# How the names of the files that make up a dataset begin: of Spark and Delta Lake, Hive, Iceberg and Hudi.
+# How the names of the data files begin that Spark, Delta Lake, Hive, Iceberg and Hudi write.
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _ICEBERG_PART = re.compile(rf"[0-9]{{5}}-[0-9]{{1,9}}-{_UUID}")
 _PART = re.compile(
@@ -256,14 +256,14 @@ def roots(paths: list[str], given: str | None, files: Container[str] | None = No
     Args:
         paths: the paths that are read, with wildcards resolved.
         given: the path that the user wrote, if it was a single one.
-        files: those of the paths that are files; None if that is unknown.
+        files: which of the paths are files; None if that is unknown.
 
     Returns:
         For the files that a pattern matches, however many, their directories; for a file that is a part of a dataset,
-        that dataset's directory. Any other path stays as it is.
+        the directory of the dataset. Any other path is unchanged.
     """
     wild = given is not None and _WILD.search(given) is not None
-    # If only the last part has a wildcard, and nothing else is known, a name with a dot is a file too.
+    # If it is unknown which paths are files, and the last part has a wildcard, a name with a dot counts as a file.
     in_name = given is not None and _WILD.search(_name(given)) is not None
     found = []
     for path in paths:
@@ -274,7 +274,7 @@ def roots(paths: list[str], given: str | None, files: Container[str] | None = No
 
 
 def whole(path: str) -> str:
-    """Return the directory of the dataset that a file is a part of, by the names that writers give; else the path."""
+    """Return the directory of a dataset for a file whose name shows that it is a part of one; else the path."""
     name = _name(path)
     if not _PART.match(name):
         return path
@@ -302,7 +302,7 @@ def stream_path(text: str | None) -> str | None:
     Return the path of a file source or sink of a stream.
 
     Args:
-        text: the `toString` of the source or sink; nothing else of it has the path.
+        text: the `toString` of the source or sink, the only place that has the path.
     """
     found = re.fullmatch(r"File(?:Stream)?(?:Source|Sink)\[(.*)\]", text or "", re.DOTALL)
     return found.group(1) if found else None

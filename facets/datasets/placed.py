@@ -1,9 +1,9 @@
 """
-Sources that this package has no resolver for: one dataset for each place that the options name.
+Sources for which this package has no resolver: one dataset for each location that the options name.
 
-Which options name a place is an allow-list, so that a password never becomes part of a name. The same options name the
-same dataset when it is read, written and streamed. A rule (`SourceRule`) gives a proper name; without one the name is
-guessed from the class and the options, and `Dataset.guessed` is set.
+An allow-list has the options that can name a location, so that a password never becomes a part of a name. The same
+options name the same dataset when it is read, written and streamed. A rule (`SourceRule`) gives a proper name; without
+one, the name is guessed from the class and the options, and `Dataset.guessed` is set.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WHERE = frozenset(
     subscription table tablename tenant topic uri url vhost view warehouse workspace
     """.split()
 )
-"""The options, in lower case, that say where a source is, and which part of it is meant."""
+"""The options, in lower case, that state where a source is, and which part of it is used."""
 
 _LONGEST_VALUE = 200
 _QUERY = re.compile(r"\s*(?:\(|(?:SELECT|WITH)\s)", re.IGNORECASE)
@@ -50,7 +50,7 @@ def where_of(read: Value) -> Options:
 
 
 def for_writing(read: Value) -> Value:
-    """Return what the probe has read by `#where:`, without what a session sets for reading alone."""
+    """Return the options that the probe has read by `#where:`, without those that a session sets only for reading."""
     pairs = read if isinstance(read, tuple) else ()
     names = [str(pair[0]).lower() if isinstance(pair, tuple) and pair else "" for pair in pairs]
     if not any(_OF_WRITES.match(name) for name in names):
@@ -81,14 +81,14 @@ def placed(
             return Dataset(known, fields, type="TABLE")
     where = [(key, _shown(value)) for key, value in sorted(options.items()) if key in WHERE]
     own = f"{source}({', '.join(f'{key}={value}' for key, value in where)})" if where else source
-    # A connector has other classes where it reads and where it writes, but one package.
+    # A connector has different classes for reading and for writing, but they are in one package.
     kind = source if class_name.startswith(f"{source}.") else class_name.rpartition(".")[2]
     return Dataset(Identifier(f"datasource:{kind}", own), fields, type="TABLE", guessed=True)
 
 
 def _shown(value: str) -> str:
     if _QUERY.match(value):
-        # Its literals belong in no name.
+        # The literals of a query must not be in a name.
         return f"query_{hashlib.sha256(value.encode()).hexdigest()[:6]}"
     value = without_credentials(value).rstrip("/") or "/"
     if len(value) <= _LONGEST_VALUE:
@@ -205,4 +205,4 @@ _KNOWN: Mapping[str, Callable[[Options], Identifier | None]] = {
     "cosmos": _cosmos,
     "kusto": _kusto,
 }
-"""A word in the name or the class of a connector -> the name of its dataset; None where the options say too little."""
+"""A word in the name or class of a connector -> returns the name of its dataset, or None if options are missing."""

@@ -11,7 +11,7 @@ from openlineage_pyspark.facets.datasets.tables import at_location
 from openlineage_pyspark.facets.model.dataset import Dataset
 from openlineage_pyspark.facets.model.plan import Operator, Plan, Value
 
-UNSEEN = "and neither are the tables that its query reads by a broadcast join or a subquery"
+UNSEEN = "and so are the tables that its query reads by a broadcast join or a subquery"
 _OF_QUERY = "?SQLExecutionRDD"
 
 
@@ -23,15 +23,15 @@ def rows_of_rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation:
     found = rdd.values.get("sources") if rdd is not None else None
     sources = found if isinstance(found, tuple) else ()
     if operator.arguments.get("isStreaming") is True:
-        # A V1 streaming source, such as Hudi's, gives a micro-batch as an RDD of the files that are new in it.
+        # A V1 streaming source, such as Hudi's, returns a micro-batch as an RDD of its new files.
         sources = tuple(_folder(each) if isinstance(each, str) else each for each in sources)
     inputs = rdd_inputs(sources)
     if inputs.unknown:
         return Relation(
-            inputs.datasets, opaque=f"the rows come from an RDD ({inputs.unknown}) whose inputs are not known"
+            inputs.datasets, opaque=f"the rows come from an RDD ({inputs.unknown}) whose inputs are unknown"
         )
     if inputs.of_query and operator.arguments.get("isStreaming") is not True:
-        return Relation(inputs.datasets, opaque=f"the rows come from an RDD: its columns are not known, {UNSEEN}")
+        return Relation(inputs.datasets, opaque=f"the rows come from an RDD: its columns are unknown, {UNSEEN}")
     if not inputs.datasets:
         return NO_DATASETS
     return Relation(inputs.datasets, opaque="the rows come from an RDD: its inputs are known, its columns are not")
@@ -45,8 +45,8 @@ class RddInputs:
     Args:
         datasets: the datasets.
         unknown: the kinds of RDD with unknown inputs, separated by commas.
-        of_query: whether its rows are those of a query: what that reads through a broadcast join or a subquery is not
-            among the datasets.
+        of_query: whether its rows come from a query; then the datasets lack what the query reads by a broadcast join or
+            a subquery.
     """
 
     datasets: tuple[Dataset, ...]
@@ -59,8 +59,8 @@ def rdd_inputs(sources: tuple[Value, ...]) -> RddInputs:
     Return the inputs of an RDD.
 
     Args:
-        sources: paths; pairs of a JDBC URL and a table, or of `kafka:` with the servers and a topic; after a `?`, the
-            kind of an RDD whose inputs are unknown; and `?...` instead of what was cut.
+        sources: paths; pairs of a JDBC URL and a table, or of `kafka:` with the servers and a topic; the kind of an RDD
+            whose inputs are unknown, after a `?`; and `?...` if some were cut.
     """
     paths = [naming.before_glob(p) for p in sources if isinstance(p, str) and not p.startswith("?")]
     pairs = (s for s in sources if isinstance(s, tuple) and len(s) == 2)

@@ -1,8 +1,9 @@
 """
 Sources: the values that a resolver returns, and the registration of resolvers.
 
-A source has one file, with its resolver and its readings of the probe. A resolver is registered under the class of a
-leaf operator, or of a value in one: the `BaseRelation` of a `LogicalRelation`, the `Table` of a `DataSourceV2Relation`.
+Each source has one file, with its resolver and the readings of the probe that this needs. A resolver is registered
+under the class of a leaf operator, or of a value in one: the `BaseRelation` of a `LogicalRelation`, the `Table` of a
+`DataSourceV2Relation`.
 Another distribution adds its own file by naming the module in an entry point of the group
 `openlineage_pyspark.sources`; docs/extending.md has an example.
 
@@ -31,15 +32,15 @@ from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 @attrs.frozen
 class Session:
     """
-    The settings of a session that the names of datasets depend on.
+    The settings of a session on which the names of datasets depend.
 
     Args:
         warehouse: the value of `spark.sql.warehouse.dir`, as a qualified path.
         metastore: the value of `hive.metastore.uris`, if the session catalog is Hive's.
         catalog: the value of `spark.sql.catalogImplementation`.
-        tables: `table_key` -> table of a catalog that the application has used so far; None if the plan is not run.
+        tables: `table_key` -> a catalog's table that the application has used so far; None if the plan is not run.
         case_sensitive: the value of `spark.sql.caseSensitive`; without it, names are in lower case.
-        trimming: the rules that shorten the names of datasets; resolvers need not apply it.
+        trimming: the rules that shorten the names of datasets; resolvers need not apply them.
         views: whether permanent views that are read count as inputs.
     """
 
@@ -54,7 +55,7 @@ class Session:
 
 class Column(NamedTuple):
     """
-    A column of a dataset that an attribute is read from.
+    A column of a dataset from which an attribute is read.
 
     Args:
         dataset: the dataset of the column.
@@ -74,10 +75,10 @@ class Relation:
 
     Args:
         datasets: the datasets that it reads.
-        columns: exprId -> the columns that the attribute is read from; attributes without columns are left out.
+        columns: exprId -> the columns from which the attribute is read; attributes without columns are left out.
         opaque: why the columns are unknown; None if they are known.
-        rows: the columns that decide about its rows, each with how it does.
-        texts: exprId -> the expression by which another system makes the attribute, in terms of the columns.
+        rows: the columns that influence its rows, each with the kind of the influence.
+        texts: exprId -> the expression by which another system computes the attribute, in terms of the columns.
         certainty: how sure the columns are.
     """
 
@@ -137,7 +138,7 @@ def by_name(operator: Operator, *datasets: Dataset) -> Relation:
 
 
 class _NamedColumns(Mapping[int, tuple[Column, ...]]):
-    """The columns of the same name in some datasets, made on demand since a plan needs few of them."""
+    """The columns of the same name in some datasets, created on demand because a plan needs few of them."""
 
     def __init__(self, names: Mapping[int, str], datasets: tuple[Identifier, ...]) -> None:
         self._names = names
@@ -157,7 +158,7 @@ class _NamedColumns(Mapping[int, tuple[Column, ...]]):
         return len(self._names)
 
 
-# A read by these options is of another snapshot than the table's; some of them only the scan resolves.
+# With these options, another snapshot than the table's is read; some of them are resolved only by the scan.
 _SNAPSHOT_OPTIONS = {
     "snapshotId": "options[snapshot-id]",
     "endSnapshotId": "options[end-snapshot-id]",
@@ -210,7 +211,7 @@ def delta_versions(operator: Operator) -> TableVersions | None:
     if not isinstance(index, Described) or operator.arguments.get("isStreaming") is True:
         return None
     version = index.values.get("version")
-    # A table that does not exist yet has a version below all others.
+    # A table that does not exist yet has a negative version.
     return TableVersions("delta", (str(version),)) if isinstance(version, int) and version >= 0 else None
 
 

@@ -9,12 +9,12 @@ from typing import Any, TypeGuard
 
 def version_read(offset: str | None) -> str | None:
     """
-    Return the last version that a stream of Iceberg or Delta Lake has read from, up to an offset.
+    Return the last version of which a stream of Iceberg or Delta Lake has read files, up to an offset.
 
-    Iceberg's `StreamingOffset` has a snapshot and how many of its files were read. If none was, the snapshot before was
-    the last one, and the offset does not state which that is. Delta Lake's `DeltaSourceOffset` has a version and the
-    index of the last file of it that was read. Below the first file, it has read all of the version before; in the
-    snapshot that a query begins with, nothing.
+    Iceberg's `StreamingOffset` has a snapshot, and how many of its files were read. If none was, the last version is
+    the previous snapshot, which the offset does not state. Delta Lake's `DeltaSourceOffset` has a version, and the
+    index of the last of its files that was read. A negative index means that the whole previous version was read; in
+    the snapshot with which a query begins, it means that nothing was read.
 
     Returns:
         The version as text; None if the offset does not state it, as for any other source.
@@ -40,7 +40,7 @@ def by_topic(offset: str | None) -> Mapping[str, Mapping[str, int]] | None:
         offset: the offset as JSON (`KafkaSourceOffset`).
 
     Returns:
-        None if it is no such offset.
+        None if it is not such an offset.
     """
     fields = _mapping(offset)
     topics = {topic: each for topic, each in fields.items() if isinstance(each, dict)}
@@ -50,7 +50,7 @@ def by_topic(offset: str | None) -> Mapping[str, Mapping[str, int]] | None:
 
 def of_topic(offset: str | None, topic: str) -> str | None:
     """
-    Return the part of a Kafka source's offset that is about one topic.
+    Return the part of a Kafka source's offset for one topic.
 
     Returns:
         The part, as JSON; None if the offset does not have the topic.
@@ -60,7 +60,11 @@ def of_topic(offset: str | None, topic: str) -> str | None:
 
 
 def messages_between(start: str | None, end: str | None, topic: str) -> int | None:
-    """Return how far a topic's offsets are apart; None if they are unknown. There may be fewer messages than that."""
+    """
+    Return the difference of a topic's offsets, over all partitions; None if they are unknown.
+
+    There may be fewer messages between them.
+    """
     before, after = (by_topic(each) or {} for each in (start, end))
     if topic not in after or topic not in before or after[topic].keys() != before[topic].keys():
         return None

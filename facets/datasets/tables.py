@@ -104,8 +104,8 @@ def table_name(identifier: object, *, case_sensitive: bool = False) -> str | Non
     Return `database.table` for a described TableIdentifier, after the catalog unless that is `spark_catalog`.
 
     Args:
-        identifier: a described TableIdentifier; it may have the user's spelling. Without a database, it is in the one
-            that was current.
+        identifier: a described TableIdentifier, perhaps in the user's spelling. If it has no database, the table is in
+            the one that was current.
         case_sensitive: the value of `spark.sql.caseSensitive`. Without it, the name is in lower case, as the session
             catalog keeps it (SessionCatalog.formatTableName).
     """
@@ -116,12 +116,12 @@ def table_name(identifier: object, *, case_sensitive: bool = False) -> str | Non
     name = ".".join(part for part in parts[1:] if part)
     if parts[0] not in (None, "spark_catalog"):
         return f"{parts[0]}.{name}"
-    # The session catalog knows its tables in lower case, however a statement writes them.
+    # The session catalog keeps the names of its tables in lower case, however a statement spells them.
     return name if case_sensitive else name.lower()
 
 
 def is_elsewhere(table: Described) -> bool:
-    """Return whether the data of a described CatalogTable is in no files: its location holds nothing."""
+    """Return whether the data of a described CatalogTable is in another system, and not at its location."""
     provider = (table.text("provider") or "").lower()
     return provider in ("jdbc", "kafka") or ".jdbc" in provider or ".kafka" in provider
 
@@ -166,7 +166,7 @@ def storage_of(provider: str | None) -> tuple[str, str | None]:
         provider: a short name or the name of a class, as for `format_of_provider`.
 
     Returns:
-        For a format of tables its name, and the format of its files if that is always the same; else `default` and
+        For a table format, its name, and the format of its files if that is always the same; otherwise `default` and
         the format of the files.
     """
     format_ = format_of_provider(provider)
@@ -190,7 +190,8 @@ def permanent_view(plan: Plan, operator: Operator, session: Session) -> Dataset 
     """
     Return the dataset of a permanent view that a query reads; None for any other operator.
 
-    Spark's analyzed plan keeps a `View` above the view's query, of temporary views too, which are no datasets.
+    Spark's analyzed plan keeps a `View` above the query of each view. Temporary views have one too, but they are not
+    datasets.
     """
     view = operator.described("desc") if operator.class_name == VIEW else None
     if view is None or view.text("kind") != "VIEW" or operator.arguments.get("isTempView") is not False:
@@ -224,7 +225,7 @@ def at_location(path: str, fields: tuple[Field, ...] = (), file_format: str | No
     return Dataset(naming.location(path), fields, storage_layer=layer, file_format=format_, type="FILE")
 
 
-# They are the operator's output.
+# The probe sends these attributes as the operator's output.
 SOURCES.unread.update({"LogicalRelation": ("output",)})
 
 
@@ -246,7 +247,7 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
     """
     Resolve a table of the session catalog, or files.
 
-    A HadoopFsRelation is recognised by its readings and not by its class: Delta Lake's is an anonymous subclass.
+    A HadoopFsRelation is recognised by its readings, not by its class: Delta Lake's is an anonymous subclass.
     """
     found = in_session_catalog(plan, operator, session)
     relation = operator.described("relation")
@@ -273,7 +274,7 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
 
 @reads({"org.apache.spark.sql.sources.BaseRelation": {"where": "#whereOf"}})
 def _of_unknown(plan: Plan, operator: Operator, relation: Described, session: Session) -> Relation | None:
-    """Return the relation of a connector without a resolver, by the options that it keeps; None if it keeps none."""
+    """Return the relation of a connector without a resolver, named by the options that it keeps; None without any."""
     where = where_of(relation.values.get("where"))
     if not where:
         return None

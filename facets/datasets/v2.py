@@ -59,14 +59,14 @@ def v2_relation(plan: Plan, operator: Operator, session: Session) -> Relation | 
     if dataset is None:
         return None
     dataset = in_place(dataset, operator.described("table"), operator.arguments.get("where"), session)
-    # A stream reads other versions with each of its batches.
+    # Each batch of a stream reads other versions.
     versions = iceberg_versions(operator) if operator.name == "DataSourceV2Relation" else None
     return versioned(by_name(operator, dataset), versions)
 
 
 def in_place(dataset: Dataset, table: Described | None, where: Value, session: Session) -> Dataset:
     """
-    Return the dataset of a table that is in no catalog under the name that its options give; any other as it is.
+    Return the dataset of a table that is in no catalog, named by the table's options; any other dataset unchanged.
 
     Args:
         dataset: the dataset, named by the class of the table.
@@ -96,7 +96,7 @@ def _metadata_columns(table: Described | None) -> frozenset[str | None]:
 # Up to Spark 3.5, a stream's relation has the scan of its table and not the table.
 @reads({"org.apache.iceberg.spark.source.SparkScan": {"location": "#pathOf:table.location", "name": "table.name"}})
 def _scanned(operator: Operator) -> Described | None:
-    """Return the table of Iceberg that a scan reads; None for any other scan."""
+    """Return the Iceberg table that a scan reads; None for any other scan."""
     scan = operator.described("scan")
     if scan is None or scan.text("location") is None:
         return None
@@ -179,7 +179,7 @@ def _catalog(catalog: Described | None) -> Catalog | None:
 
 
 def _warehouse(catalog: Described) -> str | None:
-    """Return the location of a catalog's tables; what a service calls its warehouse may be any name."""
+    """Return the location of a catalog's tables; None if its warehouse is only a name, as a service may have."""
     given = catalog.text("warehouse")
     is_place = given is not None and ("/" in given or catalog.text("type") == "hadoop")
     return (catalog.text("place") or given) if is_place else None
@@ -189,7 +189,7 @@ def _links(catalog: Described | None, name: str, session: Session) -> tuple[Syml
     """
     Return the symlinks of a table that is named by its location: its name in the catalog's own service, and in Spark.
 
-    The event that creates a table may not know its location yet, and names it by its catalog in Spark.
+    The event of a CREATE may not have the location yet; it then names the table by its catalog in Spark.
     """
     if catalog is None:
         return (Symlink(naming.warehouse_namespace(session.warehouse or "file:/"), name),)
@@ -211,7 +211,7 @@ def _links(catalog: Described | None, name: str, session: Session) -> tuple[Syml
 
 
 def _location_to_be(catalog: Described | None, identifier: object) -> str | None:
-    """Return where Iceberg's catalog of folders will put a table; None for any other catalog, which decides later."""
+    """Return where Iceberg's Hadoop catalog will put a table; None for any other catalog, which decides later."""
     if catalog is None or not isinstance(identifier, Described) or catalog.text("type") != "hadoop":
         return None
     warehouse, name = _warehouse(catalog), identifier.text("name")
@@ -226,14 +226,14 @@ _REFERENCE = re.compile(r"branch_|tag_|snapshot_id_|at_timestamp_")
 
 
 def _table_of_branch(name: str | None, own_name: str, catalog: Described | None) -> str | None:
-    """Return the name of the table if a name is that of its branch, tag or snapshot, as Iceberg takes `t.branch_b`."""
+    """Return the table's name for its branch, tag or snapshot, such as Iceberg's `t.branch_b`; else the same name."""
     table, _, last = (name or "").rpartition(".")
     is_reference = catalog is not None and own_name == f"{catalog.text('name')}.{table}"
     return table if is_reference and _REFERENCE.match(last) else name
 
 
 def _about(table: Described | None, own_name: str, place: Identifier) -> Identifier:
-    """Return the identity of one of Iceberg's tables about another table, such as `t.snapshots`; else the same one."""
+    """Return the identity of an Iceberg metadata table, such as `t.snapshots`; `place` for any other table."""
     if table is None:
         return place
     if table.values.get("isMetadata") is True or table.simple_name == "SparkChangelogTable":

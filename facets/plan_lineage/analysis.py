@@ -166,7 +166,7 @@ class _Analysis:
         for at, target in zip(sinks, targets, strict=True):
             name = self.plan.operators[at].class_name
             if isinstance(target, UnnamedTarget) and target.target is not None:
-                yield Gap(name, f"{target.target}: what it writes is not known")
+                yield Gap(name, f"{target.target}: what it writes is unknown")
             elif isinstance(target, Write) and target.gap is not None:
                 yield Gap(name, target.gap)
 

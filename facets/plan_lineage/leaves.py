@@ -61,10 +61,10 @@ class Leaves:
                     message_about_namesake("a source", SOURCES.namesake(operator.class_name))
                     or "a source without a resolver"
                 )
-                self.add_gap(operator, f"{what}: what it reads is not known")
+                self.add_gap(operator, f"{what}: what it reads is unknown")
                 for name, error in plugins.BROKEN.items():
                     why = f"an entry point of {plugins.SOURCES_GROUP} that could not be loaded ({error}, see the log)"
-                    self.gaps[Gap(name, f"{why}: what its sources read is not known")] = None
+                    self.gaps[Gap(name, f"{why}: what its sources read is unknown")] = None
             found = NO_DATASETS
         if found.opaque:
             self.unread.add(at)

@@ -19,8 +19,8 @@ from openlineage_pyspark.facets.trace.expressions import OpaqueCode
 from openlineage_pyspark.listener.probe.records import RddJobStarted
 from openlineage_pyspark.listener.runs.models import saved_model
 
-_NO_DIRECTORY = "an output format without a directory: what it writes is not known"
-_OF_QUERY = "the rows come from a query: the tables that it reads by a broadcast join or a subquery are not known"
+_NO_DIRECTORY = "an output format without a directory: what it writes is unknown"
+_OF_QUERY = "the rows come from a query: the tables that it reads by a broadcast join or a subquery are unknown"
 _LATE = "the job ended before the listener inspected it: its outputs are unknown, and its inputs are known by name only"
 
 
@@ -36,7 +36,7 @@ def rdd_job(record: RddJobStarted, trimming: Trimming = DEFAULT_TRIMMING) -> Pla
     path, format_ = record.path, record.format
     gaps = []
     if found.unknown:
-        gaps.append(Gap(f"RDD ({found.unknown})", "a source without a resolver: what it reads is not known"))
+        gaps.append(Gap(f"RDD ({found.unknown})", "a source without a resolver: what it reads is unknown"))
     if found.of_query:
         gaps.append(Gap("RDD (SQLExecutionRDD)", _OF_QUERY))
     if record.writes and path is None:

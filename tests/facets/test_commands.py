@@ -55,7 +55,7 @@ def saved(provider, **options):
 
 def test_a_command_of_a_connector_is_a_run_that_names_it_though_it_puts_out_columns():
     found = understood(UNHEARD, {"isCommand": "UnheardCommand"}, (7, 8), below="source")
-    remark = f"{UNHEARD}: a command without a rule: what it writes is not known"
+    remark = f"{UNHEARD}: a command without a rule: what it writes is unknown"
     assert told(found) == ([], ["/data/sales"], [remark])
     assert (found.command, found.unnamed, found.columns, found.quiet) == ("execute_unheard_command", True, None, False)
 
@@ -89,7 +89,7 @@ def test_what_is_appended_goes_into_the_columns_of_the_table_in_whatever_case():
 def test_a_command_that_only_the_record_calls_so_is_one_too():
     plan = Plan((Operator("Optimize", "io.Optimize", {}, (Output(1, "path"),)),), (), {1: Attribute("path", "string")})
     found = lineage_of_plan(plan, Session(), is_command=True)
-    assert told(found) == ([], [], ["io.Optimize: a command without a rule: what it writes is not known"])
+    assert told(found) == ([], [], ["io.Optimize: a command without a rule: what it writes is unknown"])
     assert (found.command, found.unnamed, found.columns, found.quiet) == ("optimize", True, None, False)
 
 
@@ -101,7 +101,7 @@ def test_a_query_of_the_same_shape_is_a_query():
 
 def test_a_source_that_names_no_dataset_is_named_itself():
     found = saved("net.snowflake.spark.snowflake.DefaultSource", dbtable="SALES")
-    target = "net.snowflake.spark.snowflake.DefaultSource: what it writes is not known"
+    target = "net.snowflake.spark.snowflake.DefaultSource: what it writes is unknown"
     assert told(found) == ([], ["/data/sales"], [f"{FULL['SaveIntoDataSourceCommand']}: {target}"])
     assert (found.command, found.unnamed, found.quiet) == ("execute_save_into_data_source_command", True, False)
 
@@ -111,7 +111,7 @@ def test_what_is_no_path_is_not_taken_for_one():
     found = saved("org.elasticsearch.spark.sql.DefaultSource15", path="index")
     assert told(found)[0] == []
     assert told(found)[2] == [
-        f"{FULL['SaveIntoDataSourceCommand']}: org.elasticsearch.spark.sql.DefaultSource15: what it writes is not known"
+        f"{FULL['SaveIntoDataSourceCommand']}: org.elasticsearch.spark.sql.DefaultSource15: what it writes is unknown"
     ]
 
 
@@ -124,7 +124,7 @@ def test_a_source_that_keeps_files_may_be_given_a_relative_path():
 
 def test_kafka_without_a_topic_of_its_own_has_as_many_as_the_rows_name():
     found = saved("org.apache.spark.sql.kafka010.KafkaSourceProvider", bootstrapServers="one:9092")
-    remark = f"{FULL['SaveIntoDataSourceCommand']}: Kafka topics named in the rows: what it writes is not known"
+    remark = f"{FULL['SaveIntoDataSourceCommand']}: Kafka topics named in the rows: what it writes is unknown"
     assert told(found) == ([], ["/data/sales"], [remark])
 
 
@@ -140,10 +140,10 @@ def test_a_micro_batch_to_kafka_writes_a_topic():
 def test_a_stream_whose_target_is_not_told_says_so():
     sink = Described("com.example.TheirTable", {})
     found = understood("WriteToMicroBatchDataSource", {"relation": None, "table": sink})
-    remark = f"{FULL['WriteToMicroBatchDataSource']}: com.example.TheirTable: what it writes is not known"
+    remark = f"{FULL['WriteToMicroBatchDataSource']}: com.example.TheirTable: what it writes is unknown"
     assert told(found) == ([], ["/data/sales"], [remark])
     continuous = understood("WriteToContinuousDataSource", {"write": Described("com.example.TheirWrite", {})})
-    remark = f"{FULL['WriteToContinuousDataSource']}: com.example.TheirWrite: what it writes is not known"
+    remark = f"{FULL['WriteToContinuousDataSource']}: com.example.TheirWrite: what it writes is unknown"
     assert told(continuous) == ([], ["/data/sales"], [remark])
 
 

@@ -10,10 +10,10 @@ from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
 
 COLUMNS = "the rows come from an RDD: its inputs are known, its columns are not"
 QUERY = (
-    "the rows come from an RDD: its columns are not known, and neither are the tables that its query reads by a "
+    "the rows come from an RDD: its columns are unknown, and so are the tables that its query reads by a "
     "broadcast join or a subquery"
 )
-UNKNOWN = "the rows come from an RDD (FileScanRDD, more inputs than are inspected) whose inputs are not known"
+UNKNOWN = "the rows come from an RDD (FileScanRDD, more inputs than are inspected) whose inputs are unknown"
 QUERY_RDD = "?SQLExecutionRDD"
 
 
@@ -37,7 +37,7 @@ def of_rdd(*sources: str, streaming: bool = False) -> PlanLineage:
         (["file:/lake/in"], ["/lake/in"], [COLUMNS]),
         (["file:/lake/in", QUERY_RDD], ["/lake/in"], [QUERY]),
         ([QUERY_RDD], [], [QUERY]),
-        (["?EmptyRDD", QUERY_RDD], [], ["the rows come from an RDD (EmptyRDD) whose inputs are not known"]),
+        (["?EmptyRDD", QUERY_RDD], [], ["the rows come from an RDD (EmptyRDD) whose inputs are unknown"]),
         (["?FileScanRDD", "?..."], [], [UNKNOWN]),
     ],
 )

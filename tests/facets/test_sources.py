@@ -91,9 +91,9 @@ def test_a_source_that_breaks_costs_a_warning_and_a_remark_where_a_source_is_unk
     unknown = lineage_of(Operator("Mystery", "com.example.Mystery", {}, COLUMNS))
     assert (
         "broken: an entry point of openlineage_pyspark.sources that could not be loaded (LookupError, see the log):"
-        " what its sources read is not known"
+        " what its sources read is unknown"
     ) in remarks(unknown)
-    assert "com.example.Mystery: a source without a resolver: what it reads is not known" in remarks(unknown)
+    assert "com.example.Mystery: a source without a resolver: what it reads is unknown" in remarks(unknown)
     local = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
     assert remarks(lineage_of(Operator("LocalRelation", local, {}, COLUMNS))) == []
 
@@ -125,7 +125,7 @@ def test_an_operator_with_the_name_of_a_known_one_is_unknown_and_says_so():
 
 def test_a_source_with_the_name_of_a_known_one_is_unknown_and_says_so():
     theirs = Operator("LogicalRelation", "com.example.LogicalRelation", {}, COLUMNS)
-    said = f"a source with the name of {RELATION}, which is another class: what it reads is not known"
+    said = f"a source with the name of {RELATION}, which is another class: what it reads is unknown"
     assert remarks(lineage_of(theirs)) == [f"com.example.LogicalRelation: {said}"]
 
 
@@ -138,7 +138,7 @@ def test_a_command_with_the_name_of_a_known_one_writes_nobody_knows_what():
     assert remarks(found) == [
         (
             f"com.example.DeleteCommand: a command with the name of {known}, which is another class:"
-            " what it writes is not known"
+            " what it writes is unknown"
         )
     ]
     assert found.outputs == ()

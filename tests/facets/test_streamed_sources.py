@@ -85,9 +85,9 @@ def test_the_offsets_of_a_stream_name_the_topics_that_match_its_pattern(form: An
     ("options", "remark"),
     [
         ({"bootstrapServers": "h:1", "subscribePattern": ".*"}, NOT_KNOWN),
-        ({"bootstrapServers": "h:1", "assign": "not JSON"}, "the topics are not known"),
-        ({"bootstrapServers": "h:1", "assign": "[1]"}, "the topics are not known"),
-        ({"subscribe": "a"}, "a source without a resolver: what it reads is not known"),
+        ({"bootstrapServers": "h:1", "assign": "not JSON"}, "the topics are unknown"),
+        ({"bootstrapServers": "h:1", "assign": "[1]"}, "the topics are unknown"),
+        ({"subscribe": "a"}, "a source without a resolver: what it reads is unknown"),
     ],
 )
 def test_topics_that_are_not_known_are_said_to_be_so(form: Any, options: dict[str, str], remark: str) -> None:

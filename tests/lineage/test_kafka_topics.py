@@ -93,7 +93,7 @@ def test_a_topic_is_written_by_a_batch(runs, broker):
 def test_what_rows_name_as_their_topic_is_not_known_and_said(runs):
     errors = (event["run"]["facets"].get("extractionError", {"errors": []})["errors"] for event in runs.values())
     messages = [each["errorMessage"] for several in errors for each in several]
-    assert messages.count("Kafka topics named in the rows: what it writes is not known") == 1
+    assert messages.count("Kafka topics named in the rows: what it writes is unknown") == 1
 
 
 @pytest.mark.parametrize(

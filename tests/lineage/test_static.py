@@ -186,7 +186,7 @@ def test_rows_that_come_out_of_an_rdd_are_not_taken_for_exact(session):
     """Not even where the RDD does not say what it reads, as of a table without files; no job is started."""
     rows = session.createDataFrame(session.table("emp").rdd.map(lambda row: (row.id,)), "id INT")
     messages = [gap.message for gap in lineage(session, rows).gaps]
-    assert messages == ["the rows come from an RDD (FileScanRDD) whose inputs are not known"]
+    assert messages == ["the rows come from an RDD (FileScanRDD) whose inputs are unknown"]
 
 
 def test_rows_that_spark_has_transposed_are_not_taken_for_constants(session):
@@ -216,7 +216,7 @@ def test_the_rdd_of_a_query_that_is_known_to_be_empty_says_so(session, tmp_path)
     session.range(3).write.parquet(str(tmp_path / "some"))
     rows = session.read.parquet(str(tmp_path / "some")).where("false").rdd.map(tuple)
     messages = [gap.message for gap in lineage(session, session.createDataFrame(rows, "id BIGINT")).gaps]
-    assert messages == ["the rows come from an RDD (EmptyRDD) whose inputs are not known"]
+    assert messages == ["the rows come from an RDD (EmptyRDD) whose inputs are unknown"]
 
 
 def test_lineage_is_asserted_in_other_tests(session, tmp_path, monkeypatch):

@@ -42,7 +42,7 @@ def test_a_command_whose_plan_the_probe_could_not_read_is_a_run_that_says_so() -
     found = runs()
     states = found.feed(start(fault="java.lang.StackOverflowError: null")) + found.feed(end())
 
-    why = "its lineage is not known: it could not be read (java.lang.StackOverflowError: null)"
+    why = "its lineage is unknown: it could not be read (java.lang.StackOverflowError: null)"
     assert told(states) == [("START", [(COMMAND, why)]), ("COMPLETE", [(COMMAND, why)])]
     assert [state.inputs + state.outputs for state in states] == [(), ()]
 
@@ -69,7 +69,7 @@ def test_a_plan_that_python_can_not_read_costs_its_lineage_and_never_its_run() -
     found = runs(guard)
     states = found.feed(start(plan=UNREADABLE)) + found.feed(end())
 
-    why = "its lineage is not known: it could not be read (IndexError, see the log)"
+    why = "its lineage is unknown: it could not be read (IndexError, see the log)"
     assert told(states) == [("START", [(COMMAND, why)]), ("COMPLETE", [(COMMAND, why)])]
     assert dict(guard.caught) == {"reading a plan: IndexError": 1}
 
@@ -187,18 +187,18 @@ def test_an_end_of_a_job_that_is_no_run_gives_nothing() -> None:
             {"path": None, "format": "org.apache.hadoop.hbase.mapreduce.TableOutputFormat"},
             (
                 "org.apache.hadoop.hbase.mapreduce.TableOutputFormat",
-                "an output format without a directory: what it writes is not known",
+                "an output format without a directory: what it writes is unknown",
             ),
         ),
         (
             {"sources": ["?KafkaRDD"]},
-            ("RDD (KafkaRDD)", "a source without a resolver: what it reads is not known"),
+            ("RDD (KafkaRDD)", "a source without a resolver: what it reads is unknown"),
         ),
         (
             {"sources": ["file:/in", "?SQLExecutionRDD"]},
             (
                 "RDD (SQLExecutionRDD)",
-                "the rows come from a query: the tables that it reads by a broadcast join or a subquery are not known",
+                "the rows come from a query: the tables that it reads by a broadcast join or a subquery are unknown",
             ),
         ),
     ],

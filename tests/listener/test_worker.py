@@ -241,7 +241,7 @@ def test_a_gap_of_any_event_is_a_fault_once(listeners: Callable[..., Listener]) 
     listener.begin()
     listener.finish()
 
-    assert listener.worker.faults == ("RDD (KafkaRDD): a source without a resolver: what it reads is not known",)
+    assert listener.worker.faults == ("RDD (KafkaRDD): a source without a resolver: what it reads is unknown",)
     assert listener.errors == []
 
 
