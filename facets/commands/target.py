@@ -453,7 +453,8 @@ def write_of(plan: Plan, operator: Operator, session: Session) -> Target:
     if rule is not None:
         return rule(plan, operator, session)
     known = namesake(operator)
-    why = f"a command with the name of {known}, which is another class" if known else "a command without a rule"
+    same = f"a command with the same simple name as {known}, but of another class"
+    why = same if known else "a command without a rule"
     return UnnamedTarget(operator.children, why)
 
 

@@ -113,7 +113,7 @@ class TableVersions:
     table_id: str | None = None
 
     def joined(self, other: TableVersions | None) -> TableVersions:
-        """Return the versions that were read here or there, each once."""
+        """Return the versions of both, each once."""
         if other is None or other == self:
             return self
         ids = tuple(dict.fromkeys((*self.ids, *other.ids)))
@@ -152,7 +152,7 @@ class Dataset:
     guessed: bool = False
 
     def joined(self, other: Dataset) -> Dataset:
-        """Return the dataset with the parts and the versions of another description of it too."""
+        """Return the dataset with the parts and the versions of both descriptions of it."""
         versions = other.versions if self.versions is None else self.versions.joined(other.versions)
         if self.locations == other.locations:
             return self if versions == self.versions else attrs.evolve(self, versions=versions)
@@ -245,7 +245,7 @@ def _field(name: str, type_: Any, comment: str | None = None) -> Field:
     return _atomic(name, str(type_), comment)
 
 
-# An application reads the same columns again and again.
+# An application reads the same columns repeatedly.
 @functools.lru_cache(maxsize=4096)
 def _atomic(name: str, type_: str, comment: str | None) -> Field:
     return Field(name, _SQL_NAMES.get(type_, type_), comment)
@@ -313,7 +313,7 @@ TRIMMERS: Mapping[str, Callable[[list[str]], int]] = {
 
 def java_regex(text: str) -> re.Pattern[str]:
     """
-    Return the pattern of a regular expression that is written for Java, whose groups are named `(?<name>...)`.
+    Return the pattern of a regular expression for Java, which names groups as `(?<name>...)`.
 
     Raises:
         ValueError: Python can't read it.
@@ -321,12 +321,12 @@ def java_regex(text: str) -> re.Pattern[str]:
     try:
         return re.compile(re.sub(r"(?<!\\)\(\?<(?![=!])", "(?P<", text))
     except (re.error, RecursionError, OverflowError) as exc:
-        raise ValueError(f"no regular expression: {exc}") from exc
+        raise ValueError(f"not a regular expression: {exc}") from exc
 
 
 def java_pattern(text: str) -> re.Pattern[str]:
     """
-    Return the pattern of the part that is cut from names, with a group `remove`, as Java has it.
+    Return the pattern whose group `remove` is cut from names, from a regular expression for Java.
 
     Raises:
         ValueError: Python can't read it, or it has no group `remove`.
@@ -345,8 +345,8 @@ class Trimming:
     Args:
         trimmers: the names of the trimmers that are applied, until none of them finds anything.
         pattern: its group `remove` is cut from the name after that; None to cut nothing.
-        resolvers: the first that changes a namespace is applied to it.
-        rules: the names of sources without a resolver.
+        resolvers: the first one that changes a namespace is applied to it.
+        rules: the rules that name the datasets of sources without a resolver.
     """
 
     trimmers: tuple[str, ...] = tuple(TRIMMERS)
@@ -379,7 +379,7 @@ class Trimming:
         return next((each for each in changed if each != namespace), namespace)
 
     def dataset(self, dataset: Dataset) -> Dataset:
-        """Return the dataset under its trimmed name; `locations` then has the matches of the trimmers."""
+        """Return the dataset under its trimmed name; if trimmers changed it, `locations` has the whole name."""
         whole = dataset.identifier
         if self.resolvers and dataset.symlinks:
             links = tuple(attrs.evolve(link, namespace=self.namespace(link.namespace)) for link in dataset.symlinks)
@@ -408,7 +408,7 @@ class Trimming:
         """
         Return a path without the dates and partitions anywhere in it.
 
-        A job is named after it, so that the job of `daily/2013-01-01/flights` has one name every day.
+        Jobs are named after such paths, so that a job that writes `daily/2013-01-01/flights` has one name every day.
 
         Args:
             path: the name of a dataset.
@@ -431,7 +431,7 @@ class Trimming:
 DEFAULT_TRIMMING = Trimming()
 
 
-# An application reads the same tables again and again.
+# An application reads the same tables repeatedly.
 @functools.lru_cache(maxsize=1024)
 def _without_end(name: str, trimmers: tuple[str, ...]) -> str:
     if "/" not in name:
@@ -445,6 +445,6 @@ def _without_end(name: str, trimmers: tuple[str, ...]) -> str:
 
 
 def _ends(parts: list[str], trimmers: tuple[str, ...]) -> int:
-    """Return how many parts are trimmed from the end, of which the first always stays."""
+    """Return how many parts are trimmed from the end; the first part always stays."""
     found = (TRIMMERS[name](parts) for name in trimmers)
     return next((ends for ends in found if 0 < ends < len(parts)), 0)

@@ -1,8 +1,8 @@
 """
 The lineage of one output as frozen values: its source columns, and how they influence it.
 
-First the kinds of influence and how two of them compose; then the way of an influence through the plan; then the values
-of the columnLineage facet.
+First the kinds of influence and how two of them compose; then the path of an influence through the plan; then the
+values of the columnLineage facet.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class UseKind(enum.IntEnum):
     """
     How a source influences a target: type, subtype and masking of the columnLineage facet in one value.
 
-    The DIRECT kinds are in the order of their strength: the strongest on a path is the kind of the path. GENERATE is of
-    the arguments of a generator such as explode, which makes several rows, or none, of each row.
+    The DIRECT kinds are in the order of their strength: the strongest on a path is the kind of the path. GENERATE is
+    the influence of the arguments of a generator such as explode, which returns several rows, or none, for each row.
     """
 
     IDENTITY = 0
@@ -49,7 +49,7 @@ class UseKind(enum.IntEnum):
         """
         The facet's word for it.
 
-        A generator joins each row with the rows that it makes of that row, so GENERATE is a JOIN.
+        A generator joins each row with the rows that it returns for it, so GENERATE is a JOIN.
         """
         return "JOIN" if self is UseKind.GENERATE else self.name.removeprefix("MASKED_")
 
@@ -60,7 +60,7 @@ class UseKind(enum.IntEnum):
 
     @property
     def masking(self) -> bool:
-        """Return whether the source's value can't be read back from the target's."""
+        """Return whether the source's value can't be recovered from the target's."""
         return self in (UseKind.MASKED_TRANSFORMATION, UseKind.MASKED_AGGREGATION)
 
 
@@ -96,10 +96,10 @@ def compose(outer: UseKind, inner: UseKind) -> UseKind:
 
 class Certainty(enum.IntEnum):
     """
-    How sure an influence is: as sure as the least sure step of its way.
+    How sure an influence is: as sure as the least sure step on its path.
 
-    TEXT: taken from a text alone: of a statement that did not analyze, or of a query that another database answers,
-    whose schema is unknown. GUESSED: no rule covers an operator on the way, so each output column is assumed to
+    TEXT: read from a text alone: that of a statement that Spark could not analyze, or of a query to another database,
+    whose schema is unknown. GUESSED: no rule covers an operator on the path, so each output column is assumed to
     contain every input column. OPAQUE: it passes code that can't be read, such as a Python function. EXACT: read from
     the plan.
     """
@@ -124,7 +124,7 @@ class Computation(NamedTuple):
         id: the exprId of the attribute that gets the value; a negative number if none does.
         scope: the indices of the operators whose output the expression reads.
         value: the expression.
-        path: the names of struct fields, outermost first, if only that field of the value is meant.
+        path: the names of struct fields, outermost first, if it is only about that field of the value.
     """
 
     operator: int
@@ -137,7 +137,7 @@ class Computation(NamedTuple):
 @attrs.frozen(eq=False)
 class OperatorStep:
     """
-    What one operator does to a value on its way, and the steps before it.
+    What one operator on a path does to a value, and the steps before it.
 
     Steps form a linked list, because the paths of many columns share their beginnings.
 
@@ -146,12 +146,12 @@ class OperatorStep:
         expression: the SQL text of the expression there; empty if there is none.
         certainty: how sure this step is.
         before: the step before it, nearer to the source.
-        jumps: where the way leaves the tree of operators, the nearest to the source first: from an operator's index to
+        jumps: where the path leaves the tree of operators, the nearest to the source first: from an operator's index to
             that of a reference to it (a CTE), or of one that reads its columns from inside a subquery.
         call_site: the line of Python that made the expression, as `etl.py:12`; empty if it is unknown.
         computation: where its plan computes the value; None if it only passes the value on.
         shown: the text of the expression that is nearest to the sink and not empty.
-        least: the certainty of the way so far.
+        least: the certainty of the path so far.
     """
 
     operator: str
@@ -200,7 +200,7 @@ class Way(NamedTuple):
     How an influence gets from its source to its target.
 
     Args:
-        operators: the operators that it passes, from the source to the sink, as `Step.operator` names them.
+        operators: the operators that it passes, from the source to the sink, as `OperatorStep.operator` names them.
         last: the step that is nearest to the sink; None if every operator only passes the value on.
         certainty: how sure the influence is.
         composed: the text of the expression that is nearest to the sink, in terms of the columns of sources; None if
@@ -223,7 +223,7 @@ class Way(NamedTuple):
         return self.last.shown if self.last is not None else ""
 
     def then(self, later: Way) -> Way:
-        """Return this way followed by one that begins where it ends, in a later plan."""
+        """Return this path followed by one that begins where it ends, in a later plan."""
         last = self.last
         for step in later.steps:
             last = attrs.evolve(step, before=last)
@@ -239,11 +239,11 @@ class Transformation:
     Args:
         type: whether the target's value is computed from the source's.
         subtype: IDENTITY, TRANSFORMATION, AGGREGATION; or FILTER, JOIN, GROUP_BY, SORT, WINDOW, CONDITIONAL.
-        description: the SQL text of the expression, in terms of the columns of sources or as it is in the last step
-            alone; empty if there is none, and of a plain copy.
+        description: the SQL text of the expression, in terms of the columns of sources or as in the last step alone;
+            empty if there is none, and for a plain copy.
         masking: whether the source's value can't be recovered, as after a hash or a count.
-        way: how it gets there; not public. Two transformations that differ in it alone are equal: an edge may have
-            both.
+        way: its path; not public. Transformations that differ only in their paths are equal, but an edge may have
+            several of them.
     """
 
     type: Literal["DIRECT", "INDIRECT"]
@@ -255,11 +255,11 @@ class Transformation:
 
 def transformation(kind: UseKind, way: Way) -> Transformation:
     """
-    Return a kind as a transformation, described by the expression that is nearest to the sink: composed if it was.
+    Return a transformation of a kind, described by the expression that is nearest to the sink, composed if possible.
 
     Args:
         kind: the kind.
-        way: how the influence gets there. If it names no operators, its steps are not wanted, and they are left out.
+        way: its path. If the path has no operators, its steps are not wanted, and are left out.
     """
     shown_way = way if way.operators else Way(certainty=way.certainty)
     text = way.shown if way.composed is None else way.composed
@@ -268,8 +268,8 @@ def transformation(kind: UseKind, way: Way) -> Transformation:
 
 
 def different(found: Sequence[Transformation]) -> tuple[Transformation, ...]:
-    """Return transformations in their order, each once: both of two that differ only in their paths."""
-    # Nearly all edges have one, and to hash it takes a while.
+    """Return transformations in their order, each once; those that differ only in their paths are all kept."""
+    # Nearly all edges have only one, and hashing it would take a while.
     return tuple(found) if len(found) <= 1 else tuple({(each, each.way): each for each in found}.values())
 
 
@@ -341,8 +341,8 @@ class ColumnLineage:
     Args:
         columns: all output columns, in the output's order.
         dataset: the edges that influence all rows (FILTER, JOIN, GROUP_BY, SORT), sorted.
-        wording: the texts of the plan's expressions; not public. No edge may have a text of a constant, or of a way
-            that is cut.
+        wording: the texts of the plan's expressions; not public. It also has texts that may be in no edge: those of
+            constants, and of paths that are cut.
     """
 
     columns: tuple[OutputColumn, ...]
@@ -353,7 +353,7 @@ class ColumnLineage:
         """Return the edges of both, each once: a micro-batch has none from a source that has no new data."""
         columns = {column.name: column for column in self.columns}
         if len(columns) < len(self.columns):
-            # Which of two columns with one name is meant is unknown.
+            # It is unknown which of two columns with the same name is meant.
             return self
         for column in other.columns:
             known = columns.get(column.name, column)

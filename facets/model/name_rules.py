@@ -1,4 +1,4 @@
-"""The rules of a user's configuration that name datasets: of sources without a resolver, and of hosts in namespaces."""
+"""The rules in a configuration that name datasets: for sources without a resolver, and for hosts in namespaces."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class NamespaceResolver:
         pattern: matches the text to replace.
         name: the replacement; None for the text that `group` matches.
         group: the group of the pattern whose text is the replacement.
-        schema: the only scheme of namespaces that it is for; None for any.
+        schema: the scheme of the namespaces to which it applies; None for all schemes.
     """
 
     pattern: re.Pattern[str]
@@ -69,7 +69,7 @@ class NamespaceResolver:
     schema: str | None = None
 
     def resolved(self, namespace: str) -> str:
-        """Return a namespace with what is found in it replaced; one that was resolved before stays."""
+        """Return a namespace with each match replaced; one that was resolved before is unchanged."""
         if self.schema and not namespace.startswith(f"{self.schema}://"):
             return namespace
         found = self.pattern.search(namespace)

@@ -151,7 +151,7 @@ class StructSql:
 
     Args:
         whole: the SQL of all of it.
-        fields: the names of its fields, each with the SQL of the field; those for which there was room.
+        fields: the names of its fields, each with the SQL of the field; as many as there was room for.
     """
 
     whole: Sql
@@ -162,7 +162,7 @@ Sql = tuple["str | Mention | StructSql", ...]
 """The SQL of an expression in parts: texts, subqueries and attributes; or one struct alone."""
 
 
-# A plan has hundreds of these and of `Output`: a tuple is made in half of the time.
+# A plan has hundreds of these and of `Output`: creating a tuple takes half the time.
 class Attribute(NamedTuple):
     """The name, type and comment that belong to an exprId; a complex type is in JSON."""
 
@@ -182,7 +182,7 @@ class _ExpressionFields(NamedTuple):
     references: tuple[Reference, ...]
 
 
-# A plan has hundreds of these and of operators: as tuples, they are made in a fifth of the time.
+# A plan has hundreds of these and of operators: creating them as tuples takes a fifth of the time.
 class Expression(_ExpressionFields):
     """
     A Catalyst expression.

@@ -169,7 +169,7 @@ class Outcome:
         event_type: how the application's run ends.
         message: the reason, unless it is COMPLETE.
         stack_trace: the trace of the exception, if there was one.
-        raised: the exception and those that it came from, in the order of the trace.
+        raised: the exception and its causes, in the order of the trace.
     """
 
     event_type: Ending
@@ -323,8 +323,7 @@ class RunState:
         code: kind of code that can't be read -> how often the plans of the run have it.
         metrics: the listener's counters, by name; only in the application's terminal state.
         submission: how the application was started; only in the application's START.
-        stream: the streaming query that it is a run of, with its micro-batches since the event before; None for any
-            other run.
+        stream: the streaming query, with its micro-batches since the previous event; None for any other run.
     """
 
     event_type: EventType

@@ -11,7 +11,7 @@ _FLAG = re.compile(r"true|false", re.IGNORECASE)
 _REBASE = re.compile(r"EXCEPTION|CORRECTED|LEGACY", re.IGNORECASE)
 _ZONE = re.compile(r"[A-Za-z0-9_+:/-]{1,64}")
 ALWAYS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone")
-"""Those whose defaults differ between versions of Spark, or between machines: an event always has them."""
+"""The settings whose defaults differ between versions of Spark, or between machines: an event always has them."""
 SETTINGS: Mapping[str, re.Pattern[str]] = {
     "spark.sql.ansi.enabled": _FLAG,
     "spark.sql.session.timeZone": _ZONE,
@@ -48,7 +48,7 @@ class StatementSession:
     Args:
         settings: the names and values of those of `SETTINGS` that differ from Spark's defaults, and of `ALWAYS`.
         catalog: the current catalog; empty for Spark's own.
-        schema: the current schema in it; empty for `default`, and for that with which another catalog begins.
+        schema: the current schema in it; empty for `default`, and for the initial schema of another catalog.
     """
 
     settings: tuple[tuple[str, str], ...] = ()

@@ -1,8 +1,8 @@
 """
-The variables of SQL: what a statement sets them to, and where a plan reads them.
+SQL variables: the values that a statement assigns to them, and where a plan reads them.
 
-A plan reads a variable as if it were a subquery of one value: `with_variables` gives each use a leaf of its own. The
-sources of that leaf are known from the statement that set the variable.
+A plan reads a variable as if it were a subquery of one value: `with_variables` adds a leaf for each use. The sources of
+that leaf are known from the statement that set the variable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from openlineage_pyspark.facets.model.plan import (
 )
 
 VARIABLE_USE = "VariableReference"
-"""The expression class of the use of a variable."""
+"""The expression class of a use of a variable."""
 VARIABLE_CLASS = f"org.apache.spark.sql.catalyst.expressions.{VARIABLE_USE}"
 """The full name of that class; the leaves that `with_variables` adds have it too."""
 
@@ -33,7 +33,7 @@ VARIABLE_READINGS = {
     f"{_LOGICAL}CreateVariable": {"scope": "#variables"},
     f"{_LOGICAL}DropVariable": {"scope": "#variables"},
 }
-"""Class -> what the probe reads of it: which session's variables are meant."""
+"""Class -> what the probe reads from it: the session to which the variables belong."""
 
 
 class VariableName(NamedTuple):
@@ -42,7 +42,7 @@ class VariableName(NamedTuple):
 
     Args:
         scope: which session has it.
-        parts: where it is and how it is called, such as `session.q`; a script's block has a name of its own.
+        parts: its namespace and its name, such as `session.q`; a script's block has its own namespace.
     """
 
     scope: int
@@ -120,7 +120,7 @@ def with_variables(plan: Plan) -> Plan:
     for at, expression in enumerate(expressions):
         if expression.name != VARIABLE_USE:
             continue
-        # No exprId of Spark's is negative, and -1 is taken.
+        # Spark's exprIds are never negative, and -1 has another meaning.
         id_, name = -2 - at, _shown(expression.arguments)
         attributes[id_] = Attribute(name, "")
         leaf = Operator("Variable", VARIABLE_CLASS, expression.arguments, (Output(id_, name),), ())

@@ -84,10 +84,9 @@ def lineage_of_plan(
         session: the session's settings.
         memory: the results of earlier plans of the application.
         is_command: whether Spark reports the plan's top as a command; it may be one without a rule.
-        paths: whether each influence has the operators on its path (`Way.operators`), and not only those that are not
-            certain.
-        composed: whether descriptions are in terms of the columns of sources, and not of the last step.
-        fields: whether a field of a stored struct is a source of its own, as `address.city`, and not its column.
+        paths: whether each path has its operators (`Way.operators`); else only those have them that are not certain.
+        composed: whether descriptions are in terms of the columns of sources, instead of the last step.
+        fields: whether a field of a stored struct is a source, such as `address.city`, instead of its column.
 
     Returns:
         The lineage; `gaps` names everything without a rule, and the assumption made instead.
@@ -106,7 +105,7 @@ class _Analysis:
         self.trace = Trace(plan, fields=fields)
         self._has_fields = fields
         self.leaves = Leaves(plan, session, memory)
-        # Nothing that it calls refers to it: in a cycle, the plan would wait for a full collection of the garbage.
+        # Nothing that the composer calls refers to it: a cycle would keep the plan until a full garbage collection.
         self._composer = Composer(self.trace, self.leaves.source_name)
         self._is_composed = composed
         # The columns with omitted paths.
@@ -162,7 +161,7 @@ class _Analysis:
         return sorted({at for top in (*tops, *holding) for at in self.trace.scopes.reachable(top)})
 
     def _gaps_of_targets(self, sinks: Sequence[int], targets: Sequence[Target]) -> Iterator[Gap]:
-        """Yield what is unknown of the targets of commands."""
+        """Yield a gap for each target of a command about which something is unknown."""
         for at, target in zip(sinks, targets, strict=True):
             name = self.plan.operators[at].class_name
             if isinstance(target, UnnamedTarget) and target.target is not None:
@@ -210,7 +209,7 @@ class _Analysis:
         return VariableValue(tuple(self.leaves.datasets.values()), found, self._wording)
 
     def _code(self, reached: list[int]) -> dict[str, int]:
-        """Return how often the plan has each kind of code that can't be read, as metrics name the kinds."""
+        """Return how often the plan has each kind of unreadable code, by the names of the kinds in metrics."""
         found = called_codes(self.plan)
         for at in reached:
             kind = self.trace.scopes.lineages[at].code
@@ -289,7 +288,7 @@ class _Analysis:
 
     def _changed(self, write: Write) -> dict[str, dict[Origin, None]]:
         """
-        Return the columns of the rows that a write changes -> where they come from; none if it changes no such rows.
+        Return the columns of the existing rows that a write changes -> their origins; none if it changes no such rows.
 
         The same column of the same table may also be a source, under another exprId: in a MERGE of a table with itself.
         The names are in lower case.
@@ -366,7 +365,7 @@ class _Analysis:
             for column in output
             for found in (results[column.id],)
         )
-        # Later plans may have other columns: the remembered column stays whole.
+        # The results stay complete, because a later plan may have other columns.
         rows = {field: {kind: list(ways) for kind, ways in kinds.items()} for field, kinds in results[ROWS].items()}
         leave_out_generated(rows, [results[column.id] for column in output])
         return ColumnLineage(columns, edges_of(rows), self._wording)
@@ -380,7 +379,7 @@ class _Analysis:
         return found
 
     def _text(self, kind: UseKind, last: OperatorStep | None, origin: Origin) -> str | None:
-        """Return the composed text of a way; empty for a plain copy, and None if texts are not composed."""
+        """Return the composed text of a path; empty for a plain copy, and None if texts are not composed."""
         if not self._is_composed:
             return None
         return "" if kind is UseKind.IDENTITY else self._composer.step(last, origin)
@@ -421,7 +420,7 @@ class _Analysis:
                 self.leaves.add_gap(operator, f"{what}: each output column is assumed to contain every input column")
             view = permanent_view(self.plan, operator, self.session) if self.session.views else None
             if view is not None:
-                # Its columns have no edges: those of the tables behind it are the whole truth already.
+                # Its columns have no edges: the edges of the tables behind it are already complete.
                 self.leaves.add(view)
             if not here.passes_through and not here.computes:
                 found = self.leaves.relation(at)
@@ -464,7 +463,7 @@ class _Analysis:
         return found
 
     def _add(self, found: SourceKinds, field: SourceField, kind: UseKind, ways: Iterable[Way]) -> None:
-        """Add the paths of a source in one kind: each that differs in what is shown of it, as many as are kept."""
+        """Add paths of one kind from a source, up to the limit, but only one of those that an event shows alike."""
         there = found.setdefault(field, {}).setdefault(kind, [])
         for way in ways:
             if there and any(is_shown_alike(way, each) for each in there):

@@ -26,7 +26,7 @@ SourceKinds = dict[SourceField, dict[UseKind, list[Way]]]
 
 
 def is_stored(whole: SourceKinds, fields: Sequence[SourceKinds]) -> bool:
-    """Return whether a source stores a struct as it is: each field has the whole as its source, never as IDENTITY."""
+    """Return whether a struct is stored as a whole: each field has the same sources as the whole, none as IDENTITY."""
     return all(each.keys() == whole.keys() and not any(UseKind.IDENTITY in k for k in each.values()) for each in fields)
 
 

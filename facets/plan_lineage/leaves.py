@@ -79,12 +79,12 @@ class Leaves:
 
     def field(self, column: Column, origin: Origin) -> tuple[str, UseKind]:
         """
-        Return the name of a source, and how it is taken from what a leaf reads there.
+        Return the name of the source of a leaf's attribute or of a field of it, and the kind of its use.
 
         A field is distinguished from its column only if its name can't be that of another column of the table.
 
         Args:
-            column: the column of a dataset that a leaf's attribute is read from.
+            column: the column of a dataset from which the attribute is read.
             origin: the attribute, or a field of it.
         """
         if not origin.path:
@@ -95,7 +95,7 @@ class Leaves:
         return column.name, compose(UseKind.TRANSFORMATION, column.kind)
 
     def remembered_field(self, field: SourceField, origin: Origin) -> tuple[SourceField, UseKind]:
-        """Return the source that an earlier plan had for an attribute, or for a field of it, and how it is taken."""
+        """Return the source that an earlier plan had for an attribute or a field of it, and the kind of its use."""
         if not origin.path:
             return field, UseKind.IDENTITY
         if origin.id not in self._as_columns:
@@ -112,7 +112,7 @@ class Leaves:
         return known
 
     def add(self, dataset: Dataset) -> None:
-        """Add a dataset that the plan reads, or what else is known of one."""
+        """Add a dataset that the plan reads, or what another leaf knows about the same one."""
         known = self.datasets.get(dataset.identifier)
         if known is None:
             self.datasets[dataset.identifier] = dataset
@@ -170,7 +170,7 @@ class Leaves:
         return Relation(tuple(datasets.values()))
 
     def _of_variable(self, operator: Operator, variable: VariableName) -> Relation:
-        """Return the relation of the use of a variable: the sources of the statement that has set it."""
+        """Return the relation for a use of a variable, with the sources of the statement that has set it."""
         value = self._memory.variables.get(variable)
         if value is None:
             what = f"the variable {'.'.join(variable.parts)}: the sources of its value are unknown"
@@ -194,8 +194,8 @@ class Leaves:
 
 
 def message_about_namesake(what: str, known: str | None) -> str | None:
-    """Return the message about an operator that shares its simple name with a known class; None if it does not."""
-    return f"{what} with the name of {known}, which is another class" if known else None
+    """Return the message about a class that shares its simple name with a known class; None if it does not."""
+    return f"{what} with the same simple name as {known}, but of another class" if known else None
 
 
 def _rdd_id(operator: Operator) -> Value:

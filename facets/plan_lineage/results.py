@@ -1,4 +1,4 @@
-"""What is found of a plan, and what later plans need of it."""
+"""The results of the analysis of a plan, and what later plans need of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SourceField = tuple[Identifier, str]
 """A dataset and one of its columns."""
 RememberedKinds = Mapping[SourceField, Mapping[UseKind, Sequence[Way]]]
-"""The same of an earlier plan."""
+"""Source column of an earlier plan -> kind of its influence -> its paths."""
 
 
 @attrs.frozen
@@ -37,10 +37,10 @@ class WrittenDataset:
 @attrs.frozen
 class VariableValue:
     """
-    The value of a variable of SQL.
+    The value of an SQL variable.
 
     Args:
-        datasets: the datasets that its value was computed from.
+        datasets: the datasets from which its value was computed.
         sources: the source columns of its value, with those that decided which row it is from.
         wording: the texts of the expressions that compute it.
     """
@@ -70,12 +70,12 @@ class PlanLineage:
         command: the command's part of the job's name; None for a query.
         unnamed: whether it is a command whose target is unknown.
         quiet: whether the plan is a command that writes no dataset, or reads files only to infer their schema.
-        code: kind of code that can't be read (`trace.expressions.Code`) -> how often the plan has it.
+        code: kind of code that can't be read (`trace.expressions.OpaqueCode`) -> how often the plan has it.
         streamed: the datasets of each leaf that is a stream, in the order of the plan; none for a source that holds or
             generates its rows, or has no new data in this micro-batch.
-        variables: the variables of SQL that it sets, declares or drops, with their new values.
-        fields: whether fields of stored structs are sources of their own.
-        models: the classes of the models of Spark ML whose code it calls.
+        variables: the SQL variables that it sets, declares or drops, with their new values.
+        fields: whether fields of stored structs are separate sources.
+        models: the classes of the Spark ML models whose code it calls.
     """
 
     inputs: tuple[Dataset, ...] = ()
@@ -108,8 +108,8 @@ class EarlierPlans:
         rows: exprId -> the influences on all rows of its plan.
         texts: exprId -> its composed text.
         wordings: exprId -> the texts of the expressions of its plan.
-        variables: variable of SQL -> the value that an earlier statement has set.
-        columns: the exprIds that are a column as it is: a field of them is that field of the column.
+        variables: SQL variable -> the value that an earlier statement has set.
+        columns: the exprIds of unchanged columns: a field of such an attribute is that field of the column.
     """
 
     datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)

@@ -95,7 +95,7 @@ class _Hop(NamedTuple):
         text: the SQL text of the expression; empty if the value is copied.
         operator: the index of the operator.
         certainty: how sure it is.
-        jumps: where the path above it leaves the tree of operators, as `Step.jumps`.
+        jumps: where the path above it leaves the tree of operators, as `OperatorStep.jumps`.
         computation: where it is computed; None if the text is empty.
     """
 

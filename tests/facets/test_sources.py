@@ -117,7 +117,7 @@ def test_an_operator_with_the_name_of_a_known_one_is_unknown_and_says_so():
     known = "org.apache.spark.sql.catalyst.plans.logical.Filter"
     assert remarks(lineage_of(theirs, leaf)) == [
         (
-            f"com.example.Filter: an operator with the name of {known}, which is another class:"
+            f"com.example.Filter: an operator with the same simple name as {known}, but of another class:"
             " each output column is assumed to contain every input column"
         )
     ]
@@ -125,7 +125,7 @@ def test_an_operator_with_the_name_of_a_known_one_is_unknown_and_says_so():
 
 def test_a_source_with_the_name_of_a_known_one_is_unknown_and_says_so():
     theirs = Operator("LogicalRelation", "com.example.LogicalRelation", {}, COLUMNS)
-    said = f"a source with the name of {RELATION}, which is another class: what it reads is unknown"
+    said = f"a source with the same simple name as {RELATION}, but of another class: what it reads is unknown"
     assert remarks(lineage_of(theirs)) == [f"com.example.LogicalRelation: {said}"]
 
 
@@ -137,7 +137,7 @@ def test_a_command_with_the_name_of_a_known_one_writes_nobody_knows_what():
     found = lineage_of(theirs, leaf)
     assert remarks(found) == [
         (
-            f"com.example.DeleteCommand: a command with the name of {known}, which is another class:"
+            f"com.example.DeleteCommand: a command with the same simple name as {known}, but of another class:"
             " what it writes is unknown"
         )
     ]
