@@ -62,7 +62,7 @@ class ClassRules(Generic[R]):
 
     def reads(self, readings: Mapping[str, Readings]) -> Callable[[F], F]:
         """
-        Return a decorator that registers the readings of a function, which stays as it is.
+        Return a decorator that registers the readings of a function, and does not change the function.
 
         Args:
             readings: full name of a class, superclass or interface -> the readings of its values.

@@ -1,8 +1,8 @@
 """
 The tokens of a text in Spark SQL, by Spark's own lexical rules (SqlBaseLexer.g4).
 
-Every text has tokens, even one that Spark's parser rejects or that was cut off, and the joined tokens are the text
-again. The lexer needs one pass, linear in the length of the text.
+Every text has tokens, even one that Spark's parser rejects or that was cut off. Joined, the tokens are the text again.
+The lexer needs one pass, linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _KINDS = {kind.name: kind for kind in TokenKind} | {"open": TokenKind.COMMENT, "
 
 def tokens(text: str, begin: int = 0) -> Iterator[Token]:
     """
-    Yield the tokens of a text, which joined are the text again.
+    Yield the tokens of a text; joined, they are the text again.
 
     Args:
         text: SQL, a part of it, or anything else.
@@ -119,7 +119,7 @@ def dotted(text: str, begin: int = 0) -> tuple[str, ...]:
 
 def replaced(text: str, kinds: Collection[TokenKind], instead: str) -> str:
     """
-    Return a text with other tokens instead of some.
+    Return a text in which the tokens of some kinds are replaced.
 
     Args:
         text: the text.

@@ -10,7 +10,7 @@ _QUOTED = re.compile(r"[.`]")
 
 
 def name_parts(name: str) -> tuple[str, ...]:
-    """Return the parts of a name, empty ones too; a part in backquotes may have dots."""
+    """Return the parts of a name, including empty ones; a part in backquotes may contain dots."""
     parts, quoted = [""], False
     for place, character in enumerate(name):
         if character == "`":
@@ -29,8 +29,8 @@ def field_name(column: str, path: Sequence[str]) -> str:
     """
     Return the name of a field of a struct, such as `address.city`.
 
-    A part that has a dot or a backquote is in backquotes. The name of a column alone never is: a name that a schema has
-    is that column, whatever is in it.
+    A part that contains a dot or a backquote is in backquotes. The name of a column alone never is: it is always the
+    name in the schema, whatever it contains.
 
     Args:
         column: the name of the column.
@@ -43,6 +43,6 @@ def field_name(column: str, path: Sequence[str]) -> str:
 
 @functools.lru_cache(maxsize=8192)
 def quoted_name(name: str) -> str:
-    """Return a name as SQL writes it: in backticks if it is no plain identifier."""
+    """Return a name as SQL writes it: in backticks if it is not a plain identifier."""
     is_plain = name.isascii() and name.replace("_", "a").isalnum() and not name.isdigit()
     return name if is_plain or not name else "`" + name.replace("`", "``") + "`"

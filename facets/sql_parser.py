@@ -1,4 +1,4 @@
-"""Parses SQL of any dialect with sqlglot. This module is imported only for a text, because sqlglot is large."""
+"""Parse SQL of any dialect with sqlglot. This module is imported only to parse a text, because sqlglot is large."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def parsed(text: str, dialect: Any = None) -> list[Any]:
 
     Args:
         text: the statements.
-        dialect: sqlglot's name of its SQL, or the dialect itself; None for what most databases know.
+        dialect: sqlglot's name of its SQL, or the dialect itself; None for the SQL that most databases know.
 
     Raises:
         UnparsableError: it can't be parsed, or there is no such dialect.
@@ -38,12 +38,12 @@ def parsed(text: str, dialect: Any = None) -> list[Any]:
         # The parser recurses into brackets and subqueries.
         raise UnparsableError("it is nested too deeply") from None
     except (AssertionError, AttributeError, LookupError, TypeError) as problem:
-        # On texts that sqlglot does not foresee, it raises errors of its own code.
+        # On unforeseen texts, the code of sqlglot itself fails.
         raise UnparsableError(f"sqlglot fails with {type(problem).__name__}: {problem}") from problem
     finally:
         _parsing.active = False
 
 
 def _of_others(_record: logging.LogRecord) -> bool:
-    """Return whether a record is none of ours: sqlglot's warnings quote the text, which may contain secrets."""
+    """Return whether sqlglot logs for other code: its warnings quote the text, and ours may contain secrets."""
     return not getattr(_parsing, "active", False)

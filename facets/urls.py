@@ -60,7 +60,7 @@ _DATABASE = re.compile(r"[\w.$%\-]*(?:/[\w.$%\-]*)?")
 _EMBEDDED = ("derby", "sqlite", "h2", "hsqldb", "duckdb")
 # Their drivers connect to this machine if a URL names no host.
 _LOCAL = ("postgresql", "mysql", "mariadb")
-# What a property of a JDBC URL may state besides an address and credentials. All else is hidden.
+# Properties of a JDBC URL that hold no credentials. All others are hidden.
 _HARMLESS_PROPERTY = re.compile(
     r"(?i)[a-z][a-z\d_.]{0,60}=(?:true|false)|(?:databaseName|database|currentSchema|schema)=[\w./\\:%+\- ]*"
 )
@@ -126,7 +126,7 @@ def reduced(url: str) -> str:
 
 
 def _without_secret_path(rest: str) -> str:
-    """Hide the path of a webhook after its host or its word, and what follows the word `token` in a path."""
+    """Hide the path of a webhook after its host or the word for it, and what follows the word `token` in a path."""
     found = _SECRET_PATH.search(rest)
     return rest if found is None or rest.startswith(REDACTED, found.end()) else f"{rest[: found.end()]}{REDACTED}"
 
@@ -135,7 +135,7 @@ def without_logins(rest: str) -> str:
     """
     Remove every login from the part of a URL after its `//`: the user, and the password up to the next `@`.
 
-    A number after a colon is a port, and no password.
+    A number after a colon is a port, not a password.
 
     Args:
         rest: authority and path; the time is linear in its length.
@@ -159,9 +159,9 @@ def _reduced_jdbc(url: str) -> str:
 
 
 def _is_harmless(url: str) -> bool:
-    """Return whether a JDBC URL has nothing but an address, and properties that can't hold credentials."""
+    """Return whether a JDBC URL has only an address, and properties that can't hold credentials."""
     start, *properties = re.split(r"[;?&]", url.removesuffix(";"))
-    # Only the URL of an embedded database may state its name as a property: a server's is part of the address.
+    # Only the URL of an embedded database may have the database's name in a property; a server's is in the address.
     return (
         "@" not in url
         and jdbc_address(start) == start
@@ -233,7 +233,7 @@ def jdbc_parts(url: str) -> JdbcParts:
     kind, _, rest = url.removeprefix("jdbc:").partition(":")
     kind = kind.lower()
     while kind in _AROUND and ":" in rest:
-        # A driver around the database's own.
+        # A driver that wraps the driver of the database.
         kind, _, rest = rest.partition(":")
         kind = kind.lower()
     kind = _OTHER_NAMES.get(kind, kind)
@@ -247,7 +247,7 @@ def jdbc_parts(url: str) -> JdbcParts:
 
 
 def _schema(rest: str) -> str:
-    """Return the schema that a URL makes the current one: by `currentSchema`, `schema`, or a `search_path`."""
+    """Return the current schema that a URL sets: by `currentSchema`, `schema`, or a `search_path`."""
     named = _parameter(rest, "currentSchema|schema|ConnSchema")
     path = re.search(r"(?i)search_path(?:=|%3D)(?:%22|\"|')?([\w$\-]{1,128})", rest)
     return named or (path[1] if path is not None else "")
@@ -298,18 +298,18 @@ def _server(kind: str, rest: str) -> tuple[str, str, str]:
 
 def _address(head: str, *, is_bare: bool) -> tuple[str, str]:
     """
-    Return what the start of a URL has between its last two slashes and the next one, and what follows.
+    Return the part of a URL's start between the last two slashes and the next one, and the part after that.
 
     Args:
         head: the start of the URL, up to its parameters.
-        is_bare: whether a start without slashes is a database of this machine.
+        is_bare: whether a start without slashes is the name of a database on this machine.
     """
     before, slashes, after = head.rpartition("//")
     if before.endswith("/") or (is_bare and not slashes):
         # `///database`
         return "", after.strip("/")
     address, _, path = after.partition("/")
-    # The path of a web address is no database.
+    # The path of a web address is not a database.
     return address, "" if _WEB.search(before.removesuffix(":")) else path
 
 

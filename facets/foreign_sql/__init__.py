@@ -1,1 +1,1 @@
-"""Reads queries in the SQL of other databases: their tables, and where each of their columns comes from."""
+"""Read queries in the SQL of other databases: their tables, and the sources of each of their columns."""

@@ -13,30 +13,30 @@ from openlineage_pyspark.facets.foreign_sql.trees import NODE, function_name, na
 from sqlglot import exp
 
 _NAMED: Any = (exp.Cast, exp.Dot, exp.Literal, exp.Star, exp.Subquery)
-# How a database spells a name that has no quotes; the others keep it, or don't care.
+# How a database spells a name without quotes; all others keep the spelling, or ignore the case.
 _UPPER = frozenset({"oracle", "snowflake", "derby", "h2", "hsqldb", "db2"})
 _LOWER = frozenset({"postgres", "redshift", "trino"})
 _CASE_MATTERS = frozenset({"clickhouse"})
 # Where an expression may use the alias of another column of the same SELECT.
 _SEES_ALIASES = frozenset({"clickhouse", "redshift", "snowflake", "teradata"})
-# Where it may use that of a column before it, unless a table has a column of this name.
+# Where it may use the alias of an earlier column, unless a table has a column of this name.
 _SEES_EARLIER_ALIASES = frozenset({"databricks", "spark"})
 # Where `a.b` may be a field of the column `a`.
 _HAS_FIELDS = frozenset({"clickhouse", "databricks", "hive", "redshift", "spark", "trino"})
 # Where a CTE may read itself without the word RECURSIVE.
 _RECURSIVE = frozenset({"oracle", "tsql"})
-# Names that look like columns and are none.
+# Names that look like columns, but are not.
 _NO_COLUMNS = {
     "oracle": frozenset("level ora_rowscn rowid rownum sysdate systimestamp uid user".split()),
     "": frozenset("current_user session_user system_user".split()),
 }
-# Where a function in a SELECT may make several columns, and those functions.
+# Where a function in a SELECT may return several columns, and those functions.
 _HAS_GENERATORS = frozenset({"databricks", "hive", "spark"})
 _COLUMN_GENERATORS = frozenset(
     "explode explodeouter posexplode posexplodeouter inline inlineouter stack jsontuple variantexplode "
     "variantexplodeouter".split()
 )
-# ClickHouse's functions that read another table, and those of them that read its keys alone.
+# ClickHouse's functions that read another table, and those of them that read only its keys.
 _LOOK_UPS = ("dictget", "dicthas", "dictisin", "joinget")
 _LOOK_UP_KEYS = ("dicthas", "dictisin", "dictgethierarchy", "dictgetchildren", "dictgetdescendants")
 
@@ -54,7 +54,7 @@ class ForeignDialect:
 
     @property
     def is_clickhouse(self) -> bool:
-        """Whether it is that of ClickHouse, which has nested tables, dictionaries and aliases of its own."""
+        """Whether it is that of ClickHouse, which has its own kinds of nested tables, dictionaries and aliases."""
         return self.name == "clickhouse"
 
     @property
@@ -69,7 +69,7 @@ class ForeignDialect:
 
     @property
     def sees_earlier_aliases(self) -> bool:
-        """Whether it may use that of a column before it, unless a table has a column of this name."""
+        """Whether it may use the alias of an earlier column, unless a table has a column of this name."""
         return self.name in _SEES_EARLIER_ALIASES
 
     @property
@@ -78,7 +78,7 @@ class ForeignDialect:
         return self.name in _RECURSIVE
 
     def key(self, name: str) -> str:
-        """Return what all spellings of one name have in common."""
+        """Return the form in which the database compares a name: it is the same for all spellings."""
         return name if self.name in _CASE_MATTERS else name.lower()
 
     def spelled(self, identifier: Any) -> str:
@@ -98,21 +98,21 @@ class ForeignDialect:
             return node.this.name, node.expression
         if isinstance(node, exp.Column):
             return self.spelled(node.this), node
-        # For other expressions, sqlglot's name is that of the first argument.
+        # For other expressions, sqlglot would return the name of the first argument.
         return (node.alias_or_name if isinstance(node, _NAMED) else ""), node
 
     def makes_columns(self, value: Any) -> bool:
-        """Return whether a function in a SELECT makes columns whose number and names depend on its arguments."""
+        """Return whether a function in a SELECT returns columns whose number and names depend on its arguments."""
         return self.name in _HAS_GENERATORS and plain_name(value) in _COLUMN_GENERATORS
 
     def names_dictionary(self, column: Any) -> bool:
-        """Return whether a name is the dictionary's in dictGet(dictionary, ...), and no column's."""
+        """Return whether a name is that of the dictionary in dictGet(dictionary, ...), and not a column's."""
         call = column.parent
         looks_up = self.is_clickhouse and function_name(call).startswith(_LOOK_UPS)
         return looks_up and bool(call.expressions) and call.expressions[0] is column
 
     def is_no_column(self, identifier: Any) -> bool:
-        """Return whether a name looks like a column and is none, such as `rownum`."""
+        """Return whether a name looks like a column, but is not one, such as `rownum`."""
         plain = "" if identifier.args.get("quoted") else self.spelled(identifier).lower()
         return any(plain in _NO_COLUMNS.get(dialect, ()) for dialect in (self.name, ""))
 
@@ -122,7 +122,7 @@ def looked_up(node: Any) -> tuple[str | None, list[str]] | None:
     Return what ClickHouse's dictGet and joinGet look up in another table.
 
     Returns:
-        The name of the table, None if it is unknown, and those of its columns; None for other nodes.
+        The name of the table (None if it is unknown) and those of its columns; None for other nodes.
     """
     name = function_name(node)
     if not name.startswith(_LOOK_UPS):

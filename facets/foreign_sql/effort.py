@@ -1,5 +1,5 @@
 """
-How much is looked at for one query: the nodes of its trees, and the sources in its unions.
+Limit the effort for one query: count the nodes of its trees, and the sources in its unions.
 
 This module is imported only for a query, because sqlglot is large.
 """
@@ -16,15 +16,15 @@ from openlineage_pyspark.facets.model.lineage import UseKind, compose
 from sqlglot import exp
 
 MOST_STEPS = 300_000
-"""The most nodes and sources that are looked at for one query."""
+"""The maximum number of nodes and sources that are read for one query."""
 
 
 class TooLargeError(Exception):
-    """The query is longer, or has more sources, than is read."""
+    """The query is too long to be read, or has too many sources."""
 
 
 class Effort:
-    """Walks the trees of one query and unites its sources, and counts both: more than `MOST_STEPS` are refused."""
+    """Walk the trees of one query, unite its sources, and count both: more than `MOST_STEPS` are refused."""
 
     def __init__(self) -> None:
         self._steps = 0
@@ -41,7 +41,7 @@ class Effort:
             raise TooLargeError
 
     def walk(self, values: Iterable[Any]) -> Iterator[Any]:
-        """Yield the nodes of expressions, in order; a query is yielded, and not entered."""
+        """Yield the nodes of expressions, in order; a query is yielded, but not entered."""
         waiting = [iter(values)]
         while waiting:
             node = next(waiting[-1], ABSENT)
@@ -52,12 +52,12 @@ class Effort:
             elif isinstance(node, NODE):
                 self.count(1)
                 yield node
-                # The parts of a name are no names.
+                # The parts of a name are not names themselves.
                 if not isinstance(node, QUERIES) and not isinstance(node, exp.Column):
                     waiting.append(iter(node.args.values()))
 
     def parts(self, value: Any) -> Iterator[tuple[Any, UseKind]]:
-        """Yield the nodes of an expression, each with how its value gets into the expression's; no query is entered."""
+        """Yield the nodes of an expression, each with the kind of its influence on it; a query is not entered."""
         waiting: list[Iterator[tuple[Any, UseKind]]] = [iter([(value, UseKind.IDENTITY)])]
         while waiting:
             node, kind = next(waiting[-1], (ABSENT, UseKind.IDENTITY))
@@ -68,12 +68,12 @@ class Effort:
             elif isinstance(node, NODE):
                 self.count(1)
                 yield node, kind
-                # The parts of a name are no names.
+                # The parts of a name are not names themselves.
                 if not isinstance(node, (*QUERIES, exp.Column)) and not is_field(node):
                     waiting.append(iter([(part, compose(kind, use)) for part, use in used_arguments(node)]))
 
     def joined(self, parts: Iterable[Any], kind: UseKind) -> SourceKinds | None:
-        """Return the union of sources, which are used in this way; None if one is unknown."""
+        """Return the union of sources after a use of this kind; None if one of them is unknown."""
         found: dict[SourceColumn, frozenset[UseKind]] = {}
         for part in parts:
             if part is None or part is ABSENT:
@@ -85,9 +85,9 @@ class Effort:
         return found
 
     def all(self, parts: Iterable[SourceKinds | None]) -> SourceKinds | None:
-        """Return the union of sources as they arrive; None if one of them is unknown."""
+        """Return the union of sources, with their own kinds; None if one of them is unknown."""
         return self.joined(parts, UseKind.IDENTITY)
 
     def composed(self, sources: SourceKinds | None, kind: UseKind) -> SourceKinds | None:
-        """Return sources as they arrive through what uses them in this way."""
+        """Return sources after a use of this kind; None if they are unknown."""
         return self.joined([sources], kind)

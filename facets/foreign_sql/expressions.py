@@ -13,27 +13,27 @@ from openlineage_pyspark.facets.foreign_sql.trees import function_name
 from openlineage_pyspark.facets.model.lineage import UseKind
 from sqlglot import exp
 
-# Functions that sqlglot does not know -> which of their arguments decides, and is no value.
+# Functions that sqlglot does not know -> the position of the argument that only decides, and is not a value.
 _DECIDING_PLACES = {"iff": 0, "map_filter": 1}
-# Functions whose argument can't be read back.
+# Functions whose argument can't be recovered.
 _MASKING = frozenset({"md5", "md5digest", "sha", "sha1", "sha2", "crc32", "xxhash64", "hash", "mask"})
-# Functions that sqlglot takes for aggregates, but that return the value of one row.
+# Functions that sqlglot treats as aggregates, but that return the value of one row.
 _OF_ONE_ROW = frozenset({"lag", "lead", "nthvalue"})
-# Functions and their arguments that decide which value is taken, and are none.
+# Functions, each with an argument that only decides which value is returned.
 _DECIDING = frozenset(
     {
         *(("if", "this"), ("case", "this"), ("nullif", "expression"), ("nvl2", "this")),
         *((name, "expression") for name in ("arrayfilter", "arraysort", "argmax", "argmin", "withingroup")),
     }
 )
-# Functions that count, so that no value can be read back.
+# Functions that count, so that no value can be recovered.
 _COUNTING = frozenset({"count", "countif", "approxdistinct", "hll"})
 # Functions about the grouping, and not about a value.
 _OF_GROUPS = frozenset({"grouping", "groupingid", "grouping_id"})
 
 
 def is_field(node: Any) -> bool:
-    """Return whether a node takes a field of an expression that is no name."""
+    """Return whether a node takes a field of an expression that is not a name."""
     return (
         isinstance(node, exp.Dot)
         and isinstance(node.expression, exp.Identifier)
@@ -68,7 +68,7 @@ def grouped_by(node: Any) -> Iterator[Any]:
 
 
 def used_arguments(node: Any) -> Iterator[tuple[Any, UseKind]]:
-    """Yield the arguments of an expression whose values get into its own, each with how it is used."""
+    """Yield the arguments that influence the value of an expression, each with the kind of its use."""
     if function_name(node) in _OF_GROUPS:
         return
     if isinstance(node, exp.Anonymous) and function_name(node) in _DECIDING_PLACES:
@@ -83,7 +83,7 @@ def used_arguments(node: Any) -> Iterator[tuple[Any, UseKind]]:
         return
     if function_name(node) != "decodecase":
         yield from ((part, _use(node, key)) for key, part in node.args.items())
-        # Whether it is NULL, or equal to another one, decides too.
+        # Whether such an argument is NULL, or equal to the other one, decides too.
         chosen = (
             node.args.values()
             if isinstance(node, exp.Coalesce)

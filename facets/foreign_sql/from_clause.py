@@ -1,5 +1,5 @@
 """
-Trace the rows through a FROM: PIVOT, UNPIVOT, and functions that make several rows of one; their new names.
+Trace rows through a FROM: through PIVOT, UNPIVOT, functions that return several rows for one, and new names.
 
 The trees are those of sqlglot. This module is imported only for a query, because sqlglot is large.
 """
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.foreign_sql.rows import SourceKinds
 
 Value: TypeAlias = Callable[[Any], "SourceKinds | None"]
-"""Gives the sources of an expression."""
+"""Returns the sources of an expression."""
 
 _FIXED = frozenset({"stack", "jsontuple"})
-"""Functions that make the same number of rows of every row."""
+"""Functions that return the same number of rows for every row."""
 _BUILDERS = frozenset("array map varmap mapfromarrays mapfromentries struct namedstruct arrayszip".split())
-"""Functions that put several values together, of which a row has one alone."""
+"""Functions that combine several values, of which each generated row has only one."""
 _SPELLED_OUT = frozenset({"array", "map", "varmap"})
 
 
 def pivoted(rows: SourceRows, pivot: Any, value: Value) -> SourceRows:
     """
-    Return what PIVOT or UNPIVOT makes of rows.
+    Return rows after their PIVOT or UNPIVOT.
 
     Args:
         rows: the rows.
         pivot: the tree of the clause.
-        value: gives the sources of an expression over these rows.
+        value: returns the sources of an expression over these rows.
     """
     fields = pivot.args.get("fields") or []
     if not fields or pivot.args.get("group") is not None or not all(isinstance(each, exp.In) for each in fields):
@@ -49,7 +49,7 @@ def pivoted(rows: SourceRows, pivot: Any, value: Value) -> SourceRows:
 
 
 def _pivoted(rows: SourceRows, pivot: Any, fields: Sequence[Any], value: Value) -> SourceRows:
-    """Return a column of each aggregate for each value, behind the columns by which the rows are grouped."""
+    """Return the columns by which the rows are grouped, then a column for each value and each aggregate."""
     kept = _without(rows, [*pivot.expressions, *(each.this for each in fields)])
     decides = all_of(*(_composed(value(each.this), UseKind.CONDITIONAL) for each in fields))
     made = [all_of(value(_unnamed(each)), decides) for each in pivot.expressions]
@@ -64,7 +64,7 @@ def _pivoted(rows: SourceRows, pivot: Any, fields: Sequence[Any], value: Value) 
 
 
 def _unpivoted(rows: SourceRows, pivot: Any, field: Any, value: Value) -> SourceRows:
-    """Return a column of names and columns of values, behind the columns that are in no list."""
+    """Return the columns that are in no list, then a column of names and the columns of values."""
     targets = [each.name for target in pivot.expressions for each in _parts(target)]
     lists = [_parts(_unnamed(each)) for each in field.expressions]
     if not field.this.name or any(len(each) != len(targets) for each in lists):
@@ -78,7 +78,7 @@ def _unpivoted(rows: SourceRows, pivot: Any, field: Any, value: Value) -> Source
 
 
 def _without(rows: SourceRows, expressions: Sequence[Any]) -> list[ResultColumn]:
-    """Return the columns of rows but for those that expressions name."""
+    """Return the columns of rows, except those that expressions name."""
     used = {column.name.lower() for each in expressions for column in each.find_all(exp.Column)}
     return [each for each in rows.items if each.name is None or each.name.lower() not in used]
 
@@ -95,7 +95,7 @@ def _parts(node: Any) -> list[Any]:
 
 
 def _composed(sources: SourceKinds | None, kind: UseKind) -> SourceKinds | None:
-    """Return sources as they arrive through what uses them in this way."""
+    """Return sources after a use of this kind; None if they are unknown."""
     if sources is None:
         return None
     return {source: frozenset(compose(kind, each) for each in kinds) for source, kinds in sources.items()}
@@ -123,20 +123,20 @@ def renamed(rows: SourceRows, node: Any) -> SourceRows:
 
 def generated(function: str, arguments: Sequence[Any], names: Sequence[str], value: Value) -> list[ResultColumn]:
     """
-    Return the columns that a function such as explode makes.
+    Return the columns that a function such as explode returns.
 
     Args:
         function: its name, in lower case and without underscores.
         arguments: its arguments.
-        names: how the columns are called.
-        value: gives the sources of an expression.
+        names: the names of the columns.
+        value: returns the sources of an expression.
     """
     if function == "stack" and arguments and arguments[0].name.isdigit():
         return _stacked(int(arguments[0].name), arguments[1:], names, value)
     made = _composed(all_of(*map(value, arguments)), UseKind.TRANSFORMATION)
     is_mixed = any(_is_builder(node) for each in arguments for node in each.walk())
     if len(names) > 1 and (is_mixed or (made is not None and len(real_sources(made)) > 1)):
-        # The names alone do not show which of them becomes which column.
+        # The names alone do not show which value becomes which column.
         made = None
     return [ResultColumn(name, made) for name in names]
 
@@ -150,7 +150,7 @@ def _stacked(rows: int, arguments: Sequence[Any], names: Sequence[str], value: V
 
 def multiplies(function: str, arguments: Sequence[Any]) -> bool:
     """
-    Return whether the arguments of a function such as explode decide how many rows it makes.
+    Return whether the arguments of a function such as explode decide how many rows it returns.
 
     Args:
         function: as for `generated`.

@@ -1,7 +1,7 @@
 """
-The marks of functions such as explode, which decide how many rows there are.
+Marks for functions such as explode, which decide how many rows there are.
 
-A mark goes the way of a source, so that it is known in the end whether each column comes from the function.
+A mark is passed on like a source, so that the result shows whether each of its columns comes from the function.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from openlineage_pyspark.facets.model.lineage import UseKind
 
 @attrs.define
 class RowMarks:
-    """The marks in one query, with the sources of the function of each."""
+    """The marks in one query, each with the sources of its function."""
 
     _sources: list[SourceKinds | None] = attrs.Factory(list)
 
@@ -45,17 +45,17 @@ class RowMarks:
 
     def _unmarked(self, kinds: SourceKinds, whole: Collection[SourceColumn]) -> SourceKinds:
         """
-        Return sources with what decides how many rows there are instead of marks.
+        Return sources without marks, but with the sources that decide how many rows there are.
 
         Args:
             kinds: the sources.
-            whole: the marks of functions that make a part of each column: their own edges show it.
+            whole: the marks of functions that return a part of every column: the edges of the columns show it already.
         """
         marks = _marks(kinds)
         decides = []
         for mark in marks:
             sources = self._sources[int(mark[1])]
-            # The value of a function has its sources already; a condition behind the function gets them here.
+            # A value that the function returns has its sources already; a condition on such a value gets them here.
             found = [
                 each for each in kinds[mark] if not each.direct and (each is not UseKind.GENERATE or mark not in whole)
             ]
@@ -64,5 +64,5 @@ class RowMarks:
 
 
 def _marks(kinds: SourceKinds, *, direct: bool = False) -> set[SourceColumn]:
-    """Return the marks among sources; `direct` selects those of functions that make a value."""
+    """Return the marks among sources; `direct` selects those of functions that return a value."""
     return {each for each in kinds if each[0] == GENERATED and (not direct or any(kind.direct for kind in kinds[each]))}

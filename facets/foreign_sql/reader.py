@@ -3,7 +3,7 @@ Read a query in the SQL of another database: its tables, and the source columns 
 
 sqlglot parses the query. The names in it are resolved here, in one pass over the tree, so the effort grows with the
 length of the query and not with its columns. No schema is known: a column that more than one table could have stays
-unknown. `dialects` has how a database reads names, `scopes` what they mean, `effort` how much is read.
+unknown. `dialects` defines how a database reads names, `scopes` resolves them, and `effort` limits the work.
 This module is imported only for a query, because sqlglot is large.
 """
 
@@ -59,12 +59,12 @@ MOST_CHARACTERS = 100_000
 _FROM_ITEMS: Any = (exp.Table, exp.Values, exp.Unnest, exp.Lateral, *QUERIES)
 # GROUP BY may define these, and the SELECT then refers to them.
 _TIME_WINDOWS = frozenset({"session_window", "window"})
-# Functions in FROM that make up their rows.
+# Functions in FROM that generate their rows.
 _GENERATORS = frozenset(
     "explodinggenerateseries generateseries generate_series numbers numbers_mt zeros zeros_mt range generaterandom "
     "generate_array generator".split()
 )
-# Where a SELECT decides about its rows, and how.
+# The clauses that influence the rows of a SELECT, and how.
 _CLAUSES = {
     "prewhere": UseKind.FILTER,
     "where": UseKind.FILTER,
@@ -92,10 +92,10 @@ class Query:
     Args:
         tables: the names of its tables, as they are written, each once.
         items: its columns, in order.
-        whole: whether it has no other columns.
-        rows: the source columns that decide about its rows, and how.
+        whole: whether these are all of its columns.
+        rows: the source columns that influence its rows, with the kinds of their influence.
         rows_known: whether these are all.
-        proven: the columns that its tables must have, as the query is to be valid.
+        proven: the columns that its tables must have if the query is valid.
     """
 
     tables: tuple[str, ...]
@@ -107,18 +107,18 @@ class Query:
 
     def sources(self, names: tuple[str, ...]) -> list[SourceKinds | None]:
         """
-        Return the source columns of each column of the result, and how they arrive.
+        Return the source columns of each column of the result, with the kinds of their influence.
 
         Args:
             names: the names of all its columns, as the database reports them.
 
         Returns:
-            For each name its sources, none for a constant; None if they are unknown.
+            The sources for each name: none for a constant; None if they are unknown.
         """
         return [item.kinds if item is not None else None for item in self._items(names)]
 
     def texts(self, names: tuple[str, ...]) -> list[str]:
-        """Return the expression of each column of the result; empty for a column as it is, or if it is unknown."""
+        """Return the expression of each column of the result; empty for an unchanged column, or if it is unknown."""
         return [item.text if item is not None else "" for item in self._items(names)]
 
     def _items(self, names: tuple[str, ...]) -> list[ResultColumn | None]:
@@ -149,7 +149,7 @@ def read_query(text: str, dialect: str | None) -> Query:
 
     Raises:
         TooLargeError: it is larger than the limits.
-        UnreadableError: it is no query, or can't be parsed.
+        UnreadableError: it is not a query, or can't be parsed.
     """
     if len(text) > MOST_CHARACTERS:
         raise TooLargeError
@@ -170,14 +170,14 @@ def read_parsed(
     Return the sources of a query that sqlglot has parsed.
 
     Args:
-        query: the query, with the CTEs before it. It is not written as a text again: sqlglot would put all CTEs before
-            it that way, also those within others, where they hide what has their name.
+        query: the query, with the CTEs before it. It must not be turned into text again: sqlglot would then put all
+            CTEs before it, also those within others, where they hide tables with the same names.
         dialect: the name of its SQL, as for `read_query`.
         columns: the tables whose columns are known, by their names as they are written -> all their columns.
         used: other tables -> some of their columns, which other queries use.
 
     Raises:
-        UnreadableError: it is no query, or is nested too deeply.
+        UnreadableError: it is not a query, or is nested too deeply.
     """
     if not isinstance(query, QUERIES):
         raise UnreadableError
@@ -213,7 +213,7 @@ class _QueryReader:
         self._queries: dict[int, SourceRows] = {}
 
     def query(self, query: Any, outer: SelectScope | None, ctes: dict[str, SourceRows | Pending]) -> SourceRows:
-        """Return the columns of a query, once for each query."""
+        """Return the columns of a query; each query is read only once."""
         known = self._queries.get(id(query))
         if known is None:
             known = self._queries[id(query)] = self._query(query, outer, ctes)
@@ -232,7 +232,7 @@ class _QueryReader:
         return Query(tuple(self._tables), tuple(made.items), made.every is ABSENT, made.rows or {}, known, proven)
 
     def _query(self, query: Any, outer: SelectScope | None, ctes: dict[str, SourceRows | Pending]) -> SourceRows:
-        """Return the columns of a query, with what decides about its rows."""
+        """Return the columns of a query, with the influences on its rows."""
         scope = SelectScope(outer, dict(ctes))
         self._ctes(query, scope)
         if isinstance(query, SET_OPERATION):
@@ -250,7 +250,7 @@ class _QueryReader:
         return found
 
     def _clauses(self, select: Any, scope: SelectScope, found: SourceRows) -> None:
-        """Read the influences on the rows of a SELECT, into its result."""
+        """Add the influences on the rows of a SELECT to its result."""
         projections = [self._dialect.projection(each) for each in select.expressions]
         values = [value for _, value in projections]
         named = {self._dialect.key(name): value for name, value in projections if name}
@@ -265,7 +265,7 @@ class _QueryReader:
         found.rows = self._effort.all(scope.decides)
 
     def _clause(self, part: Any, values: list[Any], named: dict[str, Any], scope: SelectScope) -> SourceKinds | None:
-        """Return the sources of a part of a clause, which may be the place or the name of a column of the SELECT."""
+        """Return the sources of a part of a clause, which may be the position or name of a column of the SELECT."""
         inside = part.this if isinstance(part, exp.Ordered) else part
         if isinstance(inside, exp.Literal) and not inside.is_string and inside.name.isdigit():
             place = int(inside.name) - 1
@@ -278,15 +278,15 @@ class _QueryReader:
             return self._value(called, scope)
         if self._names.reads(called, inside.name, scope) or self._names.is_certain(inside, scope):
             return self._value(inside, scope)
-        # A table with unknown columns may have it, and comes first.
+        # A table with unknown columns may have it, and takes precedence.
         return None if any(rows.is_open for rows in scope.rows) else self._value(called, scope)
 
     def _built(self, value: Any, scope: SelectScope) -> tuple[tuple[str, SourceKinds | None], ...]:
-        """Return the fields of the struct that an expression builds, with their sources; none for another one."""
+        """Return the fields of the struct that an expression builds, with their sources; none for any other."""
         return tuple((name, self._value(part, scope)) for name, part in struct_fields(value))
 
     def _conditions(self, values: Iterable[Any], scope: SelectScope) -> None:
-        """Read the queries in conditions: their columns are no source of a column, but their tables are inputs."""
+        """Read the queries in conditions: their columns are not sources of columns, but their tables are inputs."""
         for node in self._effort.walk(values):
             if isinstance(node, QUERIES) and id(node) not in self._queries and isinstance(inner_query(node), QUERIES):
                 self.query(node, scope, scope.ctes)
@@ -302,18 +302,18 @@ class _QueryReader:
                 scope.scalars[name] = inside
                 continue
             if not isinstance(inside, QUERIES):
-                # It may return rows that it changes. The name is that of no table, whatever makes its rows.
+                # A statement that changes rows may return them. The name is not a table's, wherever the rows come from.
                 changed = (".".join(part.name for part in each.parts) for each in inside.find_all(exp.Table))
                 self._tables |= dict.fromkeys(each for each in changed if self._dialect.key(each) not in scope.ctes)
                 scope.ctes[name] = SourceRows([], None, None)
                 continue
             recursive = bool(clause.args.get("recursive")) or self._dialect.is_recursive
-            # It sees those before it.
+            # A CTE sees the CTEs before it.
             seen = SelectScope(scope.outer, dict(scope.ctes), scalars=scope.scalars)
             scope.ctes[name] = Pending(cte, seen, recursive and isinstance(inside, SET_OPERATION))
 
     def _cte(self, name: str, ctes: dict[str, SourceRows | Pending]) -> SourceRows:
-        """Return the columns of a common table expression, which is read when something reads it."""
+        """Return the columns of a common table expression, which is read on its first use."""
         found = ctes[name]
         if isinstance(found, Pending):
             inside, scope = found.cte.this, found.scope
@@ -345,7 +345,7 @@ class _QueryReader:
         return found if order is None else in_order(found, order, self._dialect.key, self._effort)
 
     def _froms(self, select: Any, scope: SelectScope) -> None:
-        """Read FROM, JOIN and ARRAY JOIN; what MATCH_RECOGNIZE and CONNECT BY make of the rows is unknown."""
+        """Read FROM, JOIN and ARRAY JOIN; the effect of MATCH_RECOGNIZE and CONNECT BY on the rows is unknown."""
         self._sources(select, scope)
         if select.args.get("connect") is not None:
             scope.decides.append(None)
@@ -354,7 +354,7 @@ class _QueryReader:
             scope.decides.append(None)
 
     def _sources(self, select: Any, scope: SelectScope) -> None:
-        """Read the items of FROM, of the joins behind it, and of LATERAL VIEW."""
+        """Read the items of FROM, of the joins after it, and of LATERAL VIEW."""
         start = argument(select, "from")
         if start is not None:
             self._from(start.this, scope)
@@ -366,7 +366,7 @@ class _QueryReader:
         """Read the joins of a SELECT, or of an item of FROM."""
         in_array = False
         for join in node.args.get("joins") or ():
-            # Older versions of sqlglot take the further arrays of an ARRAY JOIN for tables after a comma.
+            # Older versions of sqlglot treat the further arrays of an ARRAY JOIN as tables after a comma.
             comma = not any(value for key, value in join.args.items() if key != "this")
             in_array = str(join.args.get("kind") or "").upper() == "ARRAY" or (in_array and comma)
             if in_array:
@@ -392,7 +392,7 @@ class _QueryReader:
             scope.decides.append(by_rows(self._value(on, scope), UseKind.JOIN))
             scope.may_be_outer = False
         if not isinstance(node, exp.Select):
-            # In brackets, which the search through the SELECT does not enter.
+            # The join is in brackets, which the search through the SELECT does not enter.
             self._conditions([on], scope)
 
     def _using(self, join: Any, before: list[SourceRows], scope: SelectScope) -> None:
@@ -412,7 +412,7 @@ class _QueryReader:
             scope.using[key] = right if side == "RIGHT" else [*left, *right] if side == "FULL" else left
 
     def _array(self, array: Any, scope: SelectScope) -> None:
-        """Read an array of ARRAY JOIN: under its name there are its elements."""
+        """Read an array of ARRAY JOIN: its name then means its elements."""
         name = array.alias_or_name
         value = array.this if isinstance(array, exp.Alias) else array
         if isinstance(value, exp.Table):
@@ -440,7 +440,7 @@ class _QueryReader:
                 star = attrs.evolve(self._names.star(inner, None, node), rows=self._effort.all(inner.decides))
                 self._name(node, self._pivoted(star, node, scope), scope)
             return
-        # Each has an own one, also of a CTE that is read twice.
+        # Each item has its own object, even if two of them read the same CTE.
         rows = attrs.evolve(renamed(self._rows(node, scope), node))
         self._name(node, self._pivoted(rows, node, scope), scope)
         self._joins(node, scope)
@@ -460,7 +460,7 @@ class _QueryReader:
             if pivot.alias:
                 scope.named[self._dialect.key(pivot.alias)] = rows
         key = self._dialect.key(node.alias_or_name)
-        # Two tables may have one name in two schemas.
+        # Two tables in different schemas may have the same name.
         scope.named[key] = SourceRows([], None) if key in scope.named else rows
         if isinstance(node, exp.Table) and not node.alias:
             parts = [self._dialect.key(part.name) for part in node.parts]
@@ -493,7 +493,7 @@ class _QueryReader:
         return SourceRows([ResultColumn(None, table=name)], used=used)
 
     def _function(self, function: Any, scope: SelectScope) -> SourceRows:
-        """Return the rows of a function in FROM: its sources are known only if it makes up its rows."""
+        """Return the rows of a function in FROM: generated rows have no sources, others have those of its arguments."""
         name = function_name(function)
         if name in _GENERATORS:
             return SourceRows([], {})
@@ -503,7 +503,7 @@ class _QueryReader:
         return SourceRows([], self._value(function, scope) or None)
 
     def _generated(self, lateral: Any, scope: SelectScope) -> SourceRows:
-        """Return the rows of a function such as explode behind LATERAL VIEW, or in a FROM."""
+        """Return the rows of a function such as explode after LATERAL VIEW, or in a FROM."""
         names = [self._dialect.spelled(each) for each in getattr(lateral.args.get("alias"), "columns", ())]
         sources, mark = self._call(lateral.this, scope)
         return (
@@ -511,7 +511,7 @@ class _QueryReader:
         )
 
     def _made(self, function: Any, names: list[str], mark: SourceKinds, scope: SelectScope) -> list[ResultColumn]:
-        """Return the columns that a function such as explode makes."""
+        """Return the columns that a function such as explode returns."""
         made = generated(plain_name(function), arguments_of(function), names, partial(self._value, scope=scope))
         return [attrs.evolve(each, kinds=all_of(each.kinds, mark)) for each in made]
 
@@ -548,7 +548,7 @@ class _QueryReader:
         scope.windows.update({self._dialect.key(each.name): each for each in argument(select, "windows") or ()})
         if self._dialect.sees_aliases:
             for name, value in projections:
-                # An expression without an alias has a name of the database's own.
+                # The database itself names an expression without an alias.
                 same = isinstance(value, exp.Column) and self._dialect.key(name) == self._dialect.key(value.name)
                 if name and not same and not isinstance(value, exp.Star):
                     scope.aliases.setdefault(self._dialect.key(name), value)
@@ -560,11 +560,11 @@ class _QueryReader:
             scope.aliases.update({function_name(each): each for each in windows})
 
     def _projected(self, value: Any, scope: SelectScope) -> SourceKinds | None:
-        """Return the sources of a column of a SELECT, which a function such as explode may make."""
+        """Return the sources of a column of a SELECT, which a function such as explode may return."""
         return all_of(*self._call(value, scope)) if self._dialect.makes_columns(value) else self._value(value, scope)
 
     def _is_value(self, select: Any, scope: SelectScope) -> bool:
-        """Return whether a SELECT is in an expression or behind LATERAL, where it may use columns of outer queries."""
+        """Return whether a SELECT is in an expression or after LATERAL, where it may use columns of outer queries."""
         around = select.parent
         while isinstance(around, (exp.Subquery, exp.Paren)):
             around = around.parent
@@ -576,7 +576,7 @@ class _QueryReader:
         )
 
     def _call(self, function: Any, scope: SelectScope) -> tuple[SourceKinds | None, SourceKinds]:
-        """Return the sources of a function such as explode, and a mark for the columns that it makes."""
+        """Return the sources of a function such as explode, and a mark for the columns that it returns."""
         sources = self._value(function, scope)
         if not multiplies(plain_name(function), arguments_of(function)):
             return sources, {}
@@ -585,7 +585,7 @@ class _QueryReader:
         return sources, {mark: MADE}
 
     def _value(self, value: Any, scope: SelectScope) -> SourceKinds | None:
-        """Return the sources of an expression, and how they arrive in it."""
+        """Return the sources of an expression, with the kinds of their influence."""
         while isinstance(value, exp.Paren):
             value = value.this
         if isinstance(value, exp.Column):
@@ -602,7 +602,7 @@ class _QueryReader:
             elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
                 parts.append(None)
             elif isinstance(node, exp.Window) and self._dialect.key(node.alias) in scope.windows:
-                # A name instead of, or before, the content of the brackets of OVER.
+                # The name of a window, alone after OVER or at the beginning of its brackets.
                 window = scope.windows[self._dialect.key(node.alias)]
                 parts.append(self._effort.composed(self._value(window, scope), UseKind.WINDOW))
             elif self._dialect.is_clickhouse:
@@ -610,7 +610,7 @@ class _QueryReader:
         return self._effort.all(parts)
 
     def _queried(self, query: Any, kind: UseKind, scope: SelectScope) -> Iterator[SourceKinds | None]:
-        """Yield the sources of a query in an expression, which uses its value in this way."""
+        """Yield the sources of a query in an expression that makes this kind of use of its value."""
         rows = self.query(query, scope, scope.ctes)
         yield from (self._effort.composed(item.kinds, kind) for item in rows.items)
         if rows.tables or rows.every is None:

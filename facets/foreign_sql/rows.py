@@ -13,13 +13,13 @@ SourceColumn: TypeAlias = tuple[str, str]
 SourceColumns: TypeAlias = Mapping[SourceColumn, bool]
 """Source column -> whether its value arrives unchanged."""
 SourceKinds: TypeAlias = Mapping[SourceColumn, frozenset[UseKind]]
-"""Source column -> how it arrives."""
+"""Source column -> the kinds of its influence."""
 SAME = frozenset((UseKind.IDENTITY,))
-"""How a copy arrives."""
+"""The kinds of a copy's source."""
 MADE = frozenset((UseKind.TRANSFORMATION,))
-"""How a computed value arrives."""
+"""The kinds of a computed value's source."""
 OF_ROWS = frozenset((UseKind.FILTER, UseKind.JOIN, UseKind.GROUP_BY, UseKind.SORT, UseKind.GENERATE))
-"""The kinds of what decides about rows alone."""
+"""The kinds of influence on rows alone."""
 
 
 @attrs.frozen
@@ -29,10 +29,10 @@ class ResultColumn:
 
     Args:
         name: the name of the column, as the database spells it; None for all columns of `table`.
-        kinds: the source columns, and how they arrive; None if they are unknown.
+        kinds: the source columns, with the kinds of their influence; None if they are unknown.
         table: the table whose columns these are, under their own names; None if this is one column.
-        text: the expression, in terms of the columns of tables; empty for a column as it is, or if it is unknown.
-        fields: of a struct that the query builds, its fields with their sources.
+        text: the expression, in terms of the columns of tables; empty for an unchanged column, or if it is unknown.
+        fields: the fields of a struct that the query builds, with their sources.
     """
 
     name: str | None
@@ -43,16 +43,16 @@ class ResultColumn:
 
     @property
     def sources(self) -> SourceColumns | None:
-        """The source columns, without those that only decide about the rows of a subquery; None if not known."""
+        """The source columns, without those that only influence the rows of a subquery; None if they are unknown."""
         if self.kinds is None:
             return None
         return {source: UseKind.IDENTITY in kinds for source, kinds in self.kinds.items() if kinds - OF_ROWS}
 
 
 GENERATED = "\0generated"
-"""The table in the marks of what functions such as explode make; no real one has this name."""
+"""The table in the marks of functions such as explode; no real table has this name."""
 ABSENT: Any = object()
-"""The sources of a name that is not there."""
+"""The sources of a name that does not exist."""
 
 
 @attrs.define
@@ -64,7 +64,7 @@ class SourceRows:
         items: its columns.
         every: the sources of each column that is not among the items; None if they are unknown, and `ABSENT` if
             there are no others.
-        rows: the sources that decide about its rows, and how; None if not all are known.
+        rows: the sources that influence its rows, with the kinds of their influence; None if not all are known.
         used: some of the columns that are not among the items, by their names.
     """
 
@@ -93,12 +93,12 @@ class SourceRows:
 
 
 def by_rows(sources: SourceKinds | None, kind: UseKind) -> SourceKinds | None:
-    """Return sources as what decides about rows in this way."""
+    """Return sources as influences of this kind on rows."""
     return None if sources is None else dict.fromkeys(sources, frozenset([kind]))
 
 
 def all_of(*parts: SourceKinds | None) -> SourceKinds | None:
-    """Return the union of sources as they arrive; None if one of them is unknown."""
+    """Return the union of sources, with their own kinds; None if one of them is unknown."""
     found: dict[SourceColumn, frozenset[UseKind]] = {}
     for part in parts:
         if part is None:
@@ -114,5 +114,5 @@ def real_sources(kinds: SourceKinds) -> SourceKinds:
 
 
 def part_of(sources: SourceKinds | None) -> SourceKinds | None:
-    """Return the sources of a part of a value: not known if there are several, as each may be in another part."""
+    """Return the sources of a part of a value; None if there are several, as each may be in another part."""
     return sources if sources is not None and len(real_sources(sources)) <= 1 else None

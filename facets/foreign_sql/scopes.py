@@ -73,7 +73,7 @@ class ScopeNames:
         value: returns the sources of an expression in a scope: a name may be an alias of one.
 
     Attributes:
-        proven: the columns that tables must have, as a name can be no other's.
+        proven: the columns that tables must have, because a name can't mean anything else.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class ScopeNames:
         names = [self.dialect.spelled(part) for part in parts]
         if len(names) == 1:
             return self._bare(parts[0], scope)
-        # The names after that of the table are a column and fields of it, or all of them are.
+        # The names after the table's are a column and its fields; without a table, all of them are.
         for at in range(min(len(names) - 1, _MOST_PARTS), 0, -1):
             rows = self.table(scope, self._key(".".join(names[:at])))
             if rows is None and at > 1 and self.table(scope, self._key(names[0])) is None:
@@ -104,7 +104,7 @@ class ScopeNames:
         return self._field(parts, names, scope)
 
     def table(self, scope: SelectScope | None, key: str) -> SourceRows | None:
-        """Return the rows of the table with a name, in a scope or in one around it; None if none has the name."""
+        """Return the rows of the table with a name, in a scope or an outer one; None if none has the name."""
         while scope is not None:
             if key in scope.named:
                 return scope.named[key]
@@ -165,7 +165,7 @@ class ScopeNames:
         return all_of(self.effort.joined(sides, UseKind.TRANSFORMATION), self.effort.joined(sides, UseKind.CONDITIONAL))
 
     def holders(self, rows: list[SourceRows], key: str) -> list[SourceRows]:
-        """Return which of some tables has a column that one of them must have; what is unknown if several may."""
+        """Return the table that has a column, which one of these must have; unknown rows if several may have it."""
         certain = [each for each in rows if each.has(key, self._key)]
         found = certain or [each for each in rows if each.is_open]
         return found if len(found) == 1 else [SourceRows([], None)]
@@ -176,7 +176,7 @@ class ScopeNames:
         return key in scope.using or any(rows.has(key, self._key) for rows in scope.rows)
 
     def qualifies(self, conditions: Iterable[Any], scope: SelectScope) -> bool:
-        """Return whether conditions name a table of a query around: then names without a table are none of its own."""
+        """Return whether conditions name a table of an outer query; then a name without a table is not an outer one."""
         columns = (each for each in self.effort.walk(conditions) if isinstance(each, exp.Column) and each.table)
         return any(
             self._key(each.table) not in scope.named and self.table(scope, self._key(each.table)) is not None
@@ -184,9 +184,9 @@ class ScopeNames:
         )
 
     def reads(self, value: Any, name: str, scope: SelectScope) -> bool:
-        """Return whether an expression reads a column of this name, which then is one of a table."""
+        """Return whether an expression reads a column of this name, which is then a table's column."""
         columns = (each for each in self.effort.walk([value]) if isinstance(each, exp.Column))
-        # The first part of a field's name is no table.
+        # The first part of a field's name is not a table.
         named = (each.name for each in columns if not each.table or self._key(each.table) in scope.named)
         return any(self._key(each) == self._key(name) for each in named)
 
@@ -216,7 +216,7 @@ class ScopeNames:
         if not self.dialect.is_clickhouse:
             items = [item for rows in scope.rows for item in rows.columns(self._key(names[0]), self._key)]
             return self._field_of(items, found, names[1:])
-        # Each field of a nested table is a column of its own.
+        # Each field of a nested table is a separate column.
         return {(table, ".".join([column, *names[1:]])): MADE for table, column in found}
 
     def _bare(self, identifier: Any, scope: SelectScope | None) -> SourceKinds | None:
@@ -232,7 +232,7 @@ class ScopeNames:
         return None
 
     def _within(self, scope: SelectScope, name: str) -> Any:
-        """Return the sources of a name in one scope alone; `ABSENT` if nothing there has it."""
+        """Return the sources of a name in one scope, without outer ones; `ABSENT` if nothing there has it."""
         key = self._key(name)
         if key in scope.arrays:
             return scope.arrays[key]
@@ -248,7 +248,7 @@ class ScopeNames:
         if key in scope.aliases and key not in scope.solving:
             return self._alias(scope, key, scope.aliases[key])
         if key in scope.earlier:
-            # A table with unknown columns may have it, and comes first.
+            # A table with unknown columns may have it, and takes precedence.
             return None if others else self._alias(scope, key, scope.earlier[key])
         return self._guessed(scope, name, others)
 
@@ -265,12 +265,12 @@ class ScopeNames:
 
     def _may_have(self, scope: SelectScope | None, name: str, *, certainly: bool) -> bool:
         """
-        Return whether an outer query has a column of a name, which may be meant.
+        Return whether a name may mean a column of an outer query.
 
         Args:
-            scope: the scope of the query around.
+            scope: the scope of the outer query.
             name: the name.
-            certainly: whether only a column counts that is certainly there: a condition is more often about both.
+            certainly: whether to count only columns that certainly exist; a condition more often reads both queries.
         """
         key = self._key(name)
         while scope is not None:
@@ -290,7 +290,7 @@ class ScopeNames:
 
 
 def _used_once(tables: Sequence[SourceRows], left_out: set[str]) -> dict[str, SourceKinds]:
-    """Return the further columns that one table alone has, by their names, without those that are left out."""
+    """Return the further columns that only one of the tables has, by their names, without those that are left out."""
     keys = Counter(key for rows in tables for key in rows.used)
     return {
         key: sources for rows in tables for key, sources in rows.used.items() if keys[key] == 1 and key not in left_out

@@ -20,13 +20,13 @@ def both_sides(
     operation: Any, left: SourceRows, right: SourceRows, key: Callable[[str], str], effort: Effort
 ) -> SourceRows:
     """
-    Return what one set operation makes of its two sides.
+    Return the rows of a set operation.
 
     Args:
         operation: the tree of the operation.
-        left: what its left side gives.
-        right: what its right side gives.
-        key: returns what all spellings of one name have in common.
+        left: the rows of its left side.
+        right: the rows of its right side.
+        key: returns the form in which names are compared.
         effort: counts the work.
     """
     rows = _rows_of_both(operation, left, right, effort)
@@ -39,7 +39,7 @@ def both_sides(
 
 def in_order(rows: SourceRows, order: Any, key: Callable[[str], str], effort: Effort) -> SourceRows:
     """
-    Return the rows of a set operation behind its ORDER BY.
+    Return the rows of a set operation after its ORDER BY.
 
     Args:
         rows: the rows of the operation.
@@ -52,7 +52,7 @@ def in_order(rows: SourceRows, order: Any, key: Callable[[str], str], effort: Ef
 
 
 def _place_of(part: Any, rows: SourceRows, key: Callable[[str], str]) -> SourceKinds | None:
-    """Return the sources of the column of a result that a part of its ORDER BY names, by its name or its place."""
+    """Return the sources of the result's column that a part of its ORDER BY means, by its name or position."""
     value = part.this
     if isinstance(value, exp.Literal) and value.name.isdigit() and 0 < int(value.name) <= len(rows.items):
         return rows.items[int(value.name) - 1].kinds
@@ -61,7 +61,7 @@ def _place_of(part: Any, rows: SourceRows, key: Callable[[str], str]) -> SourceK
 
 
 def _rows_of_both(operation: Any, left: SourceRows, right: SourceRows, effort: Effort) -> SourceKinds | None:
-    """Return what decides about the rows of UNION, INTERSECT or EXCEPT."""
+    """Return the influences on the rows of UNION, INTERSECT or EXCEPT."""
     kind = UseKind.GROUP_BY if isinstance(operation, exp.Union) else UseKind.JOIN
     whole = kind is UseKind.JOIN or operation.args.get("distinct") is True
     items = [*left.items, *right.items] if whole else []
@@ -70,7 +70,7 @@ def _rows_of_both(operation: Any, left: SourceRows, right: SourceRows, effort: E
 
 
 def _by_place(left: SourceRows, right: SourceRows, effort: Effort) -> SourceRows:
-    """Return the columns of UNION, which belong together by their places."""
+    """Return the columns of UNION, which are matched by position."""
     if left.items == right.items and left.every == right.every:
         return left
     if left.is_open or right.is_open or len(left.items) != len(right.items):

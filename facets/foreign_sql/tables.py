@@ -1,10 +1,10 @@
 """
 The tables that a text in any SQL names after FROM and JOIN, found without a parser.
 
-It serves a query that can't be parsed, and any query where sqlglot is not installed. It needs one pass, linear in the
-length of the text. A name in doubt is left out: a table too few is a gap that the event names, a table too many is a
-false input. So a name is no table if it is a function's, a common table expression's or an alias's, or is in a
-string, in a comment or in a function such as EXTRACT(YEAR FROM day).
+They are used for a query that can't be parsed, and for every query if sqlglot is not installed. The search needs one
+pass, linear in the length of the text. A doubtful name is left out: the event reports a gap in any case, but a name
+that is not a table would be a false input. So a name is not a table if it is that of a function, a common table
+expression or an alias, or if it is in a string, a comment or a function such as EXTRACT(YEAR FROM day).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NO_TABLES = frozenset({"dual", "sysdummy1", "system.one"})
 
 
 def _quoted(quote: str, *, backslash: bool) -> str:
-    """Return the pattern of a text in quotes, up to but without its end; two quotes in it mean one."""
+    """Return the pattern of a text in quotes, without the closing one; two quotes in it mean one."""
     free = rf"[^{quote}\\]" if backslash else f"[^{quote}]"
     pairs = rf"{quote * 2}|\\.|\\\Z" if backslash else quote * 2
     return f"{quote}{free}*(?:(?:{pairs}){free}*)*"
@@ -45,10 +45,10 @@ _FLAT_COMMENTS = frozenset({"mysql", "oracle", "snowflake", "sqlite", "trino"})
 _DOLLAR_STRINGS = frozenset({"", "h2", "postgres", "redshift", "snowflake", "spark"})
 # Where a common table expression reads itself only with the word RECURSIVE.
 _WRITES_RECURSIVE = frozenset({"clickhouse", "h2", "hsqldb", "mysql", "postgres", "redshift", "spark", "trino"})
-# Where the columns of a table that comes before it in FROM may be named too.
+# Where FROM may also name the columns of a table before them.
 _HAS_FIELDS_IN_FROM = frozenset({"redshift"})
 
-# Words that end the list of tables after FROM, and those that do where they are not a table's name.
+# Words that end the list of tables after FROM; then words that do so unless they are the name of a table.
 _ENDS = frozenset(
     """
     WHERE GROUP ORDER HAVING LIMIT UNION EXCEPT INTERSECT MINUS ARRAY WINDOW QUALIFY PREWHERE FOR FETCH OFFSET INTO
@@ -82,7 +82,7 @@ def named_tables(text: str, dialect: str | None = None, *, cut: bool = False) ->
     Args:
         text: SQL, a part of it, or anything else.
         dialect: the name of its SQL, as for `foreign_sql.read_query`; None if it is unknown.
-        cut: whether the end of the text is missing, and so perhaps of its last name.
+        cut: whether the end of the text is missing, and perhaps that of its last name.
     """
     scan = _Scan(dialect or "")
     at = 0
@@ -132,7 +132,7 @@ def _pieces(dialect: str, *, squares: bool) -> re.Pattern[str]:
     dollar = r"\$(?:[^\W\d]\w{0,63})?\$" if dialect in _DOLLAR_STRINGS else r"(?!)"
     opening = r"\"`\[" if squares else r"\"`"
     part = f"(?:{'|'.join(parts)})"
-    # A name whose quote is never closed goes on until the end.
+    # A name whose quote is never closed extends to the end.
     return re.compile(
         rf"(?P<skipped>{'|'.join(skipped)})|(?P<comment>/\*)|(?P<dollar>{dollar})|(?P<value>(?:{'|'.join(strings)}))"
         rf"|(?P<name>{part}(?:\s*\.+\s*{part})*)|(?P<number>\d[\w.$]*)|(?P<open>[{opening}](?s:.*))|(?P<symbol>(?s:.))"
@@ -140,7 +140,7 @@ def _pieces(dialect: str, *, squares: bool) -> re.Pattern[str]:
 
 
 def _end_of_comment(text: str, at: int, *, nests: bool) -> int:
-    """Return the end of a comment that begins before `at`; if that is unknown, comments nest."""
+    """Return the end of a comment that begins before `at`."""
     if not nests:
         end = text.find("*/", at)
         return len(text) if end < 0 else end + 2
@@ -160,13 +160,13 @@ class _Bracket:
     Args:
         query: whether FROM begins a clause in it; None before its first word.
         tables: whether a comma in it separates tables.
-        in_from: whether it is past FROM, or all of it comes after FROM.
+        in_from: whether FROM is before the current position, in the bracket or around it.
         owner: the name before it.
-        function: the name before it where a table could be, so that it is a function's, or has a hint.
+        function: the name before it, if a table could be there: it is that of a function, or of a table with a hint.
         defines: the common table expression whose query it is.
-        has_ctes: whether it is at common table expressions.
-        recursive: whether these may read themselves and those after them.
-        ctes: those that it has had so far.
+        has_ctes: whether the current position is in a list of common table expressions.
+        recursive: whether these may read themselves and later ones.
+        ctes: the common table expressions in it so far.
     """
 
     query: bool | None
@@ -230,13 +230,13 @@ class _Scan:
         """Return the tables; `cut` as for `named_tables`."""
         if not cut:
             self.take("symbol", ";")
-            # The text is no SQL, or its brackets would be closed.
+            # If brackets are still open, the text is not SQL: a name before one may be a table.
             for bracket in self._brackets:
                 self._accept(bracket.function)
         return tuple(name for name, is_table in self._found.items() if is_table and _key(name) not in self._recursive)
 
     def _accept(self, name: str) -> None:
-        """Take a name for that of a table, if it is no other name."""
+        """Accept a name as that of a table, unless it means something else."""
         key = _key(name)
         first, dot, _ = key.partition(".")
         is_cte, is_column = not dot and self._ctes[key] > 0, bool(dot) and first in self._aliases
@@ -255,7 +255,7 @@ class _Scan:
         joins = self.expected and not name and here.in_from
         self.expected = joins
         if name:
-            # In the order of the text, if it turns out to be a table.
+            # This keeps the order of the text, in case it turns out to be a table.
             self._found.setdefault(name, False)
         inner = _Bracket(True if joins else None, joins, joins, name or self._owner, name, defines)
         self._brackets.append(inner)

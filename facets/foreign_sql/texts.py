@@ -18,15 +18,15 @@ from sqlglot.errors import SqlglotError
 
 _LONGEST_TEXT = 2_000
 _ODD_STRINGS = frozenset("ByteString Heredoc HexString National RawString UnicodeString".split())
-"""The classes of strings that are written in other ways than in quotes alone."""
+"""The classes of strings that have more than quotes around them."""
 
 
 def expression_text(value: Any, scope: SelectScope, names: ScopeNames) -> str:
     """
-    Return the text of an expression, with tables before their columns, and subqueries' columns as these make them.
+    Return the text of an expression: columns are qualified by their tables, or replaced by a subquery's expressions.
 
-    It is empty for a column as it is, for what is too long, and for what has a string in a form of its own: Spark's
-    rules would not find its end.
+    The text is empty for an unchanged column, if it is too long, and if it has a string in a special notation, whose
+    end Spark's rules would not find.
 
     Args:
         value: the tree of the expression.

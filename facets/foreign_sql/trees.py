@@ -1,5 +1,5 @@
 """
-The trees of sqlglot, as each of its versions makes them: what is a query, what is a name, and what has which arguments.
+The trees of sqlglot in all of its versions: what is a query, what is a name, and which arguments a node has.
 
 This module is imported only for a query, because sqlglot is large.
 """
@@ -13,7 +13,7 @@ from sqlglot import exp
 NODE: Any = getattr(exp, "Expr", exp.Expression)
 """The base class of all nodes, which has another name in newer versions."""
 SET_OPERATION: Any = getattr(exp, "SetOperation", exp.Union)
-"""The base class of UNION, INTERSECT and EXCEPT, which is new in newer versions."""
+"""The base class of UNION, INTERSECT and EXCEPT, which older versions do not have."""
 QUERIES: Any = (exp.Select, SET_OPERATION, exp.Subquery)
 """The classes of queries."""
 
