@@ -7,8 +7,8 @@ import org.apache.spark.sql.internal.SessionState;
 /** Analyzes statements with the session's own parser and analyzer, without running them. */
 final class Analysis {
   /**
-   * Returns the analyzed plan of a statement. Returns the kind of the statement instead, a text, if Python refuses that
-   * kind; then the statement is only parsed.
+   * Returns the analyzed plan of a statement. If Python refuses its kind, the statement is only parsed, and the kind is
+   * returned as a text.
    */
   static Object of(Vocabulary vocabulary, String statement, Object session) throws Exception {
     SessionState state = (SessionState) Reflection.call(session, "sessionState");

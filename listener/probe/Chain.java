@@ -9,12 +9,12 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 
-/** Reads the value that a chain of Python's table leads to: getters joined by dots, or one of the special readings. */
+/** Reads the value at the end of a chain from Python's table: getters joined by dots, or a special reading. */
 final class Chain {
   // Chain -> its steps.
   private static final HashMap STEPS = new HashMap();
 
-  /** Returns what a chain leads to from a value, or null if it breaks off; `session`: the plan's, for its catalog. */
+  /** Returns the end of a chain that begins at a value, or null; `session`: the plan's, for its catalog. */
   static Object read(Object o, String chain, Object session) {
     return chain.startsWith("#") ? special(o, chain, session) : follow(o, chain);
   }
@@ -72,7 +72,7 @@ final class Chain {
     return chain.substring(chain.indexOf(':') + 1);
   }
 
-  /** Returns where a stream's file sink writes: Spark 3.5 leaves the path as the user wrote it, perhaps relative. */
+  /** Returns where a stream's file sink writes: Spark 3.5 keeps the path as the user wrote it, perhaps relative. */
   private static Object sinkPath(Object sink) {
     Object path = Reflection.call(sink, "basePath");
     Object conf = Reflection.call(sink, "hadoopConf");
@@ -80,7 +80,7 @@ final class Chain {
     return Paths.qualified((Path) path, (Configuration) conf);
   }
 
-  /** Returns a number that tells the variables of one session from those of another. */
+  /** Returns a number that distinguishes the variables of one session from those of another. */
   private static Object variables(Object session) {
     Object known = follow(session, "sessionState.catalogManager.tempVariableManager");
     return known == null ? null : Integer.valueOf(System.identityHashCode(known));
@@ -104,7 +104,7 @@ final class Chain {
     return null;
   }
 
-  /** Returns the database of a table's identifier that names none: the session's current one. */
+  /** Returns the database of a table whose identifier has none: the session's current one. */
   private static Object database(Object identifier, Object session) {
     Object given = follow(identifier, "database");
     return given == null ? follow(session, "sessionState.catalog.getCurrentDatabase") : given;
@@ -117,12 +117,12 @@ final class Chain {
     Path path = new Path((URI) uri);
     Configuration conf = Paths.configuration(session);
     if (path.isAbsolute()) return conf == null ? uri : Paths.qualified(path, conf).toUri();
-    // Such a table is beside the one that the catalog would make of the name.
+    // Such a table is next to the one that the catalog would create for the name.
     Object beside = inCatalog("defaultTablePath", Reflection.call(table, "identifier"), session);
     return beside instanceof URI ? new Path(new Path((URI) beside).getParent(), path).toUri() : uri;
   }
 
-  /** Returns what the session's configuration says of the catalog that an object is. */
+  /** Returns a setting of a catalog in the session's configuration. */
   private static Object ofCatalog(Object catalog, String key, Object session) {
     Object name = Reflection.call(catalog, "name");
     Object settings = follow(session, "sessionState.conf.getAllConfs");
@@ -147,7 +147,7 @@ final class Chain {
     return new TableIdentifier(name, scala.Option.apply(((String[]) namespace)[0]));
   }
 
-  /** Returns what the session's catalog answers for a table's identifier; null if there is no such table. */
+  /** Returns the session catalog's description of a table; null if there is no such table. */
   private static Object inCatalog(String question, Object identifier, Object session) {
     Object catalog = Reflection.call(Reflection.call(session, "sessionState"), "catalog");
     if (catalog == null || identifier == null) return null;

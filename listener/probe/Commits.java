@@ -10,8 +10,8 @@ import java.util.Set;
 import org.apache.spark.sql.execution.QueryExecution;
 
 /**
- * Finds the commits to tables that an execution may have made: from objects in memory alone, by their private fields.
- * Iceberg's and Delta Lake's getters may load metadata, so none is called that could.
+ * Finds the commits to tables that an execution may have made: only from objects in memory, by their private fields.
+ * Getters of Iceberg and Delta Lake that may load metadata are not called.
  */
 final class Commits {
   private static final int MOST = 100;
@@ -41,7 +41,7 @@ final class Commits {
 
   /**
    * Returns the commits as a JSON array; null if there are none. `nodes`: those of the physical plan; `wrote`: whether
-   * tasks of the execution, or of one inside of it, have written rows.
+   * tasks of the execution, or of an execution inside it, have written rows.
    */
   static String of(QueryExecution execution, ArrayList nodes, long began, long ended, boolean wrote)
       throws IOException {
@@ -60,8 +60,8 @@ final class Commits {
   }
 
   /**
-   * Writes the snapshots that this application made in this time, in the table or branch that a node writes. Those of a
-   * streaming query are marked with its batch, and are those of no other execution.
+   * Writes the snapshots that this application created in this time, in the table or branch that a node writes. The
+   * snapshots of a streaming query are marked with its batch, and belong to no other execution.
    */
   private void iceberg(Object node, String application) throws IOException {
     Object write = IcebergTables.writeOf(node);
@@ -93,7 +93,7 @@ final class Commits {
     }
   }
 
-  /** Writes the snapshot that a CALL has made current: it may be an older one, to which the table goes back. */
+  /** Writes the snapshot that a CALL has made current: it may be an older one, to which the table is rolled back. */
   private void call(Object plan) throws IOException {
     if (plan == null || !plan.getClass().getSimpleName().equals("Call")) return;
     Object metadata = IcebergTables.called(plan);

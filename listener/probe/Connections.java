@@ -7,8 +7,8 @@ import java.util.Collection;
 /** The connections between Python and this JVM. */
 final class Connections {
   /**
-   * Has TCP send all parts of long answers at once on the connections that are open, instead of holding back the second
-   * part until Python acknowledges the first (TCP_NODELAY). Returns whether it could.
+   * Lets TCP send all parts of long answers at once on the open connections, instead of holding back the second part
+   * until Python acknowledges the first (TCP_NODELAY). Returns whether this succeeded.
    */
   static boolean sendAtOnce(Object server) {
     // py4j has no getter for them.
@@ -23,7 +23,7 @@ final class Connections {
         ((Socket) socket).setTcpNoDelay(true);
         could = true;
       } catch (SocketException closed) {
-        // Its thread has ended meanwhile.
+        // The thread of the connection has ended in the meantime.
         continue;
       }
     }

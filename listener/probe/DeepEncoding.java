@@ -3,7 +3,7 @@ package openlineage.pyspark;
 import java.io.IOException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
-/** Encodes a plan; if Catalyst's own recursion over an expression needs it, on a thread with a larger stack. */
+/** Encodes a plan, on a thread with a larger stack if Catalyst's own recursion over an expression needs it. */
 final class DeepEncoding extends Thread {
   private static final long STACK = 16L << 20;
   private final Encoder encoder;

@@ -7,10 +7,10 @@ import java.util.Map;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 
-/** The log of one Delta table, as Delta Lake keeps it in memory: its current snapshot, and its latest commit files. */
+/** The log of a Delta table, as Delta Lake keeps it in memory: the current snapshot, and the latest commit files. */
 final class DeltaLogs {
   private static final String LOG = "org.apache.spark.sql.delta.DeltaLog$";
-  /** How far the clock of a file system may be from the one of this machine, in milliseconds. */
+  /** How far the clock of a file system may differ from that of this machine, in milliseconds. */
   private static final long SKEW = 2000L;
   /** The path of the table. */
   final Path path;
@@ -33,8 +33,8 @@ final class DeltaLogs {
   }
 
   /**
-   * Returns the logs that Delta Lake has in memory, and that somebody may have committed to since a time; none if the
-   * job does not use it.
+   * Returns the logs that Delta Lake has in memory, and to which somebody may have committed since a time; none if the
+   * job does not use Delta Lake.
    */
   static ArrayList changed(long since) {
     ArrayList found = new ArrayList();
@@ -55,7 +55,7 @@ final class DeltaLogs {
     return found;
   }
 
-  /** Returns the version that a relation of files is read at; null if it is none of Delta Lake. */
+  /** Returns the version at which a relation of files is read; null if it is not one of Delta Lake's. */
   static Object scanned(Object relation) {
     Object index = Reflection.call(relation, "location");
     if (index == null || !index.getClass().getName().startsWith("org.apache.spark.sql.delta.")) return null;
@@ -76,11 +76,10 @@ final class DeltaLogs {
   }
 
   /**
-   * Returns the version that this JVM has committed between two times; -1 if it can't be told, or there is none.
+   * Returns the version that this JVM has committed between two times; -1 if there is none, or if it is unknown.
    *
-   * A snapshot that comes from a commit of this JVM has the checksum of its transaction in memory, and others have
-   * not. If a later one has taken its place, the only commit file of that time is the one; if rows were written, there
-   * must be one.
+   * Only a snapshot that comes from a commit of this JVM has the checksum of its transaction in memory. If a later
+   * snapshot has replaced it, the version is that of the only commit file of this time, if rows were written.
    */
   long committed(long began, long ended, boolean wrote) {
     boolean here = path.toUri().getScheme() == null || "file".equals(path.toUri().getScheme());
@@ -93,7 +92,7 @@ final class DeltaLogs {
       if (time <= ended + slack) during.add(Long.valueOf(version(file)));
     }
     Object current = Reflection.field(snapshot, "version");
-    // Elsewhere than here, only when the snapshot was looked at last is known by the clock of this machine.
+    // On another machine's file system, this machine's clock only shows when the snapshot was last looked at.
     boolean inTime = here || (updated >= began && updated <= ended);
     if (inTime && during.contains(current) && transaction() != null) return ((Long) current).longValue();
     return wrote && during.size() == 1 ? ((Long) during.get(0)).longValue() : -1L;
@@ -105,7 +104,7 @@ final class DeltaLogs {
     return ((scala.Option) checksum).get();
   }
 
-  /** Returns the id of the table, which one of its name that is made later has not; null if it is not in memory. */
+  /** Returns the id of the table, which a later table of the same name does not have; null if it is not in memory. */
   Object id() {
     return Reflection.field(Reflection.field(checksum(), "metadata"), "id");
   }
@@ -128,7 +127,7 @@ final class DeltaLogs {
     return false;
   }
 
-  /** Returns when a version was committed, by the clock of its file system; null if that is not known. */
+  /** Returns when a version was committed, by the clock of its file system; null if that is unknown. */
   Object time(long version) {
     for (int i = 0; i < commits.size(); i++) {
       FileStatus file = (FileStatus) commits.get(i);

@@ -42,7 +42,7 @@ final class Encoder {
   // The joins with the columns of both sides.
   private static final List JOINING_ALL =
       Arrays.asList(new String[] {"INNER", "CROSS", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER"});
-  // How Spark spells the type of a table without columns: most tables that a command creates say so.
+  // How Spark spells the type of a table without columns: most tables that a command creates have this type.
   private static final String NO_COLUMNS = "{\"type\":\"struct\",\"fields\":[]}";
   private static final String FRAME_VIEW = "_pyspark_";
   private static final Pattern FRAME_VIEWS = Pattern.compile(FRAME_VIEW + "[0-9a-f]{32}");
@@ -53,7 +53,7 @@ final class Encoder {
   // Tree node -> its place among the nodes; waiting nodes are encoded in the order of their places.
   private final IdentityHashMap places = new IdentityHashMap();
   private final ArrayDeque work = new ArrayDeque();
-  // The expressions whose SQL is wanted: those that an operator holds directly.
+  // The expressions whose SQL is needed: those that an operator holds directly.
   private final IdentityHashMap wanted = new IdentityHashMap();
   private final IdentityHashMap nodeClasses = new IdentityHashMap();
   private final IdentityHashMap placeOfClass = new IdentityHashMap();
@@ -64,12 +64,12 @@ final class Encoder {
   private final ArrayList types = new ArrayList();
   private final HashMap nameOfAttribute = new HashMap();
   private final JsonText attributes;
-  // All nodes, and how many they are. If a fault leaves one half written, that is thrown away.
+  // All nodes, and their number. If a fault leaves a node half written, it is discarded.
   private JsonText node;
   private int encoded = 0;
   // Whether the plan is a statement that Spark has rewritten into the replacement of whole files.
   private boolean replacesRows;
-  // Whether it is no operator; whether it is a relation whose output says the columns of its table.
+  // Whether it is not an operator; whether it is a relation whose output states the columns of its table.
   private boolean inExpression;
   private boolean saysColumns;
   private Throwable unread;
@@ -119,7 +119,7 @@ final class Encoder {
     Object conf = Chain.read(session, "sessionState.conf", null);
     boolean known = conf instanceof SQLConf;
     plan.writeStringField("warehouse", known ? ((SQLConf) conf).warehousePath() : null);
-    // Not the catalog's class: asking for it opens the metastore, which the job itself may never use.
+    // Not the catalog's class: reading it opens the metastore, which the job itself may never use.
     String catalog = known ? ((SQLConf) conf).getConfString("spark.sql.catalogImplementation") : null;
     plan.writeStringField("catalog", catalog);
     plan.writeBooleanField("caseSensitive", known && ((SQLConf) conf).caseSensitiveAnalysis());
@@ -132,7 +132,7 @@ final class Encoder {
     return withStableNames(plan.end());
   }
 
-  /** Returns a plan in which the views that PySpark makes of the frames in a statement are numbered, not random. */
+  /** Returns a plan in which PySpark's views for the frames in a statement have numbers instead of random names. */
   private static String withStableNames(String plan) {
     if (plan.indexOf(FRAME_VIEW) < 0) return plan;
     HashMap numbers = new HashMap();
@@ -145,7 +145,7 @@ final class Encoder {
     return found.appendTail(text).toString();
   }
 
-  /** Returns the place of a node, which is encoded in its turn. */
+  /** Returns the place of a node, which will be encoded in its turn. */
   private int place(TreeNode node, boolean sqlWanted) {
     Integer at = (Integer) places.get(node);
     if (at == null) {
@@ -157,7 +157,7 @@ final class Encoder {
     return at.intValue();
   }
 
-  /** Writes one node; if it can't be read, its class, the reason and, if they can be had, its children. */
+  /** Writes one node; if it can't be read, its class, the reason and, if possible, its children. */
   private void encode(TreeNode tree) throws IOException {
     long begin = node.length();
     Throwable problem;
@@ -183,7 +183,7 @@ final class Encoder {
     }
   }
 
-  /** Writes what is known of a node that can't be read, in the place of what has been written of it. */
+  /** Writes what is known about a node that can't be read, instead of what has been written of it. */
   private void broken(TreeNode tree, Throwable problem, long begin, boolean children) throws IOException {
     node = node.from(begin);
     node.writeStartArray();
@@ -229,7 +229,7 @@ final class Encoder {
     node.writeEndArray();
   }
 
-  /** Wants the SQL of the value in `if (condition) value else column`, as which Spark writes what an UPDATE sets. */
+  /** Requests the SQL of the value in `if (condition) value else column`, Spark's form of what an UPDATE sets. */
   private void wantReplacement(TreeNode tree) {
     Object child = tree instanceof Alias ? ((Alias) tree).child() : null;
     if (child instanceof If) wanted.put(((If) child).trueValue(), Boolean.TRUE);
@@ -250,7 +250,7 @@ final class Encoder {
     }
   }
 
-  /** Writes the class of a model of Spark ML whose code an argument is; of other code nothing is written. */
+  /** Writes the class of the Spark ML model whose code an argument is; nothing is written for other code. */
   private void code(Object code) throws IOException {
     String name = code == null ? "" : code.getClass().getName();
     int end = name.indexOf('$');
@@ -281,7 +281,7 @@ final class Encoder {
 
   private void sql(Expression expression) throws IOException {
     Expression shown = expression;
-    // A pivoted aggregate has its own alias below the one that Spark gives it.
+    // A pivoted aggregate has its own alias below the one from Spark.
     while (shown instanceof Alias) shown = ((Alias) shown).child();
     List parts = parts(shown);
     if (parts == null) return;
@@ -303,7 +303,7 @@ final class Encoder {
     }
   }
 
-  /** Returns the SQL as one part, in which attributes can't be told from the rest. */
+  /** Returns the SQL as one part, in which attributes can't be distinguished from the rest. */
   private List plain(Expression expression) {
     try {
       return Collections.singletonList(new StringBuilder(expression.sql()));
@@ -317,7 +317,7 @@ final class Encoder {
 
   /** Returns the line of Python that made an expression; null before Spark 4, and for what no Python function made. */
   private static String callSite(Expression expression) {
-    // Spark may have put aliases and casts of its own around it.
+    // Spark may have added aliases and casts around it.
     for (int depth = 0; PYTHON_CONTEXT != null && depth < CALL_SITE_DEPTH; depth++) {
       scala.Option said = pythonContext(expression.origin());
       if (said != null && !said.isEmpty()) {
@@ -419,7 +419,7 @@ final class Encoder {
     }
   }
 
-  /** Returns what is known of a node's class; the first node of a class makes the plan tell of it. */
+  /** Returns what is known about a node's class; at the first node of a class, the plan describes the class. */
   private NodeClass classOf(TreeNode tree) throws IOException {
     NodeClass known = (NodeClass) nodeClasses.get(tree.getClass());
     if (known == null) {
@@ -472,8 +472,8 @@ final class Encoder {
   }
 
   /**
-   * Writes a value of any class. `inPlan`: whether an operator holds it, so that the SQL of its expressions is wanted;
-   * `depth`: how many values it is nested in.
+   * Writes a value of any class. `inPlan`: whether an operator holds it, so that the SQL of its expressions is needed;
+   * `depth`: in how many values it is nested.
    */
   void value(JsonText out, Object o, boolean inPlan, int depth) throws IOException {
     if (o == null || depth > DEEPEST_VALUE) {
@@ -512,7 +512,7 @@ final class Encoder {
     }
   }
 
-  /** Writes a text, or the beginning of a long one in a way that tells it from a whole text. */
+  /** Writes a text, or the beginning of a long one in a form that distinguishes it from a whole text. */
   private static void text(JsonText out, String text, int longest) throws IOException {
     if (text.length() <= longest) {
       out.writeString(text);
@@ -523,12 +523,12 @@ final class Encoder {
     out.writeEndObject();
   }
 
-  /** Writes a reference to a node. One literal stands for all of which nothing is told. */
+  /** Writes a reference to a node. One literal represents all literals that are not described. */
   private void refer(JsonText out, TreeNode referred, boolean sqlWanted) throws IOException {
     boolean silent = !sqlWanted && referred instanceof Literal && !canAffectColumns((Literal) referred);
     if (silent && silentLiteral == null) silentLiteral = referred;
     int place = place(silent ? silentLiteral : referred, sqlWanted);
-    // The root is in nothing that is below it.
+    // No node below the root contains the root.
     if (place == 0) out.writeNull();
     else out.writeNumber(-place);
   }
@@ -597,13 +597,13 @@ final class Encoder {
     out.writeEndObject();
   }
 
-  /** Writes a field for each reading that Python asks for on this class. */
+  /** Writes a field for each reading that Python requests for this class. */
   private void readings(JsonText out, Object o, ArrayList rows, boolean inPlan, int depth) throws IOException {
     for (int i = 0; i < rows.size(); i++) {
       String[] row = (String[]) rows.get(i);
       String chain = row[1];
       Object read = read(o, chain);
-      // Of a node, nothing may take the place of an argument.
+      // For a node, null is written too: it may replace an argument of the same name.
       if (read == null && !(o instanceof TreeNode)) continue;
       out.writeFieldName(row[0]);
       if (read instanceof String && chain.startsWith("#long:")) text(out, (String) read, LONGEST_QUERY);
@@ -622,7 +622,7 @@ final class Encoder {
       return Options.where(Chain.read(o, chain.substring(7), session), o, session, vocabulary.where);
     }
     if (chain.equals("#whereOf")) return Options.whereOf(o, vocabulary.where);
-    // To spell out a schema takes longer than all else that is read of a table.
+    // Writing a schema takes longer than everything else that is read from a table.
     if (chain.equals("#schema")) return saysColumns ? null : Reflection.call(o, "schema");
     return Chain.read(o, chain, session);
   }

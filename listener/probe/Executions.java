@@ -33,7 +33,7 @@ final class Executions {
   // Execution -> when it began, and the outermost execution around it; and the outermost ones whose tasks wrote.
   private final HashMap begun = new HashMap();
   private final HashSet wrote = new HashSet();
-  // Execution that was over when its start was heard -> what its session had set.
+  // Execution that was over when its start was received -> what its session had set.
   private final HashMap set = new HashMap();
 
   Executions(Vocabulary vocabulary, boolean reads) {
@@ -61,15 +61,15 @@ final class Executions {
     return record.end();
   }
 
-  /** Returns whether Spark ML, in whose stack a write or a job began, saves a model. */
+  /** Returns whether a write or a job began in Spark ML while it saved a model. */
   static boolean savesModel(String stack) {
     int writer = stack == null ? -1 : stack.indexOf("org.apache.spark.ml.util.MLWriter.save");
     return writer >= 0 || (stack != null && stack.indexOf("org.apache.spark.ml.util.DefaultParamsWriter") >= 0);
   }
 
   /**
-   * Writes the class of the model that Spark ML, in whose stack a read began, loads, and the classes above it. Returns
-   * whether it loads one.
+   * Writes the class of the model that Spark ML loads, if a read began in its stack, and the classes above it. Returns
+   * whether it loads a model.
    */
   private static boolean loadedModel(JsonText record, String stack) throws IOException {
     Matcher frame = MODEL_READER.matcher(stack == null ? "" : stack);
@@ -90,7 +90,7 @@ final class Executions {
     return true;
   }
 
-  /** Writes the settings of the session: a fault in this costs them alone. */
+  /** Writes the settings of the session: a fault here loses only the settings. */
   private void session(JsonText record, Object own, QueryExecution execution) throws IOException {
     String told;
     try {
@@ -103,7 +103,7 @@ final class Executions {
     record.writeRawField("session", told);
   }
 
-  /** Writes the method that Python has called, and the line from which it did if PySpark has said that. */
+  /** Writes the method that Python has called, and the calling line if PySpark has reported it. */
   private static void callSite(JsonText record, SparkListenerSQLExecutionStart event) throws IOException {
     String method = event.details() == null ? "" : calledFromPython(event.details().split("\n", MOST_FRAMES));
     if (NAME.matcher(method).matches()) record.writeStringField("call", method);
@@ -117,7 +117,7 @@ final class Executions {
     for (int i = 0; i < stack.length; i++) {
       if (stack[i].startsWith("py4j.")) return called;
       int open = stack[i].indexOf('(');
-      // Between the two stand the frames of Java's reflection.
+      // Between the two are the frames of Java's reflection.
       if (open < 0 || stack[i].indexOf("reflect.") >= 0) continue;
       called = stack[i].substring(stack[i].lastIndexOf('.', open) + 1, open);
     }
@@ -129,7 +129,7 @@ final class Executions {
     return SQLExecution.getQueryExecution(id) != null;
   }
 
-  /** Lets the plan come with the end of an execution, since the record of its start is lost. */
+  /** Lets the record of an execution's end have the plan, since the record of its start is lost. */
   void forget(long id) {
     sent.remove(Long.valueOf(id));
   }
@@ -176,7 +176,7 @@ final class Executions {
     if (commits != null) record.writeRawField("commits", commits);
   }
 
-  /** Writes the columns that Spark found where a CREATE TABLE lists none. */
+  /** Writes the columns that Spark found for a CREATE TABLE that lists none. */
   private static void found(JsonText record, QueryExecution execution, Object analyzed) throws IOException {
     if (analyzed == null || !analyzed.getClass().getSimpleName().equals("CreateDataSourceTableCommand")) return;
     Object listed = Chain.read(analyzed, "table.schema", null);
@@ -225,7 +225,7 @@ final class Executions {
     }
   }
 
-  /** Writes what is known about an execution's plan: a fault in this costs the plan, never the record. */
+  /** Writes what is known about an execution's plan: a fault here loses the plan, never the record. */
   private void plan(JsonText record, long id, boolean outlives, QueryExecution execution) throws IOException {
     try {
       describe(record, id, outlives, execution);
@@ -235,8 +235,8 @@ final class Executions {
   }
 
   /**
-   * Writes an analysis error, which Spark 4 reports as a separate execution. Its plan must not be asked for: Spark
-   * would put the caller's stack into the exception, which the user's thread holds.
+   * Writes an analysis error, which Spark 4 reports as a separate execution. Its plan must not be requested: Spark
+   * would put the caller's stack into the exception that the user's thread holds.
    */
   private void unresolved(JsonText record, QueryExecution execution) throws IOException {
     record.writeStringField("unresolved", execution.logical().getClass().getName());
@@ -262,7 +262,7 @@ final class Executions {
     statements.write(record, execution, commands);
     // Only the result of a command is fetched: the command itself was a separate execution.
     boolean fetch = !stream && commands && "ALL".equals(String.valueOf(execution.mode()));
-    // A plain read matters only if reads are asked for, or if what it reads outlives the plan: rows, under the plan's
+    // A plain read matters only if reads are requested, or if what it reads outlives the plan: rows, under the plan's
     // exprIds, or a model.
     boolean read = !stream && !commands && !reads;
     if (fetch || read) record.writeBooleanField("read", true);

@@ -63,26 +63,26 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The SQL of one expression, in which each attribute can be told from the text around it. Spark writes the SQL of a
- * copy of the expression in which marks stand in for attributes, and for what it has no readable SQL for: subqueries,
- * lambda functions, and the arithmetic that it makes of time windows.
+ * The SQL of one expression, in which each attribute can be distinguished from the text around it. Spark writes the SQL
+ * of a copy of the expression, in which marks replace attributes and everything for which Spark has no readable SQL:
+ * subqueries, lambda functions, and its arithmetic for time windows.
  */
 final class ExpressionText extends scala.runtime.AbstractPartialFunction {
-  // An identifier, which Spark does not quote. No text of the user contains it by chance.
+  // An identifier, which Spark does not quote. The user's text does not contain it by chance.
   private static final String MARK = "ol" + Long.toHexString(Double.doubleToLongBits(Math.random())) + "_";
   // Where an expression has no SQL, Spark writes an exprId and a suffix after an attribute.
   private static final Pattern MARKED = Pattern.compile(MARK + "(\\d+)_(?:#\\d+L?)?");
   private static final Pattern PLAIN_NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
-  // Expressions that not every version of Spark has.
+  // Expressions that some versions of Spark do not have.
   private static final String SQL_FUNCTION = "org.apache.spark.sql.catalyst.analysis.SQLScalarFunction";
   private static final String SESSION_VARIABLE = "org.apache.spark.sql.catalyst.expressions.VariableReference";
   private static final String ARROW = " -> "; // of a lambda function
-  // What Spark calls around a CHAR or VARCHAR, which has no meaning of its own.
+  // What Spark calls around a CHAR or VARCHAR, without a meaning for the user.
   private static final List LENGTH_CHECKS =
       Arrays.asList(new String[] {"readSidePadding", "charTypeWriteSideCheck", "varcharTypeWriteSideCheck"});
   private static final String IGNORE_NULLS = " IGNORE NULLS";
   private static final String GROUPING_ID = "spark_grouping_id"; // the column that Spark adds for GROUPING SETS
-  private static final String PIVOTED = "__pivot_"; // the beginning of a name that Spark makes
+  private static final String PIVOTED = "__pivot_"; // the beginning of a name that Spark generates
   private static final long DAY = 86400000000L;
   private static final long[] UNITS = {DAY, 3600000000L, 60000000L, 1000000L, 1000L, 1L};
   private static final String[] UNIT_NAMES = {"day", "hour", "minute", "second", "millisecond", "microsecond"};
@@ -91,12 +91,12 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   private static final ExprId MARK_ID = new ExprId(0L, new UUID(0L, 0L));
   private static final scala.collection.immutable.Seq NONE =
       (scala.collection.immutable.Seq) (Object) scala.collection.immutable.Nil$.MODULE$;
-  // What the marks stand for: each has a list of parts.
+  // What the marks replace: for each, a list of parts.
   private final ArrayList marked = new ArrayList();
   private final HashMap variables = new HashMap();
   // The function whose parameters are being written; null outside of one.
   private Expression replacing;
-  // What decides whether a row counts for a column of a PIVOT, if the expression is an aggregate of one.
+  // The condition on the rows of a column of a PIVOT, if the expression is an aggregate of one.
   private EqualNullSafe pivot;
 
   private ExpressionText() {}
@@ -109,7 +109,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return new ExpressionText().pivoted(expression);
   }
 
-  /** Writes the parts, of which texts have at most `longest` characters together: see PROTOCOL.md. */
+  /** Writes the parts, whose texts have at most `longest` characters together: see PROTOCOL.md. */
   static void write(JsonText out, List parts, int longest) throws IOException {
     if (parts.size() == 1 && parts.get(0) instanceof StringBuilder) {
       out.writeString(JsonText.cut(parts.get(0).toString(), longest));
@@ -120,7 +120,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     out.writeEndArray();
   }
 
-  /** Writes parts, of which texts have at most `left` characters, and the fields of structs at most `more` besides. */
+  /** Writes parts, whose texts have at most `left` characters, and the fields of structs at most `more` in addition. */
   private static void write(JsonText out, List parts, int left, int more) throws IOException {
     for (int i = 0; i < parts.size(); i++) {
       Object part = parts.get(i);
@@ -151,7 +151,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     }
   }
 
-  /** Writes a struct: a list of its parts, and one of the name and the parts of each field for which there is room. */
+  /** Writes a struct: a list of its parts, and a list of names and parts of the fields for which there is room. */
   private static void write(JsonText out, StructText struct, int left, int more) throws IOException {
     out.writeStartArray();
     out.writeStartArray();
@@ -169,7 +169,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     out.writeEndArray();
   }
 
-  /** Returns how many characters parts have, those of the fields of structs included; or more than `most`. */
+  /** Returns how many characters parts have, including the fields of structs; or any number above `most`. */
   private static int length(List parts, int most) {
     int found = 0;
     for (int i = 0; i < parts.size() && found <= most; i++) {
@@ -208,7 +208,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return name.length() > 0;
   }
 
-  /** Returns the parts of an attribute; of the one that says which grouping set a row has, the function of the user. */
+  /** Returns the parts of an attribute; for the one that states the grouping set of a row, the user's function. */
   private static List attribute(AttributeReference attribute) {
     boolean groups = GROUPING_ID.equals(attribute.name());
     return Collections.singletonList(groups ? new StringBuilder("grouping_id()") : (Object) attribute);
@@ -223,8 +223,8 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   }
 
   /**
-   * Returns an operation of two operands, or the call of a function, from the parts of its children, as Spark writes
-   * both: to copy the expression takes longer. Returns null for what has a text of another form.
+   * Returns an operation of two operands, or a call of a function, from the parts of its children, in Spark's form:
+   * copying the expression takes longer. Returns null for an expression whose text has another form.
    */
   private List composed(Expression expression) {
     Class writer = writer(expression.getClass());
@@ -276,7 +276,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     }
   }
 
-  /** Returns a text in which marks stand in for some parts as its parts. */
+  /** Returns the parts of a text in which marks replace some of them. */
   private List split(String sql) {
     Matcher found = MARKED.matcher(sql);
     if (found.matches()) return (List) marked.get(Integer.parseInt(found.group(1)));
@@ -338,7 +338,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return new UnaryMinus(new Literal(Integer.valueOf((int) count), DataTypes.IntegerType));
   }
 
-  /** Returns the parts of an expression that has no readable SQL in Spark, or one without its attributes; else null. */
+  /** Returns the parts of an expression whose SQL in Spark is unreadable or lacks its attributes; else null. */
   private List replaced(Expression node) {
     if (node instanceof UnresolvedAttribute) return named((UnresolvedAttribute) node);
     if (node instanceof TaggingExpression) return parts((Expression) ((UnaryExpression) node).child());
@@ -385,7 +385,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     if (node instanceof UpdateFields) return updated((UpdateFields) node);
     if (node.getClass().getName().equals(SQL_FUNCTION)) return sqlFunction(node);
     if (node.getClass().getName().equals(SESSION_VARIABLE)) return sessionVariable(node);
-    // Such a function shows its parameters, but its only child is what replaces it.
+    // Such a function shows its parameters, but its only child is its replacement.
     boolean replaced = node instanceof InheritAnalysisRules && !(node instanceof AggregateFunction);
     if (replaced) return call((InheritAnalysisRules) node);
     List window = node instanceof CreateNamedStruct ? window((CreateNamedStruct) node) : null;
@@ -398,7 +398,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return field(parts(access.child()), access.ordinal(), access.extractFieldName());
   }
 
-  /** Returns a field of a struct: what makes it, if that is known. `ordinal`: its position, or -1 in an array. */
+  /** Returns a field of a struct: its expression if that is known. `ordinal`: its position, or -1 in an array. */
   private static List field(List struct, int ordinal, String name) {
     Object only = struct.size() == 1 ? struct.get(0) : null;
     if (only instanceof StructText && ordinal >= 0 && ordinal < ((StructText) only).values.size()) {
@@ -416,7 +416,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   /** Returns the call that builds a struct, with its fields. */
   private List struct(CreateNamedStruct struct) {
     String function = struct.prettyName();
-    // It is the one that Spark gives a struct that no function was called for.
+    // This is Spark's name for a struct that no function call has created.
     boolean named = function.equals("named_struct");
     ArrayList whole = new ArrayList();
     StructText found = new StructText(whole);
@@ -430,7 +430,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
       while (value instanceof Alias) value = ((Alias) value).child();
       addAll(whole, parts(value));
       if (!named && !isCalled(value, fields[i].name(), i)) text(whole, " AS " + quoted(fields[i].name()));
-      // To write a struct, Spark 3.5 casts each field, also to the type that it has.
+      // To write a struct, Spark 3.5 casts each field, even to its own type.
       found.add(fields[i].name(), parts(withoutCast(value)));
     }
     text(whole, ")");
@@ -444,7 +444,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return name.equals("col" + (place + 1));
   }
 
-  /** Returns what a cast casts to the type that it has already, else the expression itself. */
+  /** Returns the child of a cast to the child's own type, else the expression itself. */
   private static Expression withoutCast(Expression expression) {
     if (!(expression instanceof Cast)) return expression;
     Expression child = ((Cast) expression).child();
@@ -478,8 +478,8 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   }
 
   /**
-   * Returns what a condition that Spark has made chooses: the struct that it takes apart and builds anew to write it,
-   * unless that is null; or the values of a column of a PIVOT. Null for any other condition.
+   * Returns what a condition that Spark has generated chooses: the struct that Spark takes apart and rebuilds to write
+   * it, unless that is null; or the values of a column of a PIVOT. Null for any other condition.
    */
   private List chosen(If condition) {
     Expression test = condition.predicate();
@@ -490,7 +490,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
       }
       return isNull(condition.trueValue()) ? parts(condition.falseValue()) : null;
     }
-    // What the user writes has an origin of its own, the condition within it another one.
+    // In the user's own expression, the condition has another origin than the whole.
     boolean made = test instanceof EqualNullSafe && test.origin().equals(condition.origin());
     if (!made || !isNull(condition.falseValue())) return null;
     if (pivot != null && !pivot.semanticEquals(test)) return null;
@@ -514,7 +514,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return false;
   }
 
-  /** Returns the parts of an expression; of an aggregate over the values of a column of a PIVOT, which column. */
+  /** Returns the parts of an expression; for an aggregate over the values of a column of a PIVOT, the column. */
   private List pivoted(Expression expression) {
     List parts = parts(expression);
     return pivot == null ? parts : ofPivot(parts, parts(pivot.left()), pivot.right());
@@ -556,7 +556,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return Collections.singletonList(found);
   }
 
-  /** Returns LIKE ANY and the like with their patterns, which Spark leaves out. */
+  /** Returns LIKE ANY and similar operators with their patterns, which Spark leaves out. */
   private List likes(MultiLikeBase like) {
     ArrayList parts = new ArrayList();
     String name = like.getClass().getSimpleName();
@@ -588,7 +588,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return Boolean.TRUE.equals(Reflection.call(function, "ignoreNulls"));
   }
 
-  /** Returns an aggregate that takes no nulls, which Spark leaves out of its SQL. */
+  /** Returns an aggregate that ignores nulls, which Spark's SQL does not show. */
   private List ignoring(AggregateExpression aggregate) {
     EqualNullSafe before = pivot;
     AggregateFunction function = aggregate.aggregateFunction();
@@ -602,12 +602,12 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
       addAll(parts, parts((Expression) aggregate.filter().get()));
       text(parts, ")");
     }
-    // Spark itself lets an aggregate of a PIVOT ignore the nulls that stand for other values.
+    // Spark itself lets an aggregate of a PIVOT ignore the nulls that represent other values.
     if (pivot == before) text(parts, IGNORE_NULLS);
     return parts;
   }
 
-  /** Returns LAG or LEAD over its window, without the frame that Spark makes of the offset. */
+  /** Returns LAG or LEAD over its window, without the frame that Spark derives from the offset. */
   private List offset(WindowExpression window) {
     ArrayList parts = new ArrayList();
     WindowSpecDefinition spec = window.windowSpec();
@@ -634,7 +634,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return Collections.singletonList(FieldText.of(array, "[" + at + "]"));
   }
 
-  /** Returns the calls of `withField` and `dropFields` by which a struct is changed; their SQL lacks the names. */
+  /** Returns the calls of `withField` and `dropFields` that change a struct; their SQL in Spark lacks the names. */
   private List updated(UpdateFields update) {
     List struct = parts(update.structExpr());
     ArrayList whole = new ArrayList();
@@ -656,7 +656,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return Collections.singletonList(changed(update, struct, whole, changed));
   }
 
-  /** Returns a struct whose fields are changed; all others are those of the struct that it is made of. */
+  /** Returns a struct with changed fields; all others are those of the original struct. */
   private static StructText changed(UpdateFields update, List struct, List whole, HashMap changed) {
     StructText found = new StructText(whole);
     StructType type = (StructType) update.structExpr().dataType();
@@ -678,7 +678,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return PLAIN_NAME.matcher(name).matches() ? name : "`" + name.replace("`", "``") + "`";
   }
 
-  /** Returns the call of a function in SQL with its arguments; its own text has its parameters in their place. */
+  /** Returns the call of a function in SQL with its arguments; its own text has the parameters instead. */
   private List sqlFunction(Expression function) {
     ArrayList parts = new ArrayList();
     String sql = function.sql();
@@ -699,8 +699,8 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
   }
 
   /**
-   * Returns the call of a function. Its parameters are not resolved if a method of Spark 3.5's DataFrames has made it:
-   * then their columns are those of the same names in what replaces it.
+   * Returns the call of a function. Its parameters are not resolved if a method of Spark 3.5's DataFrames has created
+   * it: then their columns are those with the same names in its replacement.
    */
   private List call(InheritAnalysisRules function) {
     Expression around = replacing;
@@ -730,7 +730,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return new AttributeReference(name, type, true, Metadata.empty(), MARK_ID, NONE);
   }
 
-  /** Returns the attribute that a name stands for in the parameters of a function; the name, if that is not clear. */
+  /** Returns the attribute that a name means in the parameters of a function; the name, if that is ambiguous. */
   private List named(UnresolvedAttribute unresolved) {
     Attribute found = null;
     String name = unresolved.name();
@@ -749,7 +749,7 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     return Collections.singletonList(found == null ? (Object) new StringBuilder(name) : found);
   }
 
-  /** Returns the part of the statement that a subquery was parsed from; a DataFrame's has none. */
+  /** Returns the part of the statement from which a subquery was parsed; a DataFrame's subquery has none. */
   private static List subquery(PlanExpression subquery) {
     Origin origin = subquery.origin();
     ArrayList parts = new ArrayList();
@@ -795,12 +795,12 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
     }
     text(parts, names.size() == 1 ? ARROW : ")" + ARROW);
     addAll(parts, parts(lambda.function()));
-    // Behind the function, its names are free again.
+    // After the function, its names are free again.
     for (int i = 0; i < names.size(); i++) variables.remove(((NamedLambdaVariable) names.apply(i)).exprId());
     return parts;
   }
 
-  /** Returns the name of a lambda variable, without the number by which PySpark makes names differ in a session. */
+  /** Returns the name of a lambda variable, without the number by which PySpark keeps names unique in a session. */
   private List variable(NamedLambdaVariable variable) {
     Object id = variable.exprId();
     String name = (String) variables.get(id);

@@ -17,7 +17,7 @@ final class Failures {
   private static final int MOST_FRAMES = 200;
   private static final String EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions.";
 
-  /** Describes an exception. JVM errors are rethrown, except those where what the probe used up is free again. */
+  /** Describes an exception. JVM errors are rethrown, except those after which the probe's resources are free again. */
   static String brief(Throwable problem) {
     boolean own = problem instanceof StackOverflowError || problem instanceof OutOfMemoryError;
     if (problem instanceof VirtualMachineError && !own) throw (VirtualMachineError) problem;
@@ -53,14 +53,14 @@ final class Failures {
       Throwable one = (Throwable) raised.get(i);
       ofRows = ofRows || handlesRows(one);
       raised(record, one, ofRows, i == 0 ? null : (Throwable) raised.get(i - 1));
-      // What failed a job was raised in a task, even where its own stack does not say so.
+      // The exception that failed a job was raised in a task, even if its own stack does not show that.
       ofRows = ofRows || messageOf(one).startsWith("Job aborted due to stage failure");
     }
     record.writeEndArray();
     record.writeEndObject();
   }
 
-  /** Writes a failure of which there is only the text. */
+  /** Writes a failure of which only the text is known. */
   static void write(JsonText record, String className, String message, String stack) throws IOException {
     begin(record, className, message, stack);
     record.writeEndObject();
@@ -73,7 +73,7 @@ final class Failures {
     record.writeStringField("stack", JsonText.cut(stack, LONGEST_STACK));
   }
 
-  /** Writes one exception of a chain. `ofRows`: whether it or one around it was raised where rows are handled. */
+  /** Writes one exception of a chain. `ofRows`: whether it or an outer one was raised where rows are handled. */
   private static void raised(JsonText record, Throwable one, boolean ofRows, Throwable around) throws IOException {
     record.writeStartObject();
     record.writeStringField("class", one.getClass().getName());
@@ -151,7 +151,7 @@ final class Failures {
     return problem.getClass().getName().endsWith(".PythonException");
   }
 
-  /** Returns the frames as a stack trace has them, without those that the exception around it ends with as well. */
+  /** Returns the frames of a stack trace, without those at the end that the outer exception also has. */
   private static String frames(Throwable problem, Throwable around) {
     StackTraceElement[] own = problem.getStackTrace();
     StackTraceElement[] outer = around == null ? new StackTraceElement[0] : around.getStackTrace();

@@ -16,7 +16,7 @@ final class FieldText {
     this.path = path;
   }
 
-  /** Returns a field of what an attribute or a field of one is. */
+  /** Returns a field of an attribute, or of a field of one. */
   static FieldText of(Object part, String name) {
     if (part instanceof Attribute) return new FieldText((Attribute) part, Collections.singletonList(name));
     ArrayList path = new ArrayList(((FieldText) part).path);

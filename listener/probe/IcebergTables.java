@@ -6,7 +6,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 
-/** Reads what Iceberg keeps in memory of a table: never more, so no getter that may load metadata is called. */
+/** Reads only what Iceberg keeps in memory about a table: no getter that may load metadata is called. */
 final class IcebergTables {
   private static final String PACKAGE = "org.apache.iceberg.";
   private static final int MOST = 10000;
@@ -15,7 +15,7 @@ final class IcebergTables {
   /** Returns Iceberg's write, or its table that a DELETE or TRUNCATE changes, in a node of a physical plan; or null. */
   static Object writeOf(Object node) {
     Object batch = Reflection.call(node, "batchWrite");
-    // A micro-batch's write is an inner object of Iceberg's own.
+    // A micro-batch's write is an inner object of Iceberg's write.
     if (batch != null) return own(Reflection.field(Reflection.call(batch, "writeSupport"), "this$0"));
     Object write = own(Reflection.call(node, "write"));
     String name = node.getClass().getSimpleName();
@@ -38,7 +38,7 @@ final class IcebergTables {
     Object operations = Reflection.call(table, "operations");
     if (own(operations) == null) operations = Reflection.field(table, "ops");
     if (operations == null) return null;
-    // What a transaction has made, which may not be published yet.
+    // The metadata that a transaction has created, which may not be published yet.
     if (transaction(operations) != null) return metadataIn(transaction(operations), "current");
     Object metadata = metadataIn(operations, "currentMetadata");
     return metadata == null ? metadataIn(operations, "current") : metadata;
@@ -66,7 +66,7 @@ final class IcebergTables {
     if (ref != null) {
       Object refs = Reflection.field(metadata, "refs");
       Object found = refs instanceof Map ? ((Map) refs).get(ref.toString()) : null;
-      // A branch that is not there reads as the table.
+      // A missing main branch means the table itself.
       if (found == null && !"main".equals(ref)) return null;
       if (found != null) id = Reflection.call(found, "snapshotId");
     }
@@ -80,8 +80,8 @@ final class IcebergTables {
   }
 
   /**
-   * Returns the id of the snapshot that a Spark table is read at; null if it has none. `began`: when the execution that
-   * reads it began; what was committed later is not read.
+   * Returns the id of the snapshot at which a Spark table is read; null if it has none. `began`: when the execution
+   * that reads it began; it does not read what was committed later.
    */
   static Object at(Object sparkTable, long began) {
     Object table = tableOf(sparkTable);
@@ -98,7 +98,7 @@ final class IcebergTables {
     return snapshot == null || time(snapshot) > began ? null : text(Reflection.call(snapshot, "snapshotId"));
   }
 
-  /** Returns the id of the snapshot that a scan has read, as its report or the scan itself says; or null. */
+  /** Returns the id of the snapshot that a scan has read, as its report or the scan itself states; or null. */
   static Object scanned(Object scan) {
     if (own(scan) == null || isMetadata(tableOf(scan))) return null;
     Object id = Reflection.call(Reflection.call(Reflection.field(scan, "scanReportSupplier"), "get"), "snapshotId");
@@ -112,7 +112,7 @@ final class IcebergTables {
     return "-1".equals(id.toString()) ? null : id.toString();
   }
 
-  /** Returns whether a table is one of Iceberg's own about another table, such as its snapshots or its files. */
+  /** Returns whether a table is one of Iceberg's metadata tables, such as the snapshots or files of another table. */
   static boolean isMetadata(Object table) {
     for (Class c = table == null ? null : table.getClass(); c != null; c = c.getSuperclass()) {
       if (c.getName().equals(PACKAGE + "BaseMetadataTable")) return true;
@@ -120,7 +120,7 @@ final class IcebergTables {
     return false;
   }
 
-  /** Returns the snapshots of a branch that were made between two times (milliseconds since the epoch), in order. */
+  /** Returns the snapshots of a branch that were created between two times (milliseconds since the epoch), in order. */
   static ArrayList between(Object metadata, Object branch, long from, long to) {
     ArrayList found = new ArrayList();
     Object snapshot = head(metadata, branch);
@@ -155,7 +155,7 @@ final class IcebergTables {
     String own = String.valueOf(Reflection.call(catalog, "name")) + ".";
     String wanted = name.startsWith(own) ? name.substring(own.length()) : name;
     Object inner = Reflection.field(catalog, "icebergCatalog");
-    // The session's catalog has one that is only Iceberg's.
+    // Iceberg's session catalog contains a catalog for Iceberg's tables alone.
     Object innermost = Reflection.field(inner, "icebergCatalog");
     Object cache = Reflection.field(innermost == null ? inner : innermost, "tableCache");
     Object tables = Reflection.call(cache, "asMap");

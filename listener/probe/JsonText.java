@@ -53,19 +53,19 @@ final class JsonText extends JsonGeneratorDelegate {
     writeNumberField(name, number);
   }
 
-  /** Returns how many characters were written . */
+  /** Returns how many characters were written. */
   long length() {
     return (long) text.length() + getOutputBuffered();
   }
 
-  /** Returns what goes on where the text had this length; what was written since is thrown away. */
+  /** Returns a writer that continues at this length of the text; what was written after it is discarded. */
   JsonText from(long length) throws IOException {
     flush();
     text.cut((int) length);
     return new JsonText(text);
   }
 
-  /** Closes what is open, and returns the text. */
+  /** Closes all open objects and arrays, and returns the text. */
   String end() throws IOException {
     close();
     return text.toString();

@@ -9,19 +9,19 @@ import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Ends the runs of a driver whose Python process was killed. The JVM outlives that process by a moment: a hook of its
- * shutdown starts another Python process, which delivers the ends. Nothing in the killed process has to handle a
+ * Ends the runs of a driver whose Python process was killed. The JVM outlives that process by a moment: its shutdown
+ * hook starts another Python process, which delivers the terminal events. Nothing in the killed process has to handle a
  * signal.
  */
 final class LastWords extends Thread {
-  // Where a signal goes to the whole process group, Python dies in the same moment.
+  // If the whole process group gets a signal, Python dies at the same moment.
   private static final long MILLIS_TO_DIE = 300L;
   private static final long STEP = 10L;
   private final String[] command;
   private final long python;
   private final long seconds;
-  // The login of the receiver is in a file in memory, which is gone once nobody has it open. It is never read here, so
-  // that no dump of the heap holds it.
+  // The login of the receiver is in a file in memory, which disappears when nobody has it open. It is never read here,
+  // so no heap dump contains it.
   private final InputStream kept;
   private volatile String words = "";
 
@@ -33,7 +33,7 @@ final class LastWords extends Thread {
     this.kept = new FileInputStream(kept);
   }
 
-  /** Replaces what is to be said; empty if nothing is. */
+  /** Replaces the last words; empty if there are none. */
   void set(String words) {
     this.words = words;
   }
@@ -65,7 +65,7 @@ final class LastWords extends Thread {
     try {
       int length = Math.max(0, in.read(content));
       String text = new String(content, 0, length, "ISO-8859-1");
-      // The name before it may hold anything. A zombie is dead; its parent has not asked for its status yet.
+      // The name before it may contain anything. A zombie is dead; its parent has not read its status yet.
       int state = text.lastIndexOf(')') + 2;
       return state >= text.length() || text.charAt(state) == 'Z' || text.charAt(state) == 'X';
     } catch (IOException gone) {

@@ -20,7 +20,7 @@ final class Metrics {
     this.nodes = nodes;
   }
 
-  /** Returns the metrics as a JSON array, and adds the plan's nodes; an empty one if it can't be read to its end. */
+  /** Returns the metrics as a JSON array, and adds the plan's nodes; an empty array if the plan can't be read. */
   static String of(QueryExecution execution, ArrayList nodes) throws IOException {
     try {
       return new Metrics(nodes).read(execution);
@@ -81,7 +81,7 @@ final class Metrics {
     metrics.writeEndObject();
   }
 
-  /** Returns the version of its table that a batch scan has read; null if it is not known. */
+  /** Returns the version of its table that a batch scan has read; null if it is unknown. */
   private static Object version(Object node) {
     if (node.getClass().getSimpleName().indexOf("MicroBatch") >= 0) return null;
     Object snapshot = IcebergTables.scanned(Reflection.call(node, "scan"));

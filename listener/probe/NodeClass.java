@@ -10,16 +10,16 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeAction;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 
-/** What all tree nodes of one class have in common: it is found out once, for all plans. */
+/** What all tree nodes of one class have in common: it is determined once, for all plans. */
 final class NodeClass {
-  /** The class as a plan tells of it. */
+  /** The description of the class in a plan. */
   final String told;
   /** Whether it is an action of a MERGE, whose values and conditions are nested deeper than other expressions. */
   final boolean ofMerge;
   final boolean named;
   /** Whether the output is that of the first child. */
   final boolean transparent;
-  /** What Python asks for: see `Vocabulary.rows`. */
+  /** What Python requests: see `Vocabulary.rows`. */
   final ArrayList rows;
   private final String[] arguments;
   private final HashSet skipped;
@@ -53,7 +53,7 @@ final class NodeClass {
     return text.end();
   }
 
-  /** Returns none for a node that can't name its arguments: reading them fails too, and marks the node as broken. */
+  /** Returns no names for a node that can't name its arguments: reading them fails too, which marks it as broken. */
   private static String[] arguments(TreeNode tree) {
     try {
       return Reflection.elementNames(tree);

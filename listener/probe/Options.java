@@ -8,12 +8,12 @@ import java.util.Iterator;
 import java.util.Locale;
 import java.util.Map;
 
-/** Reads those options of a source that say where it is; the values of no others leave the JVM. */
+/** Reads the options of a source that state where it is; the values of all others stay in the JVM. */
 final class Options {
   private static final int MOST = 50;
   private static final int LONGEST = 1000;
 
-  /** Returns pairs of an option's name and its value, of a map; null if it is none, or has no such option. */
+  /** Returns pairs of an option's name and value from a map; null if it is not a map, or has no such option. */
   static Object[] where(Object map, HashSet wanted) {
     ArrayList found = new ArrayList();
     if (map instanceof scala.collection.Map) {
@@ -39,8 +39,8 @@ final class Options {
   }
 
   /**
-   * Returns the same of the first map that a relation of a connector keeps, whatever that calls it, or that an object
-   * of the connector's own keeps for it.
+   * Returns the same from the first map with such options that a connector's relation keeps, under any name, or that an
+   * object of the connector keeps for it.
    */
   static Object[] whereOf(Object relation, HashSet wanted) {
     return whereOf(relation, relation.getClass().getPackage(), wanted);
@@ -58,7 +58,7 @@ final class Options {
     return found;
   }
 
-  /** Returns the same of a field: a map, or an object of a package, in which no further objects are looked into. */
+  /** Returns the same from a field: a map, or an object of a package, whose own objects are not searched. */
   private static Object[] whereIn(Object holder, Field field, Package within, HashSet wanted) {
     Class type = field.getType();
     if (scala.collection.Map.class.isAssignableFrom(type) || Map.class.isAssignableFrom(type)) {
@@ -69,7 +69,7 @@ final class Options {
     return held == null ? null : whereOf(held, null, wanted);
   }
 
-  /** Returns the same of a relation's options; and what a session sets for the connector of its table beside them. */
+  /** Returns the same from a relation's options, and from the session's settings for the connector of its table. */
   static Object[] where(Object options, Object relation, Object session, HashSet wanted) {
     Object[] found = where(options, wanted);
     Object table = Reflection.call(relation, "table");
@@ -90,7 +90,7 @@ final class Options {
     return all.isEmpty() ? null : all.toArray();
   }
 
-  /** Returns which setting of a connector a name is of, such as `database` for `spark.mongodb.read.database`. */
+  /** Returns the connector's setting that a name means, such as `database` for `spark.mongodb.read.database`. */
   private static String setting(String name) {
     return name.toLowerCase(Locale.ROOT).replaceFirst("^spark\\.\\w+\\.((read|write)\\.)?", "");
   }

@@ -7,7 +7,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
-/** Spells paths as Hadoop does: whole, absolute, without `//` and `..`. No file is looked at. */
+/** Spells paths as Hadoop does: complete, absolute, without `//` and `..`. No file is accessed. */
 final class Paths {
   /** Returns a path that a user wrote, as text or as a URI, or a sequence of them, qualified. */
   static Object qualified(Object given, Object session) {
@@ -54,7 +54,7 @@ final class Paths {
     }
   }
 
-  /** Returns whether a path needs no file system, which would perhaps have to be connected first. */
+  /** Returns whether a path needs no file system, which might have to be connected first. */
   private static boolean isWhole(Path path) {
     URI uri = path.toUri();
     return uri.getScheme() != null && (uri.getAuthority() != null || "file".equals(uri.getScheme()));

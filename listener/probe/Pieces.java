@@ -8,9 +8,9 @@ import java.util.ArrayList;
  * and TCP holds the second one back until the other side acknowledges the first, some 40 ms later (Nagle's algorithm).
  */
 final class Pieces {
-  /** How long a piece is at most, in bytes as py4j writes them; the answer's own marks need a few more. */
+  /** The maximum length of a piece, in bytes as py4j writes them; the marks of the answer need a few more. */
   private static final int BYTES = 8000;
-  /** How many characters a piece has at most; most of them take one byte. */
+  /** The maximum number of characters of a piece; most of them take one byte. */
   private static final int LIKELY = 7800;
 
   /** Returns the pieces of a text: at least one. */
@@ -25,7 +25,7 @@ final class Pieces {
     return (String[]) pieces.toArray(new String[0]);
   }
 
-  /** Returns where a piece ends that begins there: to count its bytes one by one takes long, and is seldom needed. */
+  /** Returns where a piece ends that begins there: counting its bytes one by one is slow, and seldom needed. */
   private static int end(String text, int begin) {
     int likely = Math.min(begin + LIKELY, text.length());
     if (written(text.substring(begin, likely)) <= BYTES) return likely;

@@ -40,7 +40,7 @@ public final class Probe extends SparkListener {
     records.watch(dropped);
   }
 
-  /** Says last words for a Python process from now on, should it be killed: see `LastWords`. */
+  /** Keeps last words for a Python process from now on, in case it is killed: see `LastWords`. */
   public void speakFor(long python, String[] command, String kept, long seconds) throws IOException {
     lastWords = new LastWords(python, command, kept, seconds);
     Runtime.getRuntime().addShutdownHook(lastWords);
@@ -87,7 +87,7 @@ public final class Probe extends SparkListener {
     return whole ? UnreadPieces.whole(encoded) : unread.first(encoded);
   }
 
-  /** Returns another piece of an encoding; null if it is forgotten. */
+  /** Returns another piece of an encoding; null if it was removed. */
   public String encoded(int number, int piece) {
     return unread.piece(number, piece);
   }
@@ -97,7 +97,7 @@ public final class Probe extends SparkListener {
     return Analysis.of(vocabulary, statement, session);
   }
 
-  /** Returns the encoding of that plan, as `encode` does; or no piece and the statement's kind, if it is refused. */
+  /** Returns the encoding of that plan, as `encode` does; if the statement is refused, no piece and its kind. */
   public String encodeStatement(String statement, Object session, boolean whole) throws Exception {
     Object analyzed = analyzed(statement, session);
     return analyzed instanceof String ? "0 0 " + analyzed : encode((LogicalPlan) analyzed, session, whole);
@@ -177,7 +177,7 @@ public final class Probe extends SparkListener {
       record.writeStringField("message", message);
       put(record.end());
     } catch (IOException never) {
-      // A text refuses nothing.
+      // Writing to a text never fails.
       return;
     }
   }

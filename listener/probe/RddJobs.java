@@ -12,7 +12,7 @@ import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.storage.RDDInfo;
 
-/** Writes the records of jobs that no SQL execution owns. Only a running job still has its RDD and its function. */
+/** Writes the records of jobs outside of SQL executions. Only a running job still has its RDD and its function. */
 final class RddJobs {
   private final Vocabulary vocabulary;
   private final boolean reads;
@@ -36,7 +36,7 @@ final class RddJobs {
     Object stage = finalStage(event.jobId());
     Object function = Reflection.call(stage, "func");
     Object write = function == null ? null : write(function);
-    // For a job that has already ended, only what the event itself says is left.
+    // For a job that has already ended, only the content of the event is left.
     boolean writes = write != null || (stage == null && last.details().indexOf("SparkHadoopWriter") >= 0);
     // Spark SQL runs such jobs to find the schema of files.
     boolean reader = reads && function != null && !last.details().startsWith("org.apache.spark.sql.");

@@ -12,14 +12,14 @@ import org.apache.hadoop.util.StringUtils;
 import org.apache.spark.rdd.HadoopRDD;
 import org.apache.spark.rdd.NewHadoopRDD;
 
-/** Finds where an RDD's rows come from, by what its ancestors were created from; no partition is computed. */
+/** Finds the sources of an RDD's rows in the RDDs from which it was created; no partition is computed. */
 final class RddSources {
   private static final int MOST_RDDS = 5000;
   private static final int MOST_FILES = 10000;
   private static final int MOST_SPLITS = 10000;
-  /** A source in place of those that are left out. */
+  /** The source that replaces those that are left out. */
   private static final String REST = "?...";
-  /** Says that the rows are those of a query. */
+  /** States that the rows are those of a query. */
   private static final String OF_QUERY = "?SQLExecutionRDD";
   /** The RDDs whose rows come from the driver itself. */
   private static final String LOCAL = "ParallelCollectionRDD EmptyRDD";
@@ -29,8 +29,8 @@ final class RddSources {
 
   /**
    * Returns the sources: paths, pairs of JDBC URL and table, pairs of Kafka cluster and topic, and `?` followed by the
-   * class of an unknown RDD. `submitted`: whether Spark has computed the partitions, so that files can be told from
-   * directories.
+   * class of an unknown RDD. `submitted`: whether Spark has computed the partitions, so that files can be distinguished
+   * from directories.
    */
   static Object of(Object start, boolean submitted) {
     RddSources sources = new RddSources();
@@ -58,9 +58,9 @@ final class RddSources {
       else if (leaf && LOCAL.indexOf(simple) < 0) find("?" + simple);
     }
     if (!work.isEmpty()) find(REST);
-    // Spark has found out that a query has no rows: what it has read for that is not told.
+    // Spark has found that a query has no rows: what it read to find this is not reported.
     if (isOfQuery && isEmpty && found.isEmpty()) find("?EmptyRDD");
-    // The RDD does not know the query's plan: what a broadcast join or a subquery has read is a value in its code.
+    // The RDD does not have the query's plan: what a broadcast join or a subquery has read is a value in its code.
     if (isOfQuery) find(OF_QUERY);
   }
 
@@ -93,7 +93,7 @@ final class RddSources {
     return work.size() > before;
   }
 
-  /** Replaces several files by the directories that they are in; a single file stays itself. */
+  /** Replaces several files by their directories; a single file is unchanged. */
   private void files(Object rdd) {
     Object partitions = Reflection.call(rdd, "filePartitions");
     if (!(partitions instanceof scala.collection.Iterable)) return;
@@ -109,7 +109,7 @@ final class RddSources {
       }
     }
     if (it.hasNext()) find(REST);
-    // Of a table without files, nothing tells which it is.
+    // Without files, nothing shows which table it is.
     if (files.isEmpty()) find("?" + rdd.getClass().getSimpleName());
     Iterator paths = files.iterator();
     while (paths.hasNext()) {
@@ -146,7 +146,7 @@ final class RddSources {
     }
   }
 
-  /** Returns the input paths; in place of each file, if it is known to be one, its directory. */
+  /** Returns the input paths; each path that is known to be a file is replaced by its directory. */
   private void hadoop(Object rdd, String split) {
     Object conf = Reflection.call(rdd, "getConf");
     boolean known = conf instanceof Configuration;
@@ -163,7 +163,7 @@ final class RddSources {
     }
   }
 
-  /** Returns the files that the partitions' splits belong to. */
+  /** Returns the files to which the partitions' splits belong. */
   private static HashSet files(Object partitions, String split) {
     HashSet files = new HashSet();
     if (!(partitions instanceof Object[])) return files;

@@ -28,7 +28,7 @@ final class RecordQueue {
     this.maxWaiting = Math.min(maxWaiting, Runtime.getRuntime().maxMemory() / SHARE_OF_HEAP);
   }
 
-  /** Reports what this counter counts from now on. */
+  /** Reports the number of this counter from now on. */
   void watch(Counter dropped) {
     this.dropped = dropped;
     droppedBefore = dropped.getCount();
@@ -57,8 +57,8 @@ final class RecordQueue {
 
   /**
    * Returns the head of a batch: its number and how many pieces it has; empty if no record came in time. The batch is
-   * the waiting records, one per line, oldest first. One that is not acknowledged is returned again: its answer was
-   * lost with a connection.
+   * the waiting records, one per line, oldest first. A batch that was not acknowledged is returned again: its answer
+   * was lost with a connection.
    */
   synchronized String take(long acknowledged, long waitMillis) throws InterruptedException, IOException {
     if (acknowledged == batchNumber) {

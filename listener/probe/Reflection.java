@@ -87,7 +87,7 @@ final class Reflection {
     return known == ABSENT ? null : (Method) known;
   }
 
-  /** Returns the public method of that name that takes this argument alone; null if there is none. */
+  /** Returns the public method of that name that takes only this argument; null if there is none. */
   static synchronized Method method(Class type, String name, Object argument) {
     HashMap members = members(METHODS, type);
     String key = name + "(" + argument.getClass().getName() + ")";

@@ -6,10 +6,10 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.sql.internal.SQLConf;
 
 /**
- * Tells the settings of a session that change what a statement means.
+ * Reports the settings of a session that change what a statement means.
  *
- * Spark notes with each execution what its session has set. The current catalog and schema are those of the time at
- * which the execution's event is heard. No catalog is asked.
+ * Spark records with each execution what its session has set. The current catalog and schema are those at the time when
+ * the execution's event is received. No catalog is accessed.
  */
 final class SessionSettings {
   private static final String ZONE = "spark.sql.session.timeZone";
@@ -20,7 +20,7 @@ final class SessionSettings {
     this.vocabulary = vocabulary;
   }
 
-  /** Returns them as JSON. `own`: what the session had set when the execution began, as Spark's event has it. */
+  /** Returns them as JSON. `own`: what the session had set when the execution began, from Spark's event. */
   String of(Object own, Object session) throws IOException {
     Object shared = Reflection.call(Reflection.call(session, "sharedState"), "conf");
     JsonText text = new JsonText();
@@ -30,8 +30,8 @@ final class SessionSettings {
       String known = preset(setting[0]);
       String value = value(setting[0], own, shared);
       if (value == null && setting[1].equals("always")) value = known;
-      boolean told = value != null && (setting[1].equals("always") || !value.equalsIgnoreCase(known));
-      if (told) text.writeStringField(setting[0], value);
+      boolean reported = value != null && (setting[1].equals("always") || !value.equalsIgnoreCase(known));
+      if (reported) text.writeStringField(setting[0], value);
     }
     place(text, session, own, shared);
     text.writeEndObject();

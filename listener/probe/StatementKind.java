@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.internal.SQLConf;
 import scala.runtime.AbstractFunction0;
 
-/** The kind of a statement by its text, as the session's own parser sees it: pure parsing, without any catalog. */
+/** The kind of a statement, as the session's own parser reads it from the text, without any catalog. */
 final class StatementKind {
   /** The kind of a text that the parser rejects, or for which there is no parser. */
   static final StatementKind UNKNOWN = new StatementKind("", false, 0);

@@ -25,7 +25,7 @@ final class Statements {
     boolean own = text != null;
     if (!own) text = queryText(logical);
     if (text == null) return;
-    // If the text is the command's own, only the number of its inserts is unknown.
+    // If the text is that of the command itself, only the number of its inserts is unknown.
     boolean asked = commands && text.length() <= LONGEST && (!own || repeats(text, "insert"));
     StatementKind kind = asked ? kind(text, execution) : StatementKind.UNKNOWN;
     record.writeNumberField("text", System.identityHashCode(text));

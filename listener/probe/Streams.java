@@ -12,13 +12,13 @@ final class Streams {
   private static final String EXCEPTION = "org.apache.spark.sql.streaming.StreamingQueryException";
   private static final int MOST_SOURCES = 100;
   private static final int LONGEST_DESCRIPTION = 2000;
-  /** A longer offset is left out: half of it would be no JSON. */
+  /** A longer offset is left out, because half of it would not be JSON. */
   private static final int LONGEST_OFFSET = 65536;
   /** The most characters of the offsets of one record; what comes after them is left out. */
   private static final int MOST_OFFSETS = 500000;
   /** The directory of a query's state, below its checkpoint. */
   private static final String STATE = "/state";
-  /** Stands for an offset that is left out; an object of its own. */
+  /** Represents an offset that is left out; a separate object. */
   private static final String CUT = new String("");
 
   /** Returns the record of the start, the progress or the end of a query's run; null for any other event. */
@@ -59,7 +59,7 @@ final class Streams {
     record.writeEndObject();
   }
 
-  /** Returns the record of a StreamingQueryProgress. What the user observes in it is data, and not read. */
+  /** Returns the record of a StreamingQueryProgress. The user's observed metrics are data, and are not read. */
   private static String progress(Object progress) throws IOException {
     Object run = Reflection.call(progress, "runId");
     Object batch = Reflection.call(progress, "batchId");

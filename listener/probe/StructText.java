@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The text of a struct that an expression builds, and those of its fields, each as parts of an `ExpressionText`: who
- * reads a field does not want the whole struct.
+ * The text of a struct that an expression builds, and those of its fields, each as parts of an `ExpressionText`: an
+ * expression that reads a field does not need the whole struct.
  */
 final class StructText {
   final List whole;

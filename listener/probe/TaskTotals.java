@@ -56,7 +56,7 @@ final class TaskTotals {
     sums[ROWS_READ] += read;
   }
 
-  /** Forgets the stages of a job; its owner keeps what they counted. */
+  /** Removes the stages of a job; its owner keeps what they counted. */
   void end(int job) {
     ArrayList stages = (ArrayList) stagesOfJob.remove(Integer.valueOf(job));
     for (int i = 0; stages != null && i < stages.size(); i++) ownerOfStage.remove(stages.get(i));

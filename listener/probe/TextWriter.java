@@ -3,7 +3,7 @@ package openlineage.pyspark;
 import java.io.Writer;
 import java.util.Arrays;
 
-/** Collects what is written to it as a text; unlike a `StringWriter`, without a lock that is taken each time. */
+/** Collects what is written to it as a text; unlike a `StringWriter`, without taking a lock each time. */
 final class TextWriter extends Writer {
   private char[] written = new char[1024];
   private int length = 0;
@@ -27,7 +27,7 @@ final class TextWriter extends Writer {
     return length;
   }
 
-  /** Forgets what was written behind this length. */
+  /** Discards what was written after this length. */
   void cut(int shorter) {
     length = shorter;
   }

@@ -2,9 +2,9 @@ package openlineage.pyspark;
 
 import java.util.LinkedHashMap;
 
-/** The answers of which Python has not read all pieces yet, each under a number. */
+/** The answers that Python has not read to their last piece yet, each under a number. */
 final class UnreadPieces {
-  /** How many are kept at most. Only those who ask at the same time need theirs; who breaks off leaves one behind. */
+  /** How many are kept at most. Only simultaneous requests need theirs; a request that is aborted leaves one behind. */
   private static final int MOST = 64;
 
   private final LinkedHashMap unread = new LinkedHashMap();
@@ -27,7 +27,7 @@ final class UnreadPieces {
     return last;
   }
 
-  /** Returns a piece of the answer under a number, and forgets it after the last one; null if it is forgotten. */
+  /** Returns a piece of the answer under a number, and removes the answer after the last one; null if it is gone. */
   synchronized String piece(int number, int at) {
     String[] pieces = (String[]) unread.get(Integer.valueOf(number));
     if (pieces == null) return null;

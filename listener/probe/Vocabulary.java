@@ -6,7 +6,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 
-/** What Python asks the probe to read from values that are not tree nodes, and the limits of a plan. */
+/** What Python requests from values that are not tree nodes, and the limits of a plan. */
 final class Vocabulary {
   /** Simple class name -> names of the arguments that are never read. */
   final HashMap skipped = new HashMap();
@@ -14,13 +14,13 @@ final class Vocabulary {
   final HashSet transparent = new HashSet();
   /** Simple class names of the parsed statements that are not analyzed. */
   final HashSet refused = new HashSet();
-  /** The settings of a session that are told: of each its key, and `always` if it is told whatever it is. */
+  /** The settings of a session that are reported: the key of each, and `always` if its default is reported too. */
   final ArrayList settings = new ArrayList();
-  /** The options, in lower case, whose values say where a source is. */
+  /** The options, in lower case, whose values state where a source is. */
   final HashSet where = new HashSet();
   final int maxNodes;
   final long maxBytes;
-  // Class name -> its own entries; class -> its entries and those that it inherits.
+  // Class name -> its own entries; class -> its own and its inherited entries.
   private final HashMap described = new HashMap();
   private final HashMap found = new HashMap();
   private final HashMap nodeClasses = new HashMap();
