@@ -1,5 +1,5 @@
 /**
- * Which boxes are shown, and where they stand.
+ * Choose which boxes are shown, and place them.
  *
  * @typedef {{focus: string, level: string, direction: string, depth: number, indirect: boolean, uncertain: boolean,
  *   parts: boolean, jobs: boolean, open: Set<string> | null, grown: Set<string>, only: string, lit: string, from: string,
@@ -8,15 +8,15 @@
  *   `folded`: tables whose columns are folded where others are not, or the other way round.
  * @typedef {{id: string, isJob: boolean, x: number, y: number, w: number, h: number, rows: Column[], more: number,
  *   fewer: boolean, size: number, up: number, down: number}} Box
- *   `fewer`: it was opened, and can show fewer columns again. `size`: of a group, how many tables it has. `up`, `down`: how
- *   many of its neighbours are not shown.
+ *   `fewer`: it was opened, and can show fewer columns again. `size`: how many tables a group has. `up`, `down`: how many
+ *   of its neighbours are not shown.
  * @typedef {{d: string, top: number, bottom: number, left: number, right: number, middle: number[]}} Curve
  * @typedef {{edge: Edge, curve: Curve}} Route
  * @typedef {{key: string, ends: string[], change: Change, told?: boolean, count: number, isWeak?: boolean}} Link
- *   `told`: edges between columns say it too. `count`: how many links between tables it stands for. `isWeak`: of too many
- *   links, not one of the strongest of its ends: it is drawn on demand.
+ *   `told`: edges between columns show it too. `count`: how many links between tables it represents. `isWeak`: there are
+ *   too many links, and it is not one of the strongest at its ends: it is drawn on demand.
  * @typedef {Link & {curve: Curve}} Flow
- * @typedef {Map<string, number[][]>} Bends For the ends of each link, the points by which it passes between other boxes.
+ * @typedef {Map<string, number[][]>} Bends The ends of each link -> the points through which it passes between other boxes.
  * @typedef {{boxes: Map<string, Box>, bends: Bends, routes: Route[], flows: Flow[], width: number, height: number,
  *   hidden: number}} Picture
  */
@@ -27,7 +27,7 @@ const MOST_LINES = 12;
 const FEW_ROWS = 12;
 const HEAD = 26;
 const GROUP = 44;
-/** Of so many links of a group at least, the picture shows the strongest ones first. */
+/** If a group has at least this many links, the picture shows the strongest ones first. */
 const STRONGEST = 3;
 const ROW = 18;
 const TURN = 24;
@@ -55,7 +55,7 @@ function widthOf(text, font) {
  * @param {string} text
  * @param {number} room In pixels.
  * @param {string} font
- * @param {boolean} [end] Whether its end is left, as of a path, and not its beginning.
+ * @param {boolean} [end] Whether to keep its end, as for a path, instead of its beginning.
  */
 function fitted(text, room, font, end) {
   if (widthOf(text, font) <= room) return text;
@@ -71,7 +71,7 @@ function fitted(text, room, font, end) {
 }
 
 /**
- * Return the boxes to show, the closest to what is asked for first, and how many there would be.
+ * Return the boxes to show, those closest to the request first, and how many there would be.
  * @param {Lineage} lineage
  * @param {Asked} asked
  * @returns {{ids: string[], all: number}}
@@ -89,13 +89,13 @@ function chosen(lineage, asked) {
   return { ids: ids.slice(0, MOST_BOXES), all: ids.length };
 }
 
-/** Return whether groups stand for their tables: around one thing, and on a path, they do not. @param {Asked} asked */
+/** Return whether groups replace their tables: not around a single node, and not on a path. @param {Asked} asked */
 function isGrouped(asked) {
   return Boolean(asked.open && !asked.focus && !(asked.from && asked.to) && asked.level !== "jobs");
 }
 
 /**
- * Leave out jobs where they are hidden, and all else where they are shown alone.
+ * Leave out jobs if they are hidden, and everything else if only jobs are shown.
  * @param {Asked} asked
  * @param {Lineage} lineage
  * @param {string[]} ids
@@ -106,7 +106,7 @@ function shownOf(asked, lineage, ids) {
 }
 
 /**
- * Return groups and the tables of unfolded ones, groups and what has most around it first, then jobs of such tables.
+ * Return groups and the tables of unfolded groups, those with the most neighbours first, then the jobs of such tables.
  * @param {Lineage} lineage
  * @param {Asked} asked
  * @param {string[]} ids
@@ -126,7 +126,7 @@ function grouped(lineage, asked, ids) {
 }
 
 /**
- * Return the neighbours of boxes that somebody asked for, as far as they are not shown.
+ * Return the neighbours that the user has requested for some boxes, unless they are shown already.
  * @param {Lineage} lineage
  * @param {Asked} asked
  * @param {string[]} ids
@@ -143,7 +143,7 @@ function neighboursOf(lineage, asked, ids) {
 }
 
 /**
- * Return what was added, removed or changed, and what lies next to it.
+ * Return what was added, removed or changed, with its neighbours.
  * @param {Lineage} lineage
  */
 function changed(lineage) {
@@ -158,8 +158,8 @@ function changed(lineage) {
 }
 
 /**
- * Return boxes in the order in which they are shown if there is no room for all: what lies around the busiest table, then
- * what has failed or has no end, each with what it reads and writes, then the rest, connected boxes together.
+ * Return boxes in the order in which they are shown if there is no room for all: those around the busiest table, then
+ * failed and unfinished jobs with what they read and write, then the rest, with connected boxes together.
  * @param {Lineage} lineage
  * @param {Asked} asked
  * @param {string[]} ids
@@ -197,7 +197,7 @@ function nearby(lineage, asked) {
 }
 
 /**
- * Return the boxes at which edges end, and those of their jobs.
+ * Return the boxes at both ends of edges, and those of their jobs.
  * @param {Lineage} lineage
  * @param {Iterable<Edge>} edges
  */
@@ -227,7 +227,7 @@ function onPath(lineage, asked) {
  * Place the boxes.
  * @param {Lineage} lineage
  * @param {Asked} asked
- * @param {Set<string>} wanted The columns that stand first in long boxes.
+ * @param {Set<string>} wanted The columns that come first in long boxes.
  * @returns {Picture}
  */
 function arrange(lineage, asked, wanted) {
@@ -260,7 +260,7 @@ function arrange(lineage, asked, wanted) {
     }
   }
   for (const { ends } of links) if (ends[0] !== ends[1]) graph.setEdge(ends[0], ends[1]);
-  // Where each group leads to each other one, ranks would tell nothing, and make the picture as wide as it has groups.
+  // If each group leads to each other group, ranks show nothing, and make the picture as wide as the number of groups.
   const isGrid = isGrouped(asked) && boxes.size > 12 && graph.edgeCount() > 2 * boxes.size;
   if (isGrid) layInGrid(lineage, graph, boxes);
   else dagre.layout(graph);
@@ -285,7 +285,7 @@ function arrange(lineage, asked, wanted) {
   return { boxes, bends, routes, flows, width, height, hidden: all - ids.length };
 }
 
-/** Mark the links that are none of the strongest of their ends. @param {Link[]} links */
+/** Mark the links that are not among the strongest at their ends. @param {Link[]} links */
 function markWeak(links) {
   /** @type {Map<string, number>} */
   const drawn = new Map();
@@ -297,7 +297,7 @@ function markWeak(links) {
 }
 
 /**
- * Place boxes in a grid: what is made from little on the left, what is made from much on the right.
+ * Place boxes in a grid: those with few inputs on the left, those with many on the right.
  * @param {Lineage} lineage
  * @param {any} graph
  * @param {Map<string, Box>} boxes
@@ -350,14 +350,14 @@ function refilled(lineage, asked, picture, wanted) {
 }
 
 /**
- * Return the columns on the way of the column around which all is shown; null where all is shown around something else.
+ * Return the columns on the paths of the focused column; null if the focus is not a column.
  * @param {Lineage} lineage
  * @param {Asked} asked
  */
 function wayOf(lineage, asked) {
   const path = lineage.path(asked.from, asked.to, asked.indirect);
   if (path) return new Set([...path].flatMap((edge) => [edge.from, edge.to]));
-  // Where tables stand without their columns, those on the way of the lit one are shown.
+  // If tables are shown without their columns, the columns on the paths of the highlighted one are shown.
   const start = asked.level === "tables" ? asked.lit : asked.focus;
   if (!lineage.columns.has(start) || (asked.from && asked.to)) return null;
   const found = new Set(lineage.family(start));
@@ -424,7 +424,7 @@ function between(value, [least, most]) {
 }
 
 /**
- * Make the tables that stand above each other as wide as the widest of them.
+ * Make tables that are above each other as wide as the widest of them.
  * @param {any} graph
  * @param {Map<string, Box>} boxes
  */
@@ -438,8 +438,8 @@ function widen(graph, boxes) {
 }
 
 /**
- * Return where links pass boxes that stand between their ends: beside them, as the library has left room. A link that
- * leads back passes below both of its ends.
+ * Return where links pass the boxes between their ends: beside them, where the library has left room. A link that leads
+ * back passes below both of its ends.
  * @param {any} graph
  * @param {Link[]} links
  * @param {Map<string, Box>} boxes
@@ -472,7 +472,7 @@ function bendsOf(graph, links, boxes) {
 }
 
 /**
- * Return the points by which a line from a box leads back to one on its left, or to itself: below both.
+ * Return the points through which a line from a box leads back to one on its left, or to itself: below both.
  * @param {Box} from
  * @param {Box} to
  */
@@ -485,15 +485,15 @@ function below(from, to) {
  * @param {Bends} bends
  * @param {string} from
  * @param {string} to
- * @param {number} [shift] How far from the middle of the link, so that lines of one link lie side by side.
+ * @param {number} [shift] The distance from the middle of the link, so that the lines of a link are side by side.
  */
 function passing(bends, from, to, shift = 0) {
   return (bends.get(`${from}\n${to}`) || []).map(([x, y]) => [x, y + shift]);
 }
 
 /**
- * Return the links between boxes: from a table to its job and from a job to its table; where a job is not shown, from
- * what it reads to what it writes. Those of a group are one link with their number.
+ * Return the links between boxes: from a table to its job and from a job to its table; if a job is not shown, from what
+ * it reads to what it writes. The links of a group are one link with their number.
  * @param {Lineage} lineage
  * @param {Asked} asked
  * @param {Set<string>} kept
@@ -537,7 +537,7 @@ function flowLinks(lineage, asked, kept) {
 }
 
 /**
- * Return the links through CTEs, views and subqueries: from a dataset through them to its job, or to what is made.
+ * Return the links through CTEs, views and subqueries: from a dataset through them to its job, or to the output.
  * @param {Lineage} lineage
  * @param {Asked} asked
  * @param {Set<string>} kept
@@ -592,7 +592,7 @@ function routesOf(lineage, asked, boxes, bends) {
     if (!dataset) continue;
     const inner = box.y + HEAD + box.rows.length * ROW + (box.more ? ROW / 2 : 0);
     const end = box.x + box.w;
-    // A fourth number marks what no row shows.
+    // A fourth number marks a column that no row shows.
     for (const column of dataset.columns) places.set(column.id, [box.x, box.rows.length || box.more ? inner : box.y + HEAD / 2, end, ...(asked.level === "tables" ? [0] : [])]);
     box.rows.forEach((column, place) => places.set(column.id, [box.x, box.y + HEAD + (place + 0.5) * ROW, end]));
     places.set(box.id, [box.x, box.y + HEAD / 2, end]);
@@ -604,7 +604,7 @@ function routesOf(lineage, asked, boxes, bends) {
     const [from, to] = [places.get(edge.from), places.get(edge.to)];
     if (!from || !to) continue;
     const job = boxes.get(edge.job || "");
-    // Where tables stand without their columns, a line between tables says it.
+    // If tables are shown without their columns, a line between the tables shows the edge.
     if ((edge.job && !job && asked.jobs) || !(shownIn(from) || shownIn(to))) continue;
     const parts = asked.parts ? lineage.partsOf(edge).flatMap((id) => boxes.get(id) || []) : [];
     const start = lineage.datasetOf(edge.from);
@@ -629,8 +629,8 @@ function routesOf(lineage, asked, boxes, bends) {
 }
 
 /**
- * Return at which heights the lines of an edge pass CTEs, views and subqueries: those of the columns through which it
- * comes. There is a line for each of several columns of one of them.
+ * Return the heights at which the lines of an edge pass CTEs, views and subqueries: those of the columns through which
+ * it passes. If it passes several columns of one of them, there is a line for each.
  * @param {Lineage} lineage
  * @param {Edge} edge
  * @param {Box[]} parts
@@ -658,8 +658,8 @@ function right(box) {
 }
 
 /**
- * Return a smooth curve through points: curved between boxes, straight through those on the way. Where it leads back, it
- * turns round at the side of a box.
+ * Return a smooth curve through points: curved between boxes, straight past the boxes on the way. A curve that leads
+ * back turns at the side of a box.
  * @param {number[][]} points
  * @returns {Curve}
  */

@@ -3,7 +3,7 @@
 const MOST_PIXELS = 8000;
 
 /**
- * Return the picture as a document of its own.
+ * Return the picture as a separate document.
  * @param {Lineage} lineage
  * @param {Picture} picture
  * @param {Lit} lit

@@ -1,14 +1,14 @@
 /**
- * The page: what is asked for, in its address and its controls, and what the keyboard and the pointer do.
+ * The page: the request in its address and its controls, and the actions of the keyboard and the pointer.
  */
 
-// A smaller scale leaves names that nobody can read.
+// At a smaller scale, nobody can read the names.
 const UNREADABLE = 0.5;
 // At this scale, all names of the first picture can be read.
 const READABLE = 0.62;
-// An address with one of these says which boxes to show.
+// An address with one of these states which boxes to show.
 const EXPLICIT = ["level", "jobs", "groups", "focus", "from", "to", "parts", "only"];
-// So many boxes at most the first picture has, in one try after the other.
+// The maximum number of boxes in the first picture, in successive tries.
 const CUTS = [80, 50, 30, 18, 8];
 
 class Page {
@@ -21,12 +21,12 @@ class Page {
     }
     this.compared = Boolean(before);
     this.view = { x: 0, y: 0, scale: 1 };
-    /** What is to be said of names in the address: that nothing here has one, or several things. @type {string[]} */
+    /** Messages about names in the address that no node has, or several nodes. @type {string[]} */
     this.missed = [];
     /** @type {Asked & {lit: string, time: string}} */
     this.asked = this.fromAddress();
     this.waiting = 0;
-    /** Where the window stands after its size has changed; null once the user has moved it. @type {(() => void) | null} */
+    /** Places the view after the window's size has changed; null once the user has moved it. @type {(() => void) | null} */
     this.place = null;
     this.printing = false;
     /** The fingers on the picture, or the mouse while it is pressed. @type {Map<number, {x: number, y: number}>} */
@@ -53,14 +53,14 @@ class Page {
     byId("times").hidden = !this.compared;
     byId("parts").closest("label")?.toggleAttribute("hidden", !this.lineage.parts.size);
     byId("groups").closest("label")?.toggleAttribute("hidden", this.lineage.groups.size < 4);
-    /** What is asked for without any address: the first picture. @type {Partial<Asked>} */
+    /** The request without an address: the first picture. @type {Partial<Asked>} */
     this.first = this.overview();
     this.beginWhereNothingIsAsked();
     this.ask();
     this.begin();
   }
 
-  // --- what is asked for ---------------------------------------------------------------------------------------
+  // --- the request ---------------------------------------------------------------------------------------------
 
   /**
    * Return how much to show of everything: as much as can be read at once.
@@ -86,14 +86,14 @@ class Page {
     return found;
   }
 
-  /** Show the overview, unless the address says what to show. */
+  /** Show the overview, unless the address states what to show. */
   beginWhereNothingIsAsked() {
     const said = new URLSearchParams(location.hash.slice(1));
     if (this.asked.focus || EXPLICIT.some((key) => said.has(key)) || dataOf("unfold")) return;
     Object.assign(this.asked, this.first, said.size ? {} : this.onlyChanges());
   }
 
-  /** Return what a comparison shows first: what changed, if anything did. @returns {Partial<Asked>} */
+  /** Return what a comparison shows first: the changes, if there are any. @returns {Partial<Asked>} */
   onlyChanges() {
     if (!this.compared || !changed(this.lineage).length) return {};
     return { only: "changes", level: "columns", jobs: true, open: null };
@@ -157,14 +157,14 @@ class Page {
     if (text !== location.hash.slice(1)) history.pushState(null, "", text ? `#${text}` : location.pathname + location.search);
   }
 
-  /** Return whether the boxes that are asked for are those with which the page begins. */
+  /** Return whether the requested boxes are those of the first picture. */
   isFirst() {
     const { asked } = this;
     const first = { ...this.first, ...(asked.only ? this.onlyChanges() : {}) };
     return Object.entries(first).every(([key, value]) => asked[key] === value) && !asked.focus && !asked.from && !asked.to;
   }
 
-  /** Return the name of a node if it leads back to it, else its id. @param {string} id */
+  /** Return the name of a node if it identifies the node, else its id. @param {string} id */
   short(id) {
     const name = this.lineage.label(id);
     const found = name.length < 200 ? this.lineage.find(name) : [];
@@ -172,9 +172,9 @@ class Page {
   }
 
   /**
-   * Choose a thing.
+   * Choose a node.
    * @param {string} id
-   * @param {string} [how] `around` shows what lies around it alone; `from` and `to` are ends of a path.
+   * @param {string} [how] `around` shows only its surroundings; `from` and `to` are ends of a path.
    */
   go(id, how) {
     const { asked } = this;
@@ -192,7 +192,7 @@ class Page {
     this.scene.current = id;
     this.missed = [];
     const before = this.scene.placeOf(id);
-    // Where tables stand without their columns, those on the way come and go with the light.
+    // If tables are shown without their columns, those on the paths appear and disappear with the highlight.
     const isBare = asked.level === "tables" && [was, asked.lit].some((each) => this.lineage.columns.has(each));
     this.ask(Boolean(needed || isBare));
     if (needed) this.begin();
@@ -200,7 +200,7 @@ class Page {
   }
 
   /**
-   * Show what is known of a group, or unfold or fold it.
+   * Show what is known about a group, or unfold or fold it.
    * @param {string} id
    * @param {string} [how] `open` to unfold or fold it.
    */
@@ -217,7 +217,7 @@ class Page {
     this.panel.show(id, asked.indirect, asked.direction, null);
   }
 
-  /** Show what lies next to a table too. @param {string} key The side and the table. */
+  /** Show the neighbours of a table too. @param {string} key The side and the table. */
   grow(key) {
     const { asked } = this;
     const id = key.slice(1);
@@ -233,7 +233,7 @@ class Page {
   }
 
   /**
-   * Move the view so that a node stands where it stood.
+   * Move the view so that a node is where it was.
    * @param {string} id
    * @param {{x: number, y: number} | null} before
    */
@@ -248,7 +248,7 @@ class Page {
   }
 
   /**
-   * Arrange and show what is asked for.
+   * Arrange and show what is requested.
    * @param {boolean} [anew] Whether other boxes may be shown now; else everything keeps its place.
    */
   ask(anew = true) {
@@ -258,7 +258,7 @@ class Page {
     const wanted = new Set([...this.lit.ids, ...this.lit.decide]);
     if (anew || !this.picture.boxes.size) this.picture = arrange(lineage, asked, wanted);
     else this.picture = refilled(lineage, asked, this.picture, wanted);
-    // A link may lead to what there is no room for.
+    // A link may lead to a box for which there is no room.
     const shownAs = lineage.shownAs(lineage.boxOf(asked.lit), asked.open);
     if (anew && asked.lit && !lineage.groups.has(asked.lit) && !asked.focus && !asked.from && !asked.to && !this.picture.boxes.has(shownAs) && !(lineage.jobs.has(asked.lit) && !asked.jobs)) {
       asked.focus = asked.lit;
@@ -283,7 +283,7 @@ class Page {
     this.drawMap();
   }
 
-  /** Return what is on the screen: the picture, or both if two times stand side by side. */
+  /** Return what is on the screen: the picture, or both if two times are shown side by side. */
   scenes() {
     return byId("past").hidden ? [this.scene] : [this.scene, this.past];
   }
@@ -316,9 +316,9 @@ class Page {
   }
 
   /**
-   * Return the edges on the way of a column, or through a CTE, a view or a subquery.
+   * Return the edges on the paths of a column, or through a CTE, a view or a subquery.
    * @param {string} id
-   * @param {boolean} indirect Whether what decides about rows counts.
+   * @param {boolean} indirect Whether influences on rows count.
    */
   wayOf(id, indirect) {
     const { lineage, asked } = this;
@@ -368,7 +368,7 @@ class Page {
     return this.asked.time === "before" ? change !== "added" : change !== "removed";
   }
 
-  /** Set the controls to what is asked for, and say what is not shown. */
+  /** Set the controls to the request, and state what is not shown. */
   control() {
     const { asked, lineage, picture } = this;
     for (const key of /** @type {const} */ (["level", "direction", "time"])) select(key).value = asked[key];
@@ -419,7 +419,7 @@ class Page {
     });
   }
 
-  /** Show all of it, or, if it is too large to be read as a whole, what lies around what was asked for. */
+  /** Show the whole picture or, if it is too large to be read, the surroundings of what was requested. */
   begin() {
     this.fit();
     this.place = () => this.begin();
@@ -430,7 +430,7 @@ class Page {
     if (scale >= 0.5 || !start) return;
     this.stand(id);
     const { width, height } = byId("canvas").getBoundingClientRect();
-    // Nothing but the picture is shown, as far as it fills the window.
+    // If the picture fills the window, nothing else is shown.
     const [x, y] = [[width, picture.width, start.x], [height, picture.height, start.y]].map(([room, size, at]) => {
       const free = room - size * 0.8;
       return free > 0 ? free / 2 : Math.max(free, Math.min(0, room / 2 - at * 0.8));
@@ -438,7 +438,7 @@ class Page {
     this.view = { x, y, scale: 0.8 };
   }
 
-  /** Let two times stand beside or above each other, so that they are as large as can be. */
+  /** Place two times beside or above each other, so that they are as large as possible. */
   share() {
     const { width, height } = byId("panes").getBoundingClientRect();
     const { picture } = this;
@@ -447,7 +447,7 @@ class Page {
     byId("panes").classList.toggle("stacked", above > beside);
   }
 
-  /** Show all of it. */
+  /** Show the whole picture. */
   fit() {
     this.share();
     const { width, height } = byId("canvas").getBoundingClientRect();
@@ -458,7 +458,7 @@ class Page {
     this.draw();
   }
 
-  /** Draw all of it, so that paper of any size shows it: the browser tells nobody how large that is. */
+  /** Draw the whole picture, so that it fits any paper: the browser does not report the size of the paper. */
   beforePrint() {
     this.printing = true;
     const { width, height } = extent(this.picture);
@@ -489,7 +489,7 @@ class Page {
     this.draw();
   }
 
-  /** Move the view so far that a node stands in it. @param {string} id */
+  /** Move the view so far that it contains a node. @param {string} id */
   reveal(id) {
     const place = this.scene.placeOf(id);
     if (!place) return;
@@ -535,7 +535,7 @@ class Page {
   drag(pane, event) {
     const { pointers } = this;
     const last = pointers.get(event.pointerId);
-    // What was let go outside the window may not have been heard of.
+    // The page may not notice a button that is released outside of the window.
     if (!event.buttons) pointers.delete(event.pointerId);
     if (!last || !event.buttons) return;
     if (!this.moved && Math.abs(event.clientX - last.x) + Math.abs(event.clientY - last.y) < 4) return;
@@ -570,7 +570,7 @@ class Page {
     else if (this.asked.lit) this.go(this.asked.lit);
   }
 
-  /** Let the lines stand out that begin or end at a group. @param {EventTarget | null} target */
+  /** Emphasise the lines that begin or end at a group. @param {EventTarget | null} target */
   near(target) {
     const id = target instanceof Element ? target.closest(".group")?.getAttribute("data-id") || "" : "";
     if (id === this.scene.nearTo) return;
@@ -581,7 +581,7 @@ class Page {
     }
   }
 
-  /** Show what is known of a line. @param {Element} element */
+  /** Show what is known about a line. @param {Element} element */
   choose(element) {
     const line = this.scene.lineOf.get(element) || this.past.lineOf.get(element);
     for (const other of document.querySelectorAll(".line.chosen")) other.classList.remove("chosen");
@@ -589,7 +589,7 @@ class Page {
     if (line) this.panel.showLine(line, isGrouped(this.asked) ? this.asked.open : null);
   }
 
-  /** Show only the path between the lit thing and another, whichever way it leads. @param {string} id */
+  /** Show only the path between the highlighted node and another, in either direction. @param {string} id */
   pathTo(id) {
     const { asked, lineage } = this;
     const ends = [lineage.datasetOf(asked.lit) || asked.lit, lineage.datasetOf(id) || id];
@@ -614,7 +614,7 @@ class Page {
   key(event) {
     const target = /** @type {Element} */ (event.target);
     const isOther = event.ctrlKey || event.metaKey || event.altKey || target.closest("select, input");
-    // A button is pressed by Enter and Space, and the panel is moved by arrows.
+    // Enter and Space press a button, and arrows scroll the panel.
     const isOwn = target.closest("button, aside") && (event.key.startsWith("Arrow") || ["Enter", " "].includes(event.key));
     if ((isOther || isOwn) && event.key !== "Escape") return;
     const { current } = this.scene;
@@ -642,7 +642,7 @@ class Page {
     action();
   }
 
-  /** Light what the keyboard stands on, or unfold a group. @param {string} current */
+  /** Highlight the current node of the keyboard, or unfold a group. @param {string} current */
   press(current) {
     if (!current) return;
     const group = this.lineage.groups.get(current);
@@ -661,7 +661,7 @@ class Page {
     byId("help").setAttribute("aria-expanded", String(!byId("keys").hidden));
   }
 
-  /** Make a node the one that the keyboard stands on. @param {string} id */
+  /** Make a node the current one of the keyboard. @param {string} id */
   take(id) {
     if (!id) return;
     this.reveal(id);
@@ -669,7 +669,7 @@ class Page {
     this.scene.element(id)?.focus({ preventScroll: true });
   }
 
-  /** Make a node the one that the Tab key leads to. @param {string} id */
+  /** Make a node the one to which the Tab key leads. @param {string} id */
   stand(id) {
     for (const scene of [this.scene, this.past]) {
       scene.element(scene.current)?.setAttribute("tabindex", "-1");
@@ -725,7 +725,7 @@ class Page {
     const { width, height } = byId("canvas").getBoundingClientRect();
     const { x, y, scale } = this.view;
     for (const [name, value] of Object.entries({ x: -x / scale, y: -y / scale, width: width / scale, height: height / scale })) frame?.setAttribute(name, String(value));
-    // Where all of it can be seen, the map would only cover some of it.
+    // If the whole picture is visible, the map would only cover a part of it.
     const { picture } = this;
     const isWhole = x > -1 && y > -1 && x + picture.width * scale < width + 1 && y + picture.height * scale < height + 1;
     byId("map").toggleAttribute("hidden", isWhole);
@@ -823,7 +823,7 @@ function input(id) {
   return /** @type {HTMLInputElement} */ (byId(id));
 }
 
-/** Return what the page has as data; null without it. @param {string} id @returns {any} */
+/** Return data of the page; null if there is none. @param {string} id @returns {any} */
 function dataOf(id) {
   const text = document.querySelector(`script[type="application/json"]#${id}`)?.textContent;
   return text ? JSON.parse(text) : null;

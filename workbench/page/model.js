@@ -1,5 +1,5 @@
 /**
- * The graph, indexed: what the page asks of it. Nothing here draws.
+ * The graph, indexed for the requests of the page. Nothing here draws.
  *
  * @typedef {"added" | "removed" | "changed" | ""} Change
  * @typedef {{id: string, label: string, namespace: string, name: string, otherNames: string[], format: string,
@@ -21,14 +21,14 @@
  *   One path of an edge of the JSON. Between a dataset and a job, its type is READ or WRITE.
  * @typedef {{id: string, name: string, parent: string, groups: string[], datasets: string[], size: number,
  *   isPart?: boolean}} Group
- *   A catalog, a schema, a folder or a part of one: `size` is how many datasets it has, those of the groups in it among
- *   them. `isPart`: the tables are in the catalog, the schema or the folder of the group above.
+ *   A catalog, a schema, a folder or a part of one: `size` is how many datasets it has, including those of the groups in
+ *   it. `isPart`: the tables are in the catalog, the schema or the folder of the group above.
  * @typedef {{nodes: any[], edges: EdgeJson[], time?: string}} GraphJson
  * @typedef {{result: GraphJson, diagnostics: Diagnostic[]}} AnswerJson
  * @typedef {{nodes: any[], edges: Edge[], diagnostics: Diagnostic[], time?: string}} FlatGraph
  */
 
-/** How sure a path may be, the best first. */
+/** The certainties of paths, the best first. */
 const CERTAINTIES = ["exact", "opaque", "guessed", "unstated", "text"];
 /** @type {Record<string, string>} */
 const REASONS = {
@@ -42,23 +42,24 @@ const REASONS_WITHOUT_STEPS = {
   guessed: "The run states it, but a part of its plan was not understood.",
   unstated: "The run states it, but not how the value is computed.",
 };
-/** A group of more tables is divided; one that has most of all tables, if it has more than `MANY_ALONE`. */
+/** A group with more tables is divided; a group that has most of all tables, if it has more than `MANY_ALONE`. */
 const MOST_TABLES = 100;
 const MANY_ALONE = 30;
 const MAJORITY = 0.8;
-/** A group is divided into so many classes at most, or layers; so few tables of no class stay beside them. */
+/** The maximum number of classes or layers of a divided group; and of tables without a class that stay beside them. */
 const MOST_CLASSES = 40;
 const MOST_LAYERS = 6;
 const FEW_TABLES = 12;
 /** How many of the first words of names are tried as classes. */
 const WORDS = [1, 2, 3];
 const FAILED = new Set(["FAIL", "ABORT"]);
-/** How many parts of a job's name its box shows at most. */
+/** The maximum number of parts of a job's name that its box shows. */
 const MOST_PARTS = 4;
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /**
- * Return a foreign text as it can be shown: cut, and without characters that are invisible or turn the direction.
+ * Return a foreign text in a form that can be shown: cut, and without characters that are invisible or change the
+ * direction of writing.
  * @param {string} text
  * @param {number} most
  */
@@ -69,7 +70,7 @@ function shown(text, most) {
 }
 
 /**
- * Return the end of a foreign text as it can be shown.
+ * Return the end of a foreign text in a form that can be shown.
  * @param {string} text
  * @param {number} most
  */
@@ -79,7 +80,7 @@ function shownEnd(text, most) {
 }
 
 /**
- * Return a longer text, which may have line ends.
+ * Return a longer text, which may have line breaks, in a form that can be shown.
  * @param {string} text
  * @param {number} most
  */
@@ -88,7 +89,7 @@ function shownLines(text, most) {
 }
 
 /**
- * Return how a run ended: `good`, `bad`, or `open` if no event tells an end.
+ * Return how a run ended: `good`, `bad`, or `open` if no event states an end.
  * @param {Run} run
  */
 function outcome(run) {
@@ -100,10 +101,10 @@ function isInfluence(edge) {
   return edge.type === "INDIRECT";
 }
 
-/** What decides which value a column gets makes this column, as an expression does. */
+/** The influences that decide which value a column gets: they count for the column, as an expression does. */
 const OF_VALUES = new Set(["CONDITIONAL", "WINDOW"]);
 
-/** Return whether an edge decides about rows, and no value arrives by it. @param {Edge} edge */
+/** Return whether an edge influences only rows, so that no value arrives by it. @param {Edge} edge */
 function decidesRows(edge) {
   return isInfluence(edge) && !OF_VALUES.has(edge.subtype);
 }
@@ -119,7 +120,7 @@ function isFlow(edge) {
 }
 
 /**
- * Return why an edge is as sure as it is.
+ * Return the reason for the certainty of an edge.
  * @param {Edge} edge
  */
 function reasonOf({ certainty, steps = [] }) {
@@ -166,7 +167,7 @@ function statedBy(edge) {
 }
 
 /**
- * Return two graphs as one, in which each node and edge says whether it was added, removed or changed.
+ * Return two graphs as one, in which each node and edge states whether it was added, removed or changed.
  * @param {FlatGraph} before
  * @param {FlatGraph} now
  * @returns {FlatGraph}
@@ -185,8 +186,8 @@ function united(before, now) {
 }
 
 /**
- * Return the edges of two graphs: one that is in both with the same text and certainty is unchanged, and of the others
- * with the same key one has become the other.
+ * Return the edges of two graphs: an edge that is in both with the same text and certainty is unchanged; of the others
+ * with the same key, each old one has changed into a new one.
  * @param {Edge[]} before
  * @param {Edge[]} now
  * @returns {Edge[]}
@@ -335,7 +336,7 @@ class Lineage {
   }
 
   /**
-   * Add that one dataset is made from another by a statement that is no job.
+   * Add that one dataset is made from another by a statement that is not a job.
    * @param {string} from
    * @param {string} to
    * @param {Change} change
@@ -349,7 +350,7 @@ class Lineage {
   }
 
   /**
-   * Return the CTEs, views and subqueries that an edge passes, from its source on.
+   * Return the CTEs, views and subqueries through which an edge passes, from its source.
    * @param {Edge} edge
    */
   partsOf(edge) {
@@ -359,7 +360,7 @@ class Lineage {
   }
 
   /**
-   * Return the columns of CTEs, views and subqueries through which an edge comes, from its source on.
+   * Return the columns of CTEs, views and subqueries through which an edge passes, from its source.
    * @param {Edge} edge
    */
   passagesOf(edge) {
@@ -368,14 +369,14 @@ class Lineage {
   }
 
   /**
-   * Return the box that an id belongs to: a dataset, a job, or a CTE, a view or a subquery.
+   * Return the box to which an id belongs: a dataset, a job, or a CTE, a view or a subquery.
    * @param {string} id
    */
   boxOf(id) {
     return this.datasetOf(id) || this.partColumns.get(id)?.dataset || id;
   }
 
-  /** Return the type of a column, and whether its values are masked on each path into it. @param {Column} column */
+  /** Return the type of a column, and whether every path into it masks its values. @param {Column} column */
   typeOf(column) {
     const into = (this.into.get(column.id) || []).filter((edge) => !isInfluence(edge));
     const masked = into.length && into.every((edge) => edge.masking) ? "masked" : "";
@@ -383,7 +384,7 @@ class Lineage {
   }
 
   /**
-   * Return the dataset that an id belongs to: itself, or that of a column; empty for others.
+   * Return the dataset to which an id belongs: itself, or that of a column; empty for others.
    * @param {string} id
    */
   datasetOf(id) {
@@ -407,7 +408,7 @@ class Lineage {
   }
 
   /**
-   * Return what a table, a column or a job is, with its namespace.
+   * Describe a table, a column or a job, with its namespace.
    * @param {string} id
    */
   whole(id) {
@@ -419,21 +420,21 @@ class Lineage {
   }
 
   /**
-   * Return the text in the head of a box: the end of a table's name or of a job's, which tells it from the others.
+   * Return the text in the head of a box: the end of a table's or a job's name, which distinguishes it from the others.
    * @param {string} id
    */
   headOf(id) {
     const job = this.jobs.get(id);
     if (job?.runId) return shown(`run of ${this.heads.get(job.id) || job.name}`, LONGEST_NAME);
-    // A statement of a file has no namespace, and its name is that of the file: `daily.sql:5`.
+    // A statement in a file has no namespace, and is named after the file: `daily.sql:5`.
     if (job) return job.namespace ? shown(this.heads.get(id) || job.name, LONGEST_NAME) : shownEnd(job.name, LONGEST_NAME);
     const part = this.parts.get(id);
     return part ? shown(`${PARTS[part.role] || ""} ${this.label(id)}`, LONGEST_NAME) : shownEnd(this.label(id), LONGEST_NAME);
   }
 
   /**
-   * Return the nodes that a text names: by its id, else by its whole name, else by that or its path in any case, else by
-   * the end of one. Tables come first, then jobs.
+   * Return the nodes that a text names: by the id, else by the whole name, else by the name or the path ignoring case,
+   * else by the end of either. Tables come first, then jobs.
    * @param {string} text
    */
   find(text) {
@@ -472,7 +473,7 @@ class Lineage {
   }
 
   /**
-   * Return the columns that belong together with one: itself, the structs that it stands in, and its own fields.
+   * Return the columns that belong to a column: itself, the structs that contain it, and its own fields.
    * @param {string} id
    */
   family(id) {
@@ -486,7 +487,7 @@ class Lineage {
   }
 
   /**
-   * Return whether an edge is among those that are asked for.
+   * Return whether an edge is among the requested ones.
    * @param {Edge} edge
    * @param {boolean} indirect
    */
@@ -539,7 +540,7 @@ class Lineage {
   }
 
   /**
-   * Return the edges on the ways from one column to another, or to any column of a dataset.
+   * Return the edges on the paths from one column to another, or to any column of a dataset.
    * @param {string} from
    * @param {string} to
    * @param {boolean} indirect
@@ -550,7 +551,7 @@ class Lineage {
   }
 
   /**
-   * Return the datasets and jobs around one: id -> how many jobs lie between. Jobs count with the dataset beyond.
+   * Return the datasets and jobs around one: id -> how many jobs are between. A job counts with the dataset beyond it.
    * @param {string} start A dataset or a job.
    * @param {boolean} down
    * @param {number} depth
@@ -588,7 +589,7 @@ class Lineage {
   }
 
   /**
-   * Return all edges of the ways that lead through a CTE, a view or a subquery, or through a column of one.
+   * Return all edges of the paths through a CTE, a view or a subquery, or through a column of one.
    * @param {string} id
    * @param {string} direction
    * @param {boolean} indirect
@@ -605,7 +606,7 @@ class Lineage {
 
   // --- groups --------------------------------------------------------------------------------------------------
 
-  /** Make a group of each catalog, schema and folder. One that holds another one alone is no group of its own. */
+  /** Make a group of each catalog, schema and folder, unless it contains nothing but another one. */
   makeGroups() {
     /** @type {Group} */
     const root = { id: "", name: "", parent: "", groups: [], datasets: [], size: 0 };
@@ -633,7 +634,7 @@ class Lineage {
 
   /**
    * Divide a group of more tables than can be shown: by the first words of their names, by the application that writes
-   * them, or by the steps from the sources to them, whichever is the first to make groups of several tables.
+   * them, or by the steps from the sources to them, whichever is the first that forms groups of several tables.
    * @param {Group} group
    * @param {number} most How many tables a group may have.
    */
@@ -676,7 +677,7 @@ class Lineage {
   }
 
   /**
-   * Divide tables into a few classes by how many steps make them from sources; null if it is as many for all.
+   * Divide tables into a few classes by the number of steps from sources to them; null if it is the same for all.
    * @param {string[]} ids
    * @returns {Map<string, string[]> | null}
    */
@@ -700,14 +701,14 @@ class Lineage {
     return classes.size > 1 ? classes : null;
   }
 
-  /** Return for each table the most steps by which it is made from sources. What is made from itself counts once. */
+  /** Return the maximum number of steps from sources to each table. A table that is made from itself counts once. */
   stepsTo() {
     if (this.steps.size) return this.steps;
     const from = (/** @type {string} */ id, /** @type {boolean} */ down) =>
       [...new Set([...this.neighbours(id, down)].flatMap((each) => (this.jobs.has(each) ? [...this.neighbours(each, down)] : [each])))].filter((each) => each !== id);
     const waiting = new Map([...this.datasets.keys()].map((id) => [id, from(id, false).length]));
     const ready = [...waiting].filter(([, count]) => !count).map(([id]) => id);
-    // In a circle, each waits for another one: the first that is left goes on.
+    // In a cycle, each table waits for another one: continue with the first that is left.
     const rest = waiting.keys();
     while (waiting.size) {
       const id = ready.pop() ?? rest.next().value ?? "";
@@ -725,7 +726,7 @@ class Lineage {
     return this.steps;
   }
 
-  /** Let a group and the only one in it be one, and so on below it. @param {string} id */
+  /** Merge a group with the only group in it, also in all groups below. @param {string} id */
   foldChain(id) {
     const waiting = [id];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -742,7 +743,7 @@ class Lineage {
   }
 
   /**
-   * Return what stands for a dataset if only some groups are unfolded: itself, or the outermost group that is folded.
+   * Return what represents a dataset if only some groups are unfolded: itself, or the outermost group that is folded.
    * @param {string} id
    * @param {Set<string> | null} open The unfolded groups; null if there are no groups.
    */
@@ -756,7 +757,7 @@ class Lineage {
   }
 
   /**
-   * Return which groups to unfold so that at most so many boxes are shown: the smallest ones first.
+   * Return which groups to unfold so that at most this many boxes are shown: the smallest ones first.
    * @param {number} most
    * @returns {Set<string>}
    */
@@ -765,7 +766,7 @@ class Lineage {
     const open = new Set();
     const root = /** @type {Group} */ (this.groups.get(""));
     let count = root.groups.length + root.datasets.length;
-    // Only one that has most of the tables shows its parts, which else are more than there is to see.
+    // Only a group that has most of the tables shows its parts; other groups would have too many.
     const isWhole = (/** @type {string} */ id) => {
       const group = this.groups.get(id);
       return Boolean(group && (group.isPart || (group.size <= MAJORITY * root.size && this.groups.get(group.groups[0])?.isPart)));
@@ -786,7 +787,7 @@ class Lineage {
     return open;
   }
 
-  /** Return the name of the application, or of what all jobs have in common; empty without one. */
+  /** Return the name of the application, or the part that the names of all jobs share; empty without one. */
   application() {
     const jobs = [...this.jobs.values()];
     const applications = new Set(jobs.filter((job) => job.kind === "APPLICATION").map((job) => job.name));
@@ -800,7 +801,7 @@ class Lineage {
     return namespaces.size === 1 ? namespace : "";
   }
 
-  /** Return the boxes that are connected to anything, or all if none is. */
+  /** Return the boxes that have a connection, or all boxes if none has. */
   connected() {
     const datasets = [...this.datasets.values()].filter((each) => degree(each));
     const jobs = [...this.jobs.values()].filter((each) => each.reads.size + each.writes.size);
@@ -828,7 +829,8 @@ class Lineage {
 }
 
 /**
- * Return classes of tables, those of fewer than three as one; null unless there are several, few, and most are in one.
+ * Return classes of tables, with those of fewer than three tables as one class; null unless there are several classes,
+ * but few, and most tables are in one.
  * @param {string[]} ids
  * @param {(id: string) => string} classOf
  * @returns {Map<string, string[]> | null}
@@ -856,20 +858,20 @@ function placeOf({ label, namespace, name }) {
 }
 
 /**
- * Return how much there is around a dataset.
+ * Return how many neighbours a dataset has.
  * @param {Dataset} dataset
  */
 function degree(dataset) {
   return dataset.readers.size + dataset.writers.size + dataset.sources.size + dataset.targets.size;
 }
 
-/** Return the place of an edge's certainty: 0 for the best. @param {Edge} edge */
+/** Return the rank of an edge's certainty: 0 for the best. @param {Edge} edge */
 function rank(edge) {
   return CERTAINTIES.indexOf(edge.certainty);
 }
 
 /**
- * Return edges of values and then those that decide, the surest first; those that are equally sure keep their order.
+ * Return the edges of values, then those of influences, the most certain first; equally certain ones keep their order.
  * @template {Edge} E
  * @param {E[]} edges
  * @returns {E[]}
@@ -890,10 +892,10 @@ function push(map, key, value) {
   else map.set(key, [value]);
 }
 
-/** The classes of Spark in names of jobs. */
+/** Spark's classes in the names of jobs. */
 const SPARKS_CLASS = /^(execute_\w+|adaptive_spark_plan|streaming_query|\w+_(command|exec|plan)|(append|overwrite|replace|create|delete|update|merge|write|insert|alter|drop|truncate|atomic)_\w+)$/;
 
-/** Return the name of a job without the class of Spark's in it. @param {string} name */
+/** Return the name of a job without Spark's class in it. @param {string} name */
 function withoutClass(name) {
   const parts = name.split(".");
   if (parts.length > 2 && SPARKS_CLASS.test(parts[parts.length - 2])) parts.splice(-2, 1);
@@ -901,8 +903,8 @@ function withoutClass(name) {
 }
 
 /**
- * Return what stands in the box of each job: the last part of its name, and behind it as many of those before as it takes
- * to tell it from the others: `default_daily (insert_into)`.
+ * Return the text in the box of each job: the last part of its name, followed by as many of the parts before it as are
+ * needed to distinguish it from the others: `default_daily (insert_into)`.
  * @param {Iterable<{id: string, name: string}>} jobs
  * @returns {Map<string, string>}
  */

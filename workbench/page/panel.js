@@ -1,4 +1,4 @@
-/** The side panel: what is known of the thing that was chosen. Every foreign text goes in as text. */
+/** The side panel: what is known about the chosen node. Every foreign text is inserted as text. */
 
 const MOST_EDGES = 60;
 const MOST_LISTED = 40;
@@ -10,15 +10,15 @@ const HOW = {
   IDENTITY: "copied",
   TRANSFORMATION: "computed",
   AGGREGATION: "computed from several rows",
-  CONDITIONAL: "decides which value is taken",
+  CONDITIONAL: "decides which value is chosen",
   JOIN: "decides which rows are joined",
-  FILTER: "decides which rows stay",
+  FILTER: "decides which rows are kept",
   GROUP_BY: "decides which rows are grouped",
   SORT: "decides the order",
-  WINDOW: "decides about a window's rows",
+  WINDOW: "decides which rows a window has",
 };
 
-/** Return in a few words how an edge leads to its target. @param {Edge} edge */
+/** Describe in a few words how an edge influences its target. @param {Edge} edge */
 function wordOf(edge) {
   const known = (Object.hasOwn(HOW, edge.subtype) && HOW[edge.subtype]) || (edge.subtype || edge.type).toLowerCase().replaceAll("_", " ");
   return shown(known || "not stated", 60) + (edge.masking ? ", masked" : "");
@@ -38,7 +38,7 @@ function el(tag, attributes, ...children) {
 }
 
 /**
- * Return a text as code. A long one scrolls, so the keyboard must get there.
+ * Return a text as code. A long one scrolls, so the keyboard must reach it.
  * @param {string} text
  * @param {string} [tone]
  * @param {string} [tag]
@@ -52,7 +52,7 @@ class Panel {
   /**
    * @param {HTMLElement} place
    * @param {Lineage} lineage
-   * @param {(id: string, how?: string) => void} go Choose another thing; `how` is `around`, `from` or `to`.
+   * @param {(id: string, how?: string) => void} go Choose another node; `how` is `around`, `from` or `to`.
    */
   constructor(place, lineage, go) {
     this.place = place;
@@ -63,11 +63,11 @@ class Panel {
   }
 
   /**
-   * Show what is known of a thing, or of everything.
+   * Show what is known about a node, or about everything.
    * @param {string} id
    * @param {boolean} indirect
    * @param {string} direction
-   * @param {Set<Edge> | null} path The only edges to show, if a path alone is shown.
+   * @param {Set<Edge> | null} path The only edges to show, if only a path is shown.
    */
   show(id, indirect, direction, path) {
     const { lineage } = this;
@@ -81,7 +81,7 @@ class Panel {
     else if (lineage.parts.has(id) || lineage.partColumns.has(id)) this.place.replaceChildren(...this.ofPart(id, indirect, direction));
     else if (lineage.datasetOf(id)) this.place.replaceChildren(...this.ofData(id, indirect, direction));
     else this.place.replaceChildren(...this.ofAll());
-    // Who came here by the keyboard stays here.
+    // A user who came here by the keyboard stays here.
     if (wasInside) this.place.focus({ preventScroll: true });
   }
 
@@ -101,7 +101,7 @@ class Panel {
     return button;
   }
 
-  /** Return what the panel is about; of a long name its beginning, and all of it where it can be scrolled. @param {string} what @param {string} name */
+  /** Return the title of the panel: of a long name the beginning, and the whole name where it can be scrolled. @param {string} what @param {string} name */
   title(what, name) {
     const whole = name.length > LONG_CODE ? [code(shown(name, 10000))] : [];
     return [el("h2", {}, `${what} `, el("bdi", {}, shown(name, 200))), ...whole];
@@ -116,7 +116,7 @@ class Panel {
     const drawnRuns = [...lineage.jobs.values()].filter((job) => job.runId).length;
     const counts = [count(lineage.datasets.size, "table"), count(lineage.columns.size, "column"), count(lineage.jobs.size - drawnRuns, "job"), ...(drawnRuns ? [count(drawnRuns, "run")] : [])].join(", ");
     const root = lineage.groups.get("");
-    // The only group there is says nothing; those that it is divided into do.
+    // If there is only one group, list the groups in it.
     const listed = root?.groups.length === 1 ? lineage.groups.get(root.groups[0])?.groups : root?.groups;
     const groups = (listed || []).map((id) => lineage.groups.get(id)).filter((group) => group !== undefined).sort((a, b) => (a.isPart ? 0 : b.size - a.size));
     return [
@@ -163,7 +163,7 @@ class Panel {
   }
 
   /**
-   * Show what is known of a line: of one between columns its edges, of one between boxes the links that it stands for.
+   * Show what is known about a line: the edges of a line between columns, the links of a line between boxes.
    * @param {Route | Flow} line
    * @param {Set<string> | null} open The unfolded groups.
    */
@@ -275,7 +275,7 @@ class Panel {
       ...about,
       ...this.ownersOf(dataset),
       el("p", {}, this.action("Only its surroundings", id, "around"), " ", this.action("Path from here", id, "from"), " ", this.action("Path to here", id, "to")),
-      // Of a table, its own lists name the tables; the edges are those of its columns.
+      // A table has its own lists of tables; its edges are those of its columns.
       ...(column ? [] : this.ofDataset(dataset)),
       ...(!column || direction === "down" ? [] : this.edgeList("Comes from", lineage.way(id, false, indirect))),
       ...(!column || direction === "up" ? [] : this.edgeList("Goes to", lineage.way(id, true, indirect))),
@@ -289,7 +289,7 @@ class Panel {
     return named.length ? [el("p", { class: "owners" }, `Owned by ${named.join(", ")}.`)] : [];
   }
 
-  /** Return by which jobs a table is made, when, from how much, and how much is made from it. @param {Dataset} dataset */
+  /** Return which jobs write a table, when, from how many tables, and how many are made from it. @param {Dataset} dataset */
   sentenceOfTable(dataset) {
     const { lineage } = this;
     const [writers, readers] = [[...dataset.writers], [...dataset.readers]];
@@ -304,7 +304,7 @@ class Panel {
     return [...made, read, ...rows];
   }
 
-  /** Return from how many columns a column comes, and to how many it goes. @param {string} id @param {boolean} indirect */
+  /** Return from how many columns a column comes, and into how many it goes. @param {string} id @param {boolean} indirect */
   sentenceOfColumn(id, indirect) {
     const { lineage } = this;
     const [up, down] = [false, true].map((isDown) => {
@@ -320,7 +320,7 @@ class Panel {
   }
 
   /**
-   * Return what is known of a CTE, a view or a subquery, or of a column of one.
+   * Return what is known about a CTE, a view or a subquery, or a column of one.
    * @param {string} id
    * @param {boolean} indirect
    * @param {string} direction
@@ -339,7 +339,7 @@ class Panel {
       el("small", {}, shown(`${part.name}#${part.index}`, 100)),
       ...(part.job ? [el("p", {}, "of ", this.link(part.job))] : []),
       ...about,
-      ...this.edgeList("What comes through it", lineage.wayThrough(id, direction, indirect)),
+      ...this.edgeList("Edges through it", lineage.wayThrough(id, direction, indirect)),
     ];
   }
 
@@ -374,7 +374,7 @@ class Panel {
     const groups = new Map();
     for (const edge of surestFirst(path ? edges.filter((each) => path.has(each)) : edges)) push(groups, `${edge.from}\n${edge.to}\n${edge.job}`, edge);
     const items = this.listed(`${title} (${groups.size})`, [...groups.values()].slice(0, MOST_EDGES * 20), (group) => this.edgeItem(group));
-    return items.length ? items : [el("h3", {}, title), el("p", {}, path ? "nothing on this path" : "nothing that an event states")];
+    return items.length ? items : [el("h3", {}, title), el("p", {}, path ? "nothing on this path" : "no event states any")];
   }
 
   /**
@@ -400,7 +400,7 @@ class Panel {
   }
 
   /**
-   * Return what is known of one edge: its kind, its expression, its way and how sure it is.
+   * Return what is known about an edge: its kind, its expression, its path and its certainty.
    * @param {Edge} edge
    */
   edgeLines(edge) {
@@ -422,7 +422,7 @@ class Panel {
   /**
    * Return the operators that an edge passes, and on demand what each of them does.
    * @param {Edge} edge
-   * @param {string} sure How sure the edge is.
+   * @param {string} sure The certainty of the edge, in words.
    */
   wayOf(edge, sure) {
     const named = (edge.steps || []).filter((step) => step.operator);
@@ -441,7 +441,7 @@ class Panel {
 }
 
 /**
- * Return the edges that are as sure as the surest, and the others.
+ * Return the edges with the highest certainty among these, and the others.
  * @param {Edge[]} edges
  */
 function parted(edges) {

@@ -1,10 +1,10 @@
 /**
- * Draws a picture as SVG, and only what the window shows of it.
+ * Draws the part of a picture that the window shows, as SVG.
  *
  * @typedef {{x: number, y: number, scale: number}} View
  * @typedef {{edges: Set<Edge>, ids: Set<string>, start: string, deciding: Set<Edge>, decide: Set<string>, links: Set<string>}} Lit
- *   `edges` and `ids`: by which values come; `deciding` and `decide`: what only decides about their rows. `links`: the keys
- *   of the links between boxes on the way.
+ *   `edges` and `ids`: those through which values come; `deciding` and `decide`: those that only influence their rows.
+ *   `links`: the keys of the links between boxes on the paths.
  * @typedef {{g: SVGElement, first: number, last: number}} Drawn
  */
 
@@ -17,7 +17,7 @@ const STATES = { good: "complete", bad: "failed", open: "not finished" };
 
 /** @type {Lit} */
 const NOTHING_LIT = { edges: new Set(), ids: new Set(), start: "", deciding: new Set(), decide: new Set(), links: new Set() };
-/** More lines than these can't be hit by the pointer. */
+/** If there are more lines, the pointer can't select them. */
 const MOST_HIT = 600;
 
 /**
@@ -39,7 +39,7 @@ class Scene {
   /**
    * @param {SVGSVGElement} canvas
    * @param {Lineage} lineage
-   * @param {(change: Change) => boolean} isShown Which of what was added and removed is shown.
+   * @param {(change: Change) => boolean} isShown Returns whether nodes with this change are shown.
    */
   constructor(canvas, lineage, isShown) {
     this.canvas = canvas;
@@ -63,7 +63,7 @@ class Scene {
     this.routedOf = null;
     /** @type {Set<string>} */
     this.routed = new Set();
-    /** The group whose lines stand out. */
+    /** The group whose lines are emphasised. */
     this.nearTo = "";
     /** @type {Picture} */
     this.picture = { boxes: new Map(), bends: new Map(), routes: [], flows: [], width: 0, height: 0, hidden: 0 };
@@ -88,9 +88,9 @@ class Scene {
   }
 
   /**
-   * Draw what a view shows, and take off what it does not.
+   * Draw what a view shows, and remove what it does not.
    * @param {View} view
-   * @param {boolean} [all] Draw all of it.
+   * @param {boolean} [all] Whether to draw the whole picture.
    */
   draw(view, all) {
     const { width, height } = this.canvas.getBoundingClientRect();
@@ -111,7 +111,7 @@ class Scene {
   }
 
   /**
-   * Return what cuts a text at the end of its box, should this browser's font be wider than was computed.
+   * Return what cuts a text at the end of its box, in case this browser's font is wider than computed.
    * @param {number} width Of the box.
    */
   clip(width) {
@@ -136,7 +136,7 @@ class Scene {
     const first = all ? 0 : Math.max(0, Math.floor((frame.top - box.y - HEAD) / ROW) - 20);
     const last = all ? box.rows.length : Math.min(box.rows.length, Math.ceil((frame.bottom - box.y - HEAD) / ROW) + 20);
     const known = this.drawn.get(box.id);
-    // Rows are drawn anew only when the window has moved past those that are there.
+    // Rows are drawn again only when the window has moved past those that exist.
     if (known && (box.rows.length <= 60 || (known.first <= Math.max(0, first + 20) && known.last >= Math.min(box.rows.length, last - 20)))) return;
     known?.g.remove();
     const job = this.lineage.jobs.get(box.id);
@@ -197,7 +197,7 @@ class Scene {
   }
 
   /**
-   * Write a name as large as its box allows, which is shown where all else would be too small to be read.
+   * Write a name as large as its box allows; it is shown when everything else would be too small to be read.
    * @param {SVGElement} g
    * @param {Box} box
    * @param {string} name
@@ -210,7 +210,7 @@ class Scene {
   }
 
   /**
-   * Draw what shows the neighbours of a table that are not shown.
+   * Draw the button that shows hidden neighbours of a table.
    * @param {SVGElement} g
    * @param {Box} box
    */
@@ -226,7 +226,7 @@ class Scene {
   }
 
   /**
-   * Draw a CTE, a view or a subquery: as a head alone if its columns are not known.
+   * Draw a CTE, a view or a subquery: only its head if its columns are unknown.
    * @param {SVGElement} g
    * @param {Box} box
    * @param {Part} part
@@ -273,7 +273,7 @@ class Scene {
   }
 
   /**
-   * Draw the columns of a box, with the signs that fold them and show more.
+   * Draw the columns of a box, with the symbols that fold them and show more.
    * @param {SVGElement} g
    * @param {Box} box
    * @param {{id: string, columns: Column[]}} thing
@@ -305,7 +305,7 @@ class Scene {
     const label = `Column ${shown(this.lineage.label(column.id), 200)} ${shown(column.dataType, 60)}`.trim();
     this.nameIt(row, column.id, label + ofChange(column.change));
     svg("rect", { x: 1, width: box.w - 2, height: ROW }, row);
-    // A colour alone says nothing to those who do not see it.
+    // Some people do not see the colour.
     if (column.change) svg("text", { x: 4, y: 13 }, row, SIGNS[column.change]);
     const type = this.lineage.typeOf(column);
     const name = fitted(shown(column.name, LONGEST_NAME), box.w - 14 - 8 - (type ? widthOf(type, SMALL) + 10 : 0), BOLD);
@@ -315,7 +315,7 @@ class Scene {
   }
 
   /**
-   * Let the keyboard, screen readers and the pointer find an element.
+   * Make an element accessible to the keyboard, screen readers and the pointer.
    * @param {SVGElement} element
    * @param {string} id
    * @param {string} label
@@ -413,7 +413,7 @@ class Scene {
    * @param {boolean} isIn
    * @param {() => string} classes
    * @param {SVGElement} layer
-   * @param {boolean} isHit Whether the pointer finds it.
+   * @param {boolean} isHit Whether the pointer can select it.
    * @param {() => string} title
    */
   drawPath(line, isIn, classes, layer, isHit, title) {
@@ -445,7 +445,7 @@ class Scene {
   }
 
   /**
-   * Return where a node stands, as the middle of it.
+   * Return the position of the middle of a node.
    * @param {string} id
    */
   placeOf(id) {

@@ -1,4 +1,4 @@
-/** The search: finds tables, columns and jobs as one types. */
+/** The search: finds tables, columns and jobs while the user types. */
 
 const MOST_FOUND = 40;
 
@@ -27,7 +27,7 @@ class Search {
     input.addEventListener("focus", () => this.look());
     input.addEventListener("blur", () => this.close());
     input.addEventListener("keydown", (event) => this.key(event));
-    // The list stays while it is used: a finger moves it, a mouse takes its scroll bar.
+    // The list stays while it is used: a finger moves it, or the mouse drags its scroll bar.
     list.addEventListener("mousedown", (event) => event.preventDefault());
   }
 
@@ -40,7 +40,7 @@ class Search {
     for (const thing of this.things) {
       if (!words.every((word) => thing.lower.includes(word) || thing.path.includes(word))) continue;
       const [word] = words;
-      // What is called so comes before what is part of something that is.
+      // A node with this name comes before the parts of such a node.
       const own = Math.max(thing.lower.lastIndexOf("."), thing.lower.lastIndexOf("/")) + 1;
       const at = thing.lower.indexOf(word, own);
       const begins = at >= 0 && (at === own || thing.lower[at - 1] === "_");
@@ -70,7 +70,7 @@ class Search {
     this.mark();
   }
 
-  /** Return what can be chosen. */
+  /** Return the results that can be chosen. */
   items() {
     return [...this.list.children].filter((item) => item.hasAttribute("data-go"));
   }

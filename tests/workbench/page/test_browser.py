@@ -220,7 +220,7 @@ def test_the_panel_of_a_table_names_what_the_picture_shows_beside_it(seen, first
     seen.open(first, "#lit=clean")
     assert "Comes from (1)\nshop.orders" in seen.panel
     assert "Goes to (2)\n" in seen.panel
-    assert "nothing that an event states" not in seen.panel
+    assert "no event states any" not in seen.panel
 
 
 def test_the_path_between_two_columns_has_the_columns_and_lines_on_it_alone(seen, first):
