@@ -917,7 +917,7 @@ def is_same_type_cast(plan: Plan, expression: Expression) -> bool:
 def _outer(
     expression: Expression, how: UseKind, inside: FieldPath
 ) -> tuple[list[ExpressionUse], list[tuple[Value, UseKind, FieldPath]]] | None:
-    """Return the use of an attribute by an outer reference; None for any other expression inside of one."""
+    """Return the use of an outer reference to an attribute; None for one to another expression, and for all others."""
     attribute = expression.arguments.get("e") if expression.name == "OuterReference" else None
     if isinstance(attribute, AttributeRef):
         return [ExpressionUse(UseTarget.OUTER, how, attribute.id, path=inside)], []

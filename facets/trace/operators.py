@@ -290,7 +290,7 @@ def _aggregate(plan: Plan, operator: Operator) -> OperatorLineage:
 
 def _below_pivot(plan: Plan, operator: Operator) -> tuple[int, ...] | None:
     """
-    Return the operator below both aggregates if Spark has made two of one PIVOT; None for any other aggregate.
+    Return the operator below both aggregates if Spark has made two for one PIVOT; None for any other aggregate.
 
     The lower aggregate also groups by the pivoted column, but its groups are not rows of the result.
     """

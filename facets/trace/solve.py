@@ -319,11 +319,11 @@ class Scopes:
         return (operator, id_, path)
 
     def _passed_from(self, operator: int, id_: int) -> int | None:
-        """Return the operator below that passes an attribute on; None if a trace stops here or this one computes it."""
+        """Return the same as `below`; None at an operator where the trace stops."""
         return None if operator in self.stops else self.below(operator, id_)
 
     def below(self, operator: int, id_: int) -> int | None:
-        """Return the operator from which another passes an attribute through; None if it does not pass it through."""
+        """Return the operator below from which an operator passes an attribute through; None if it does not."""
         here = self.lineages[operator]
         below = here.passes_through
         if not below or id_ in here.computes:
@@ -665,7 +665,7 @@ class Trace:
             return ""
         known = self._texts.get(value.index)
         if known is None:
-            # PIVOT wraps the user's aggregate in expressions of its own.
+            # For a PIVOT, Spark wraps the user's aggregate in further expressions.
             pivots = is_of_pivot(self.plan, value)
             sql = sql_of(self.plan, self.plan.operators[operator], value)
             known = self._texts[value.index] = "" if pivots else own_text(sql)

@@ -59,9 +59,9 @@ function widthOf(text, font) {
  */
 function fitted(text, room, font, end) {
   if (widthOf(text, font) <= room) return text;
-  const signs = Array.from(text);
-  const cut = (/** @type {number} */ count) => (end ? `…${signs.slice(signs.length - count).join("")}` : `${signs.slice(0, count).join("")}…`);
-  let [least, most] = [0, signs.length - 1];
+  const characters = Array.from(text);
+  const cut = (/** @type {number} */ count) => (end ? `…${characters.slice(characters.length - count).join("")}` : `${characters.slice(0, count).join("")}…`);
+  let [least, most] = [0, characters.length - 1];
   while (least < most) {
     const middle = Math.ceil((least + most) / 2);
     if (widthOf(cut(middle), font) <= room) least = middle;

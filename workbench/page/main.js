@@ -88,9 +88,9 @@ class Page {
 
   /** Show the overview, unless the address states what to show. */
   beginWhereNothingIsAsked() {
-    const said = new URLSearchParams(location.hash.slice(1));
-    if (this.asked.focus || EXPLICIT.some((key) => said.has(key)) || dataOf("unfold")) return;
-    Object.assign(this.asked, this.first, said.size ? {} : this.onlyChanges());
+    const address = new URLSearchParams(location.hash.slice(1));
+    if (this.asked.focus || EXPLICIT.some((key) => address.has(key)) || dataOf("unfold")) return;
+    Object.assign(this.asked, this.first, address.size ? {} : this.onlyChanges());
   }
 
   /** Return what a comparison shows first: the changes, if there are any. @returns {Partial<Asked>} */
@@ -101,10 +101,10 @@ class Page {
 
   /** @returns {Asked & {lit: string, time: string}} */
   fromAddress() {
-    const said = new URLSearchParams(location.hash.slice(1));
+    const address = new URLSearchParams(location.hash.slice(1));
     this.missed = [];
     const named = (/** @type {string} */ key) => {
-      const name = said.get(key) || "";
+      const name = address.get(key) || "";
       const [id = "", ...others] = name ? this.lineage.find(name) : [];
       if (name && !id) this.missed.push(`Nothing here is called ${shown(name, 120)}.`);
       if (others.length) this.missed.push(`${others.length + 1} nodes here are called ${shown(name, 120)}; this is the ${this.lineage.whole(id)}. Search shows the others.`);
@@ -112,24 +112,24 @@ class Page {
     };
     const first = location.hash.length > 1 ? "" : String(dataOf("around") || "");
     const around = first ? this.lineage.find(first)[0] || "" : named("focus");
-    const depth = said.get("depth");
+    const depth = address.get("depth");
     const lit = named("lit");
     return {
       focus: this.isPart(around) ? "" : around,
       lit: lit || (first && this.lineage.columns.has(around) ? around : ""),
-      level: oneOf(said.get("level"), ["columns", "tables", "jobs"]),
-      direction: oneOf(said.get("direction"), ["both", "up", "down"]),
+      level: oneOf(address.get("level"), ["columns", "tables", "jobs"]),
+      direction: oneOf(address.get("direction"), ["both", "up", "down"]),
       depth: depth === "all" || (!depth && first) ? Infinity : Math.max(1, Number(depth) || 2),
-      indirect: said.get("indirect") === "1",
-      jobs: said.get("jobs") !== "0",
-      open: said.get("groups") === "1" ? new Set(said.getAll("open").map((id) => `group|${id}`).filter((id) => this.lineage.groups.has(id))) : null,
-      grown: new Set(said.getAll("grown").flatMap((text) => this.lineage.find(text.slice(1)).slice(0, 1).map((id) => text[0] + id))),
-      only: oneOf(said.get("only"), ["", "changes"]),
-      uncertain: said.get("uncertain") !== "0",
-      parts: said.get("parts") === "1" || this.isPart(lit) || (location.hash.length < 2 && Boolean(dataOf("unfold"))),
+      indirect: address.get("indirect") === "1",
+      jobs: address.get("jobs") !== "0",
+      open: address.get("groups") === "1" ? new Set(address.getAll("open").map((id) => `group|${id}`).filter((id) => this.lineage.groups.has(id))) : null,
+      grown: new Set(address.getAll("grown").flatMap((text) => this.lineage.find(text.slice(1)).slice(0, 1).map((id) => text[0] + id))),
+      only: oneOf(address.get("only"), ["", "changes"]),
+      uncertain: address.get("uncertain") !== "0",
+      parts: address.get("parts") === "1" || this.isPart(lit) || (location.hash.length < 2 && Boolean(dataOf("unfold"))),
       from: named("from"),
       to: named("to"),
-      time: oneOf(said.get("time"), ["changes", "sides", "before", "now"]),
+      time: oneOf(address.get("time"), ["changes", "sides", "before", "now"]),
       folded: new Set(),
       opened: new Set(),
     };
@@ -137,23 +137,23 @@ class Page {
 
   toAddress() {
     const { asked } = this;
-    const said = new URLSearchParams();
-    for (const key of /** @type {const} */ (["focus", "lit", "from", "to"])) if (asked[key]) said.set(key, this.short(asked[key]));
-    if (asked.focus) said.set("depth", asked.depth === Infinity ? "all" : String(asked.depth));
+    const address = new URLSearchParams();
+    for (const key of /** @type {const} */ (["focus", "lit", "from", "to"])) if (asked[key]) address.set(key, this.short(asked[key]));
+    if (asked.focus) address.set("depth", asked.depth === Infinity ? "all" : String(asked.depth));
     const isFirst = this.isFirst();
-    if (!isFirst && (asked.level !== "columns" || this.first.level !== "columns")) said.set("level", asked.level);
-    if (asked.direction !== "both") said.set("direction", asked.direction);
-    if (asked.indirect) said.set("indirect", "1");
-    if (!isFirst && !asked.jobs) said.set("jobs", "0");
-    if (!isFirst && asked.open) said.set("groups", "1");
-    for (const id of (!isFirst && asked.open) || []) said.append("open", id.slice("group|".length));
-    for (const key of asked.grown) said.append("grown", key[0] + this.short(key.slice(1)));
-    if (asked.only && (!isFirst || said.size)) said.set("only", asked.only);
-    if (!asked.uncertain) said.set("uncertain", "0");
-    if (asked.parts) said.set("parts", "1");
-    else if (dataOf("unfold")) said.set("parts", "0");
-    if (this.compared && asked.time !== "changes") said.set("time", asked.time);
-    const text = said.toString();
+    if (!isFirst && (asked.level !== "columns" || this.first.level !== "columns")) address.set("level", asked.level);
+    if (asked.direction !== "both") address.set("direction", asked.direction);
+    if (asked.indirect) address.set("indirect", "1");
+    if (!isFirst && !asked.jobs) address.set("jobs", "0");
+    if (!isFirst && asked.open) address.set("groups", "1");
+    for (const id of (!isFirst && asked.open) || []) address.append("open", id.slice("group|".length));
+    for (const key of asked.grown) address.append("grown", key[0] + this.short(key.slice(1)));
+    if (asked.only && (!isFirst || address.size)) address.set("only", asked.only);
+    if (!asked.uncertain) address.set("uncertain", "0");
+    if (asked.parts) address.set("parts", "1");
+    else if (dataOf("unfold")) address.set("parts", "0");
+    if (this.compared && asked.time !== "changes") address.set("time", asked.time);
+    const text = address.toString();
     if (text !== location.hash.slice(1)) history.pushState(null, "", text ? `#${text}` : location.pathname + location.search);
   }
 

@@ -65,8 +65,8 @@ const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u206
  */
 function shown(text, most) {
   const start = text.length > most * 2 ? text.slice(0, most * 2) : text;
-  const signs = Array.from(start.replace(UNSEEN, "\ufffd"));
-  return signs.length > most || start.length < text.length ? signs.slice(0, most - 1).join("") + "…" : signs.join("");
+  const characters = Array.from(start.replace(UNSEEN, "\ufffd"));
+  return characters.length > most || start.length < text.length ? characters.slice(0, most - 1).join("") + "…" : characters.join("");
 }
 
 /**
@@ -75,8 +75,8 @@ function shown(text, most) {
  * @param {number} most
  */
 function shownEnd(text, most) {
-  const signs = Array.from(text.slice(-most * 2).replace(UNSEEN, "\ufffd"));
-  return signs.length > most || text.length > most * 2 ? `…${signs.slice(1 - most).join("")}` : signs.join("");
+  const characters = Array.from(text.slice(-most * 2).replace(UNSEEN, "\ufffd"));
+  return characters.length > most || text.length > most * 2 ? `…${characters.slice(1 - most).join("")}` : characters.join("");
 }
 
 /**

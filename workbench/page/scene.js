@@ -162,17 +162,17 @@ class Scene {
   drawJob(g, box, job) {
     const state = this.lineage.state(job);
     const ended = job.runs[0]?.state === "ABORT" ? "aborted" : state && STATES[state];
-    const said = state ? (job.runId ? `: ${ended}` : `, its last run: ${ended}`) : "";
+    const ending = state ? (job.runId ? `: ${ended}` : `, its last run: ${ended}`) : "";
     const warned = job.diagnostics.length ? `, ${job.diagnostics.length} not understood` : "";
     g.setAttribute("class", this.classes("job", job.id, job.change, state));
     const name = job.runId ? this.lineage.label(job.id) : job.name;
-    this.nameIt(g, job.id, `${job.runId ? `R${shown(name, 200).slice(1)}` : `Job ${shown(name, 200)}`}${said}${warned}${ofChange(job.change)}`);
+    this.nameIt(g, job.id, `${job.runId ? `R${shown(name, 200).slice(1)}` : `Job ${shown(name, 200)}`}${ending}${warned}${ofChange(job.change)}`);
     svg("rect", { width: box.w, height: HEAD, rx: 13 }, g);
     if (state) svg("text", { x: 9, y: 17, class: `mark ${state}` }, g, MARKS[state]);
     const room = box.w - (job.diagnostics.length ? 46 : 32);
     svg("text", { x: 24, y: 17, "clip-path": this.clip(box.w) }, g, fitted(this.lineage.headOf(job.id), room, FONT));
     if (job.diagnostics.length) svg("text", { x: box.w - 14, y: 17, class: "doubt" }, g, "!");
-    svg("title", {}, g, shown(name, 300) + said + warned);
+    svg("title", {}, g, shown(name, 300) + ending + warned);
   }
 
   /**
