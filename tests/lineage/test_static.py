@@ -208,7 +208,7 @@ def test_a_table_that_is_joined_by_a_broadcast_below_an_rdd_is_not_seen_and_that
     found = lineage(session, session.createDataFrame(joined.rdd.map(tuple), "id BIGINT"))
     assert [Path(dataset.identifier.name).name for dataset in found.inputs] == ["left"]
     (gap,) = found.gaps
-    assert gap.message.endswith("neither are the tables that its query reads by a broadcast join or a subquery")
+    assert gap.message.endswith("and so are the tables that its query reads by a broadcast join or a subquery")
 
 
 def test_the_rdd_of_a_query_that_is_known_to_be_empty_says_so(session, tmp_path):
