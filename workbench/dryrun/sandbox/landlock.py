@@ -44,37 +44,42 @@ def restrict_this_thread(writable: Iterable[str], port: int) -> bool:
     """
     if not sys.platform.startswith("linux"):
         return False
-    library = ctypes.CDLL(None, use_errno=True)
-    version = library.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_ASK_FOR_VERSION))
+    version = _call(_CREATE_RULESET, None, 0, _ASK_FOR_VERSION)
     if version < 1:
         return False
     changes = _CHANGES | sum(right for since, right in _LATER_CHANGES.items() if version >= since)
     handled = struct.pack("<Q", changes | _EXECUTE)
     if version >= _KNOWS_CONNECTIONS:
         handled += struct.pack("<Q", _BIND | _CONNECT)
-    rules = library.syscall(_CREATE_RULESET, handled, ctypes.c_size_t(len(handled)), ctypes.c_uint32(0))
+    rules = _call(_CREATE_RULESET, handled, len(handled), 0)
     if rules < 0:
         return False
     try:
         for folder in writable:
-            _allow_beneath(library, rules, folder, changes)
+            _allow_beneath(rules, folder, changes)
         # Of a file, only these rights can be given.
-        _allow_beneath(library, rules, os.devnull, (_WRITE_FILE | _TRUNCATE) & changes)
+        _allow_beneath(rules, os.devnull, (_WRITE_FILE | _TRUNCATE) & changes)
         if version >= _KNOWS_CONNECTIONS:
             # Libraries bind any port of this machine to find out what the system supports.
             for of_port, right in ((port, _CONNECT), (0, _BIND)):
-                rule = struct.pack("<QQ", right, of_port)
-                library.syscall(_ADD_RULE, rules, _OF_PORT, rule, ctypes.c_uint32(0))
-        library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        return bool(library.syscall(_RESTRICT_SELF, rules, ctypes.c_uint32(0)) == 0)
+                _call(_ADD_RULE, rules, _OF_PORT, struct.pack("<QQ", right, of_port), 0)
+        ctypes.CDLL(None).prctl(*map(ctypes.c_ulong, (_NO_NEW_PRIVILEGES, 1, 0, 0, 0)))
+        return _call(_RESTRICT_SELF, rules, 0) == 0
     finally:
         os.close(rules)
 
 
-def _allow_beneath(library: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
+def _allow_beneath(rules: int, path: str, rights: int) -> None:
     """Add a rule that gives rights to everything beneath a path."""
     opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        library.syscall(_ADD_RULE, rules, _BENEATH_PATH, struct.pack("<Qi", rights, opened), ctypes.c_uint32(0))
+        _call(_ADD_RULE, rules, _BENEATH_PATH, struct.pack("<Qi", rights, opened), 0)
     finally:
         os.close(opened)
+
+
+def _call(number: int, *arguments: int | bytes | None) -> int:
+    """Call the kernel, and return its answer, which is negative if it refuses."""
+    # A number takes a whole register.
+    whole = (ctypes.c_long(each) if isinstance(each, int) else each for each in arguments)
+    return int(ctypes.CDLL(None).syscall(ctypes.c_long(number), *whole))
