@@ -47,6 +47,61 @@ def test_a_stand_in_takes_every_use_and_says_what_it_stands_for() -> None:
         opened.write("x")
 
 
+USING = """
+import asyncio
+absent = StandIn("framework")
+
+def find(client: absent.Client | None = None) -> absent.Row:
+    del client.cache["x"], client.first
+    return next(client.rows())
+
+async def ask():
+    async with absent.Session() as session:
+        return await session.get("x")
+
+async def ask_all():
+    return await asyncio.gather(ask(), ask())
+
+first, order = find(absent), absent.one >> absent.two >> [absent.three]
+answers = asyncio.run(ask_all())
+try:
+    raise ValueError
+except (absent.errors.NotFoundError, ValueError):
+    caught = True
+checked = isinstance("x", absent.Client), isinstance(first, absent.Client)
+
+class Settings(absent.BaseModel, absent.Mixin, table=True):
+    source: str = "raw"
+    target: str
+
+class Job(absent.Job):
+    def __init__(self, name):
+        super().__init__(name, retries=2)
+        self.name = name
+
+@absent.frozen
+class Paths:
+    base: str
+    kind: str = "csv"
+
+settings, job = Settings(target="out"), Job("nightly")
+"""
+
+
+def test_a_stand_in_is_a_base_a_type_and_a_decorator_of_a_class_and_is_awaited() -> None:
+    names: dict[str, Any] = {"StandIn": StandIn, "__name__": __name__}
+    exec(USING, names)  # noqa: S102 (our own text)
+    assert [str(names["first"]), [str(each) for each in names["answers"]]] == [
+        "{next(framework.rows())}",
+        ["{framework.Session().get()}"] * 2,
+    ]
+    assert (names["caught"], names["checked"]) == (True, (False, True))
+    settings, job, paths = names["settings"], names["job"], names["Paths"]("in")
+    assert [settings.source, settings.target, str(settings.secret)] == ["raw", "out", "{Settings.secret}"]
+    assert [job.name, job.retries, str(job.logger.info("x"))] == ["nightly", 2, "{Job.logger.info()}"]
+    assert (paths.base, paths.kind) == ("in", "csv")
+
+
 DECIDING = """\
 answer = StandIn("requests").get("https://example.com")
 taken = []

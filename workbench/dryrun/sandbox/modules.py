@@ -7,6 +7,7 @@ Each attribute and each call of a stand-in returns another stand-in: nothing is 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import dis
 import importlib.abc
 import importlib.machinery
@@ -17,7 +18,7 @@ import types
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
+    from collections.abc import Callable, Container, Generator, Iterator, Sequence
 
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
@@ -53,12 +54,14 @@ class StandIn:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return StandIn(f"{self._name}.{name}")
+        return _error_class(name) or StandIn(f"{self._name}.{name}")
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """Return a stand-in for the result; if it may decorate a function, one that still calls the function."""
+        """Return a stand-in for the result; if it may decorate a function or a class, one that still does its work."""
         if len(given) == 1 and not named and isinstance(given[0], types.FunctionType | Decorated):
             return Decorated(self._name, given[0])
+        if len(given) == 1 and not named and isinstance(given[0], type):
+            return _with_fields(given[0])
         return StandIn(f"{self._name}()")
 
     def __getitem__(self, key: object) -> Any:
@@ -68,6 +71,34 @@ class StandIn:
         return
 
     def __setitem__(self, key: object, value: Any) -> None:
+        return
+
+    def __delattr__(self, name: str) -> None:
+        return
+
+    def __delitem__(self, key: object) -> None:
+        return
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, StandIn)
+
+    def __next__(self) -> Any:
+        return StandIn(f"next({self._name})")
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        yield from ()
+        return self
+
+    def __aiter__(self) -> Any:
+        return self
+
+    async def __anext__(self) -> Any:
+        raise StopAsyncIteration
+
+    async def __aenter__(self) -> Any:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         return
 
     def __iter__(self) -> Iterator[Any]:
@@ -121,8 +152,9 @@ class StandIn:
     def __format__(self, _: str) -> str:
         return str(self)
 
-    def __mro_entries__(self, _: tuple[Any, ...]) -> tuple[type, ...]:
-        return (object,)
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        # Only the first of several absent classes, because a class has each base once.
+        return (AbsentClass,) if next(each for each in bases if isinstance(each, StandIn)) is self else ()
 
     def __fspath__(self) -> str:
         return str(self)
@@ -138,7 +170,10 @@ class StandIn:
     def __round__(self, *_: object) -> Any:
         return self
 
-    __abs__ = __neg__ = __round__
+    __abs__ = __neg__ = __pos__ = __round__
+
+    def __invert__(self) -> Any:
+        return self
 
     def __lt__(self, other: object) -> bool:
         return self._is_otherwise(f"at least {_shown(other)}")
@@ -155,14 +190,56 @@ class StandIn:
     def __sub__(self, _: object) -> Any:
         return self
 
-    __mul__ = __truediv__ = __floordiv__ = __mod__ = __sub__
-    __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __sub__
+    __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = __sub__
+    __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rpow__ = __sub__
+    # Types such as `Client | None`, conditions, and the order of tasks.
+    __or__ = __ror__ = __and__ = __rand__ = __xor__ = __rxor__ = __sub__
+    __rshift__ = __rrshift__ = __lshift__ = __rlshift__ = __sub__
 
     def __add__(self, other: object) -> Any:
         return f"{self}{other}" if isinstance(other, str) else self
 
     def __radd__(self, other: object) -> Any:
         return f"{other}{self}" if isinstance(other, str) else self
+
+
+class AbsentClass:
+    """
+    The base of a class of the script whose own base class is not here.
+
+    It takes any arguments; named ones become attributes. Other attributes are stand-ins.
+    """
+
+    def __init_subclass__(cls, **_: Any) -> None:
+        super().__init_subclass__()
+
+    def __init__(self, *_: Any, **named: Any) -> None:
+        vars(self).update(named)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return StandIn(f"{type(self).__name__}.{name}")
+
+
+def _error_class(name: str) -> type | None:
+    """Return a class of errors for a name of one, because the script itself catches it; None for any other name."""
+    return (
+        type(name, (Exception,), {})
+        if name[:1].isupper() and name.endswith(("Error", "Exception", "Warning"))
+        else None
+    )
+
+
+def _with_fields(decorated: type) -> type:
+    """Return a class that an absent decorator would change: it takes values for the attributes that it declares."""
+    if "__init__" in vars(decorated) or not vars(decorated).get("__annotations__"):
+        return decorated
+    try:
+        return dataclasses.dataclass(decorated)
+    except (TypeError, ValueError):
+        # Its defaults are not those of a plain dataclass.
+        return decorated
 
 
 def _is_nothing(value: object) -> bool:
@@ -233,10 +310,7 @@ class _StandInModule(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        if name[:1].isupper() and name.endswith(("Error", "Exception", "Warning")):
-            # The script itself catches this.
-            return type(name, (Exception,), {})
-        return StandIn(f"{self.__name__}.{name}")
+        return _error_class(name) or StandIn(f"{self.__name__}.{name}")
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
