@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, UnknownNames, UnknownRows
-from openlineage_pyspark.workbench.dryrun.patches.standins import count_of
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, text_of_error
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, guarded_imports
 from openlineage_pyspark.workbench.dryrun.sandbox.shown import shown_length
+from openlineage_pyspark.workbench.dryrun.script.counts import Literal, count_of, number_from
 from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
@@ -26,6 +26,22 @@ def test_a_count_tells_each_decision_and_no_text_of_it() -> None:
     assert told == []
     assert [count > 0, count == 0, bool(count), count + 1 < 5, not (count - count)] == [True, False, True, True, True]
     assert len(told) == 5
+
+
+def test_what_is_computed_from_a_count_tells_each_decision_too() -> None:
+    told: list[str] = []
+    count = count_of(lambda: told.append("decided"))
+    source = (
+        "found = [bad / total, round(100.0 * bad / total, 1), float(bad) / 4, 8 - total, int(bad * 2), 1 / (bad - bad)]"
+    )
+    names = {"bad": count, "total": count, "_openlineage_number_from": number_from, "_openlineage_literal": Literal}
+    exec(compiled_code(source, "job.py"), names)  # noqa: S102 (our own text)
+    found: Any = names["found"]
+    assert list(map(str, found)) == ["1.0", "100.0", "0.25", "7", "2", "0.0"]
+    assert told == []
+    assert [each > 5 for each in found] == [False, True, False, True, False, False]
+    assert len(told) == 6
+    assert (number_from(int, "7"), number_from(str, count)) == (7, "1")
 
 
 def test_a_stand_in_takes_every_use_and_says_what_it_stands_for() -> None:

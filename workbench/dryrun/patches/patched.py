@@ -24,10 +24,11 @@ from openlineage_pyspark.workbench.dryrun.patches.late_imports import when_impor
 from openlineage_pyspark.workbench.dryrun.patches.local_frames import install_local_frames
 from openlineage_pyspark.workbench.dryrun.patches.models import MODELS, install_models
 from openlineage_pyspark.workbench.dryrun.patches.rdds import install_rdds, schema_of_names
-from openlineage_pyspark.workbench.dryrun.patches.standins import count_of, plain_row, row_of
+from openlineage_pyspark.workbench.dryrun.patches.standins import plain_row, row_of
 from openlineage_pyspark.workbench.dryrun.patches.statistics import install_statistics
 from openlineage_pyspark.workbench.dryrun.patches.streams import FinishedQuery, NoQueries
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.script.counts import count_of
 from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
 from openlineage_pyspark.workbench.dryrun.script.values import texts_in, with_quoted_operators, with_values
 from openlineage_pyspark.workbench.predict.session import ScriptSession

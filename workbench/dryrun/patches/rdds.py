@@ -6,8 +6,8 @@ import functools
 import os
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.dryrun.patches.standins import count_of
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.script.counts import count_of
 from openlineage_pyspark.workbench.dryrun.script.places import qualified
 from pyspark import SparkContext, SparkFiles
 from pyspark.rdd import RDD, PipelinedRDD

@@ -1,8 +1,4 @@
-"""
-Typed stand-ins for values that depend on data: one row, whose texts name the columns that they represent.
-
-A number that represents a count records each decision of the script on it, because a real run may decide otherwise.
-"""
+"""Typed stand-ins for values that depend on data: one row, whose texts name the columns that they represent."""
 
 from __future__ import annotations
 
@@ -13,6 +9,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.script.counts import Count, Share
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,65 +17,6 @@ if TYPE_CHECKING:
 _SOME_DAY = datetime.date(2000, 1, 1)
 _SOME_TIME = datetime.datetime(2000, 1, 1)
 _WHOLE = frozenset({"byte", "short", "integer", "long"})
-
-
-class Count(int):
-    """
-    A number that depends on data.
-
-    Make it with `count_of`.
-    """
-
-    decides: Callable[[], object]
-
-    def __eq__(self, other: object) -> bool:
-        return (int(self) == other) != bool(self.decides())
-
-    def __ne__(self, other: object) -> bool:
-        return (int(self) != other) != bool(self.decides())
-
-    def __lt__(self, other: Any) -> bool:
-        return bool(int(self) < other) != bool(self.decides())
-
-    def __le__(self, other: Any) -> bool:
-        return bool(int(self) <= other) != bool(self.decides())
-
-    def __gt__(self, other: Any) -> bool:
-        return bool(int(self) > other) != bool(self.decides())
-
-    def __ge__(self, other: Any) -> bool:
-        return bool(int(self) >= other) != bool(self.decides())
-
-    def __bool__(self) -> bool:
-        return (int(self) != 0) != bool(self.decides())
-
-    def __hash__(self) -> int:
-        return hash(int(self))
-
-    def __add__(self, other: Any) -> Any:
-        return _counted(int(self) + other, self.decides)
-
-    def __sub__(self, other: Any) -> Any:
-        return _counted(int(self) - other, self.decides)
-
-    __radd__ = __add__
-
-
-def _counted(value: Any, decides: Callable[[], object]) -> Any:
-    return count_of(decides, value) if type(value) is int else value
-
-
-def count_of(decides: Callable[[], object], value: int = 1) -> Count:
-    """
-    Return a number that depends on data.
-
-    Args:
-        decides: called at each decision on the value; returns true for the other decision.
-        value: the assumed value.
-    """
-    found = Count(value)
-    found.decides = decides
-    return found
 
 
 class RandomId(uuid.UUID):
@@ -115,6 +53,8 @@ def plain_row(row: Any) -> Any:
     """Return a row of a script with plain values instead of stand-ins: Spark does not know their types."""
     if isinstance(row, Count):
         return int(row)
+    if isinstance(row, Share):
+        return float(row)
     if isinstance(row, StandIn):
         return str(row)
     if isinstance(row, dict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.dryrun.patches.standins import count_of
+from openlineage_pyspark.workbench.dryrun.script.counts import count_of
 from pyspark.sql import Observation
 
 if TYPE_CHECKING:

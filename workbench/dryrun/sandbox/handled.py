@@ -15,7 +15,7 @@ from importlib.machinery import SourceFileLoader
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.sandbox.guard import RefusedError
-from openlineage_pyspark.workbench.dryrun.sandbox.shown import install_shown_lengths, mark_shown_lengths
+from openlineage_pyspark.workbench.dryrun.sandbox.shown import install_marked_calls, mark_calls
 from openlineage_pyspark.workbench.dryrun.script.stage import shortened
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def compiled_code(source: str | bytes, path: str) -> CodeType:
         if isinstance(node, ast.ExceptHandler) and _takes_everything(node.type):
             call = ast.Expr(ast.Call(ast.Name(_CALL, ast.Load()), [], []))
             node.body.insert(0, ast.copy_location(call, node.body[0]))
-    mark_shown_lengths(tree)
+    mark_calls(tree)
     return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
 
 
@@ -72,7 +72,7 @@ def install_handlers(stage: Stage) -> None:
         return compiled_code(loader.get_data(path), path) if stage.is_users(path) else load(loader, fullname)
 
     setattr(builtins, _CALL, handled)
-    install_shown_lengths()
+    install_marked_calls()
     setattr(SourceFileLoader, "get_code", get_code)  # noqa: B010 (its type is that of a class above it)
 
 

@@ -1,8 +1,10 @@
 """
-The length of a stand-in that a script only shows: in a message, it decides nothing.
+Calls of functions of Python that forget what their argument depends on.
 
 `len` can only return a plain number, whose use can't be followed. So a call of it that stands directly in a message is
-compiled as a call that does not count as a decision.
+compiled as a call that does not count as a decision. `int` and `float` return plain numbers too: a call of one is
+compiled as a call whose result still depends on data if its argument does. So is a literal such as `100.0` before an
+operator.
 """
 
 from __future__ import annotations
@@ -12,27 +14,38 @@ import builtins
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.script.counts import Literal, number_from
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
     from typing import TypeGuard
 
 _CALL = "_openlineage_length_is_shown"
+_NUMBER = "_openlineage_number_from"
+_LITERAL = "_openlineage_literal"
+_NUMBERS = frozenset({"int", "float"})
+_LENGTH = frozenset({"len"})
 _PRINTING = frozenset({"print", "pprint"})
 _LOGGING = frozenset("critical debug error exception info log warn warning".split())
 _MAKING_TEXT = frozenset({"repr", "str"})
 
 
-def mark_shown_lengths(tree: ast.AST) -> None:
-    """Put another call into the place of each `len(...)` that stands directly in a message."""
-    for node in ast.walk(tree):
+def mark_calls(tree: ast.AST) -> None:
+    """Put other calls into the places of `int(...)`, `float(...)`, and each `len(...)` directly in a message."""
+    for node in list(ast.walk(tree)):
         for each in _given_to_messages(node):
             _mark(each)
+        if _is_call(node, _NUMBERS):
+            _replace(node, _NUMBER)
+        if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Constant) and type(node.left.value) is float:
+            node.left = ast.copy_location(ast.Call(ast.Name(_LITERAL, ast.Load()), [node.left], []), node.left)
 
 
-def install_shown_lengths() -> None:
+def install_marked_calls() -> None:
     """Define what the marked calls call, for the rest of the process."""
     setattr(builtins, _CALL, shown_length)
+    setattr(builtins, _NUMBER, number_from)
+    setattr(builtins, _LITERAL, Literal)
 
 
 def shown_length(len_: Callable[[Any], Any], value: Any) -> Any:
@@ -58,9 +71,8 @@ def _given_to_messages(node: ast.AST) -> list[ast.expr]:
 
 def _mark(node: ast.expr) -> None:
     """Mark the lengths from which a message, or a part of it, is made as a text."""
-    if _is_length(node):
-        node.args.insert(0, ast.copy_location(ast.Name("len", ast.Load()), node))
-        node.func = ast.copy_location(ast.Name(_CALL, ast.Load()), node)
+    if _is_call(node, _LENGTH):
+        _replace(node, _CALL)
         return
     for each in _parts_of_text(node):
         _mark(each)
@@ -83,8 +95,15 @@ def _makes_text(function: ast.expr) -> bool:
     return isinstance(function, ast.Attribute) and function.attr == "format"
 
 
-def _is_length(node: ast.expr) -> TypeGuard[ast.Call]:
-    """Return whether an expression is a plain call of `len`."""
+def _is_call(node: ast.AST, names: Container[str]) -> TypeGuard[ast.Call]:
+    """Return whether an expression is a plain call of one of some functions."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         return False
-    return node.func.id == "len" and len(node.args) == 1 and not node.keywords
+    is_plain = len(node.args) == 1 and not isinstance(node.args[0], ast.Starred) and not node.keywords
+    return node.func.id in names and is_plain
+
+
+def _replace(node: ast.Call, instead: str) -> None:
+    """Make a call of another function, which gets the function that the script calls."""
+    node.args.insert(0, node.func)
+    node.func = ast.copy_location(ast.Name(instead, ast.Load()), node)
