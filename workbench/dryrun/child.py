@@ -24,7 +24,7 @@ from openlineage_pyspark.workbench.dryrun.libraries.glue import install_glue
 from openlineage_pyspark.workbench.dryrun.libraries.lakes import install_lakes
 from openlineage_pyspark.workbench.dryrun.libraries.pipelines import ScriptPipeline
 from openlineage_pyspark.workbench.dryrun.patches.patched import Patches, own_session
-from openlineage_pyspark.workbench.dryrun.patches.standins import install_random_ids
+from openlineage_pyspark.workbench.dryrun.patches.standins import install_random_ids, install_reading_of_texts
 from openlineage_pyspark.workbench.dryrun.sandbox.effects import Effects
 from openlineage_pyspark.workbench.dryrun.sandbox.environment import FOLLOW, hide_environment, report_wrong_arguments
 from openlineage_pyspark.workbench.dryrun.sandbox.guard import AuditHook, RefusedError
@@ -115,6 +115,7 @@ def _close_the_doors(stage: Stage, port: int, sparks_folder: str) -> None:
     LocalFiles(stage).install()
     install_handlers(stage)
     install_random_ids(stage.is_users)
+    install_reading_of_texts()
     limit = _taken() + request.megabytes * _MEGABYTE
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     threading.Thread(target=_watch, args=(stage, threading.main_thread().ident), daemon=True).start()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import importlib
 import inspect
 import json
 import sys
@@ -11,6 +13,8 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, UnknownNames, UnknownRows
+from openlineage_pyspark.workbench.dryrun.patches.standins import install_reading_of_texts, plain_row, row_of
+from openlineage_pyspark.workbench.dryrun.patches.streams import FinishedQuery
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, text_of_error
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, guarded_imports
 from openlineage_pyspark.workbench.dryrun.sandbox.shown import shown_length
@@ -300,3 +304,80 @@ def test_an_error_of_the_jvm_is_told_without_its_stack() -> None:
         "ValueError: An error. : org.example.SparkException: aborted Caused by: java.io.IOException: no file"
     )
     assert text_of_error(ValueError("look\n  at the rows")) == "ValueError: look at the rows"
+
+
+READING = """
+import json, time
+from datetime import datetime
+day = datetime.strptime(row["day"][:10], "%Y-%m-%d"), time.strptime(row.day.split("T")[0], "%H:%M").tm_hour
+folder, name = row["path"].rsplit("/", 1)
+third, number = row["path"].split("/")[3], int(row.number.replace("n", "")) + float(row["number"])
+settings = json.loads(row["settings"])["columns"]
+color, second = row["props"]["color"], row["items"][1]["sku"]
+whole = json.loads('{"a": 1}'), datetime.strptime("2026-01-02", "%Y-%m-%d").day
+"""
+
+
+class OneRow(tuple[Any, ...]):
+    """A row with names, like those of Spark."""
+
+    __fields__: tuple[str, ...]
+
+    def __getitem__(self, at: Any) -> Any:
+        return super().__getitem__(self.__fields__.index(at) if isinstance(at, str) else at)
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+
+def one_row(*names: str) -> Any:
+    """Return a function that makes a row of its values."""
+
+    def made(*values: Any) -> OneRow:
+        found = OneRow(values)
+        found.__fields__ = names
+        return found
+
+    return made
+
+
+def test_a_text_of_a_row_can_be_read_as_anything() -> None:
+    text = SimpleNamespace(typeName=lambda: "string")
+    item = SimpleNamespace(typeName=lambda: "struct", fields=[SimpleNamespace(name="sku", dataType=text)])
+    types = {
+        **dict.fromkeys(("day", "path", "number", "settings"), text),
+        "props": SimpleNamespace(typeName=lambda: "map", keyType=text, valueType=text),
+        "items": SimpleNamespace(typeName=lambda: "array", elementType=item),
+    }
+    schema = SimpleNamespace(fields=[SimpleNamespace(name=name, dataType=each) for name, each in types.items()])
+    row = row_of(schema, one_row)
+    names: dict[str, Any] = {"row": row, "_openlineage_number_from": number_from}
+    times: Any = importlib.import_module("_strptime")
+    texts: Any = json
+    real = times._strptime, texts.loads
+    install_reading_of_texts()
+    try:
+        exec(compiled_code(READING, "job.py"), names)  # noqa: S102 (our own text)
+    finally:
+        times._strptime, texts.loads = real
+    assert names["day"] == (datetime.datetime(2000, 1, 1), 0)
+    assert [names["folder"], names["name"], names["third"], names["number"]] == ["{path}", "{path}", "{path}", 2.0]
+    assert [str(names["settings"]), names["color"], names["second"]] == [
+        "{json({settings})['columns']}",
+        "{props}",
+        "{sku}",
+    ]
+    assert names["whole"] == ({"a": 1}, 2)
+    plain = plain_row(row)
+    assert [type(plain.day), plain.props, list(plain["items"][0]), type(plain["items"])] == [
+        str,
+        {"{props}": "{props}"},
+        ["{sku}"],
+        list,
+    ]
+
+
+def test_the_progress_of_a_stream_is_a_stand_in() -> None:
+    query = FinishedQuery()
+    assert str(query.lastProgress["numInputRows"]) == "{lastProgress['numInputRows']}"
+    assert str(query.recentProgress[-1]["sink"]) == "{recentProgress[-1]['sink']}"

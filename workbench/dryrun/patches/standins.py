@@ -4,19 +4,119 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import importlib
+import json
+import re
 import sys
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, taken_apart
 from openlineage_pyspark.workbench.dryrun.script.counts import Count, Share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _SOME_DAY = datetime.date(2000, 1, 1)
 _SOME_TIME = datetime.datetime(2000, 1, 1)
 _WHOLE = frozenset({"byte", "short", "integer", "long"})
+
+
+class Pieces(list[Any]):
+    """
+    The parts of a text, or the items of an array, of which only data show how many there are.
+
+    Args:
+        items: the known ones.
+        make: makes one more.
+    """
+
+    def __init__(self, items: Iterable[Any], make: Callable[[], Any]) -> None:
+        super().__init__(items)
+        self._make = make
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, int) and not -len(self) <= at < len(self):
+            return self._make()
+        found = super().__getitem__(at)
+        return Pieces(found, self._make) if isinstance(at, slice) else found
+
+    def __iter__(self) -> Iterator[Any]:
+        names = taken_apart(sys._getframe(1))
+        return iter([self[at] for at in range(max(names, len(self)))])
+
+
+class Entries(dict[Any, Any]):
+    """
+    The entries of a map, of which only data show the keys.
+
+    Args:
+        entries: one entry.
+        make: makes the value of any other key.
+    """
+
+    def __init__(self, entries: Mapping[Any, Any], make: Callable[[], Any]) -> None:
+        super().__init__(entries)
+        self._make = make
+
+    def __missing__(self, key: object) -> Any:
+        return self._make()
+
+    def get(self, key: object, _default: Any = None) -> Any:
+        """Return the value of a key, which is assumed to exist."""
+        return self[key]
+
+
+class RowText(str):
+    """A text that only data show: its own text is the name of its column in braces. It can be read as anything."""
+
+    def __int__(self) -> int:
+        return 1
+
+    def __float__(self) -> float:
+        return 1.0
+
+    def split(self, *_: Any, **__: Any) -> Any:
+        """Return parts, each of which is such a text again."""
+        return Pieces([self], lambda: self)
+
+    rsplit = splitlines = split
+
+    def partition(self, separator: str) -> Any:
+        """Return two parts, each of which is such a text again."""
+        return self, separator, self
+
+    rpartition = partition
+
+    def strip(self, *_: Any) -> Any:
+        """Return the same."""
+        return self
+
+    lstrip = rstrip = lower = upper = strip
+    replace = removeprefix = removesuffix = strip
+
+    def __getitem__(self, _: Any) -> Any:
+        return self
+
+
+_BRACES = re.compile(r"\{[^{}]*\}")
+
+
+def install_reading_of_texts() -> None:
+    """Make Python read texts from rows as dates, times and JSON, for the rest of the process."""
+    # The module with which `datetime` and `time` read texts.
+    times: Any = importlib.import_module("_strptime")
+    texts: Any = json
+    real, loads = times._strptime, texts.loads
+
+    def parsed(text: str, form: str = "%a %b %d %H:%M:%S %Y") -> Any:
+        return real(_SOME_TIME.strftime(form) if _BRACES.search(text) else text, form)
+
+    def loading(value: Any, **named: Any) -> Any:
+        is_of_rows = isinstance(value, str) and _BRACES.fullmatch(value) and value != "{}" and ":" not in value
+        return StandIn(f"json({value})") if is_of_rows else loads(value, **named)
+
+    times._strptime, texts.loads = parsed, loading
 
 
 class RandomId(uuid.UUID):
@@ -55,12 +155,17 @@ def plain_row(row: Any) -> Any:
         return int(row)
     if isinstance(row, Share):
         return float(row)
-    if isinstance(row, StandIn):
+    if isinstance(row, StandIn | RowText):
         return str(row)
     if isinstance(row, dict):
-        return {key: plain_row(value) for key, value in row.items()}
-    if type(row) in (list, tuple):
-        return type(row)(map(plain_row, row))
+        return {plain_row(key): plain_row(value) for key, value in row.items()}
+    if isinstance(row, tuple) and hasattr(row, "__fields__"):
+        # A row of Spark.
+        found = tuple.__new__(type(row), map(plain_row, row))
+        vars(found).update(vars(row))
+        return found
+    if type(row) in (list, tuple, Pieces):
+        return list(map(plain_row, row)) if isinstance(row, list) else tuple(map(plain_row, row))
     return row
 
 
@@ -77,10 +182,11 @@ def value_of(data_type: Any, name: str, make_row: Callable[..., Any]) -> Any:
     if kind == "struct":
         return row_of(data_type, make_row)
     if kind == "array":
-        return [value_of(data_type.elementType, name, make_row)]
+        item = value_of(data_type.elementType, name, make_row)
+        return Pieces([item], lambda: item)
     if kind == "map":
-        key = value_of(data_type.keyType, name, make_row)
-        return {key: value_of(data_type.valueType, name, make_row)}
+        key, value = (value_of(each, name, make_row) for each in (data_type.keyType, data_type.valueType))
+        return Entries({key: value}, lambda: value)
     if kind in _WHOLE:
         return 1
     simple: dict[str, Any] = {
@@ -88,7 +194,7 @@ def value_of(data_type: Any, name: str, make_row: Callable[..., Any]) -> Any:
         "timestamp": _SOME_TIME, "timestamp_ntz": _SOME_TIME, "decimal": decimal.Decimal(1),
         "interval day to second": datetime.timedelta(1),
     }  # fmt: skip
-    return simple.get(kind.partition("(")[0], f"{{{name}}}")
+    return simple.get(kind.partition("(")[0], RowText(f"{{{name}}}"))
 
 
 def row_of(schema: Any, make_row: Callable[..., Any]) -> Any:

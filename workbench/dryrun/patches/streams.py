@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+
 
 class FinishedQuery:
     """A query that has ended."""
@@ -13,8 +15,9 @@ class FinishedQuery:
         self.id = self.runId = str(uuid.UUID(int=0))
         self.name = None
         self.isActive = False
-        self.lastProgress: dict[str, Any] = {}
-        self.recentProgress: list[Any] = []
+        # How many rows there were, only data show.
+        self.lastProgress = StandIn("lastProgress")
+        self.recentProgress = StandIn("recentProgress")
         self.status = {"message": "Stopped", "isDataAvailable": False, "isTriggerActive": False}
 
     def awaitTermination(self, _timeout: float | None = None) -> bool:  # noqa: N802 (Spark's name)

@@ -103,7 +103,7 @@ class StandIn:
 
     def __iter__(self) -> Iterator[Any]:
         # `key, name = client.login()` gets as many values as there are names; a loop gets none.
-        taken = _taken_apart(sys._getframe(1))
+        taken = taken_apart(sys._getframe(1))
         if not taken and self._is_otherwise("empty"):
             taken = 1
         return iter([StandIn(f"{self._name}[{at}]") for at in range(taken)])
@@ -253,7 +253,7 @@ def _shown(value: object) -> str:
     return text if 0 < len(text) <= _MOST_SHOWN else "a certain value"
 
 
-def _taken_apart(frame: types.FrameType) -> int:
+def taken_apart(frame: types.FrameType) -> int:
     """Return into how many names the current instruction unpacks a value; 0 if it does not unpack."""
     code, at = frame.f_code.co_code, frame.f_lasti
     if dis.opname[code[at]] == "EXTENDED_ARG":

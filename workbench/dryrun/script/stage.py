@@ -84,11 +84,11 @@ class Stage:
         if name != path and not name.endswith(".pyc"):
             self._record_once(("file", name), "file", spot=attrs.asdict(self.spot()), path=name)
 
-    def gives(self, what: str) -> Callable[[], bool]:
+    def gives(self, what: str, taken: str = "1") -> Callable[[], bool]:
         """Report, once, a line that gets a number of rows; return a function to call if the script decides on it."""
         at = self.spot()
         self._record_once(("rows", at), "rows", spot=attrs.asdict(at))
-        return lambda: self.decides(what)
+        return lambda: self.decides(what, taken)
 
     def _record_once(self, key: tuple[object, ...], kind: str, **values: Any) -> None:
         if key not in self._recorded:
