@@ -239,6 +239,7 @@ def _trim(name: str) -> str:
 
 
 _WILD = re.compile(r"[*?{\[]")
+_HIDDEN = re.compile(r"[_.][^=]*$")
 
 
 # How the names of the data files begin that Spark, Delta Lake, Hive, Iceberg and Hudi write.
@@ -268,6 +269,8 @@ def roots(paths: list[str], given: str | None, files: Container[str] | None = No
     found = []
     for path in paths:
         is_file = path in files if files is not None else in_name and "." in _name(path)
+        # A pattern also matches files that Spark does not read, such as `_SUCCESS`.
+        is_file = is_file or (in_name and _HIDDEN.match(_name(path)) is not None)
         around = whole(path)
         found.append(naming.parent(path) if wild and is_file and around == path else around)
     return found

@@ -279,3 +279,9 @@ def test_tables_without_a_metastore_are_in_the_namespace_of_their_warehouse(ware
 )
 def test_names_of_jobs_are_in_lower_case_with_underscores(text, snake):
     assert naming.snake_case(text) == snake
+
+
+def test_a_file_that_spark_does_not_read_is_no_dataset_of_a_pattern() -> None:
+    paths = ["/lake/sales/_SUCCESS", "/lake/sales/_part=1", "/lake/sales/day=1"]
+    assert naming.roots(paths, "/lake/sales/*", set()) == ["/lake/sales", "/lake/sales/_part=1", "/lake/sales/day=1"]
+    assert naming.roots(["/lake/_archive"], "/lake/_archive", set()) == ["/lake/_archive"]
