@@ -111,6 +111,20 @@ def test_a_file_that_a_script_writes_is_there_for_it_alone(tmp_path: Path) -> No
     assert told(tmp_path, source)[0] == (2, "NOT_DONE")
 
 
+def test_a_temporary_folder_is_removed_with_its_files(tmp_path: Path) -> None:
+    source = """
+import os, tempfile
+with tempfile.TemporaryDirectory() as folder:
+    os.mkdir(os.path.join(folder, "inner"))
+    open(os.path.join(folder, "inner", "file"), "w").write("x")
+assert not os.path.lexists(folder)
+os.unlink("job.py", dir_fd=os.open(".", os.O_RDONLY))
+"""
+    found = records(tmp_path, source, variables={"TMPDIR": str(tmp_path / "scratch")})
+    assert [(each["spot"]["line"], each["code"]) for each in found if each["k"] == "problem"] == [(7, "NOT_DONE")]
+    assert all(each["k"] != "raised" for each in found)
+
+
 def test_the_name_of_a_file_has_a_pattern_for_the_moment_of_the_run(tmp_path: Path) -> None:
     source = """\
 import datetime, os

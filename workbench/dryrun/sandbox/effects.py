@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import datetime
+import fcntl
 import io
 import os
 import pathlib
@@ -88,7 +89,8 @@ class Effects:
     def _recording(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def changed(*arguments: Any, **named: Any) -> Any:
             paths = [each for each in arguments if isinstance(each, (str, bytes, os.PathLike))]
-            inside = [os.path.realpath(os.fsdecode(each)) for each in paths]
+            folder = folder_of(named.get("dir_fd"))
+            inside = [os.path.realpath(os.path.join(folder, os.fsdecode(each))) for each in paths]  # noqa: PTH118 (texts)
             if all(f"{each}{os.sep}".startswith(self._scratch) for each in inside):
                 return real(*arguments, **named)
             shown = without_moment(", ".join(os.fsdecode(each) for each in paths))
@@ -111,6 +113,18 @@ class Effects:
             self._stage.problem("NOT_DONE", f"it writes the file {name}, which a dry run does not do")
             return _taking_stand_ins(self._open(instead, mode, *arguments, **named), is_text="b" not in mode)
         return self._open(instead if instead.exists() else file, mode, *arguments, **named)
+
+
+def folder_of(descriptor: object) -> str:
+    """Return the folder of a descriptor, to which a name is relative; empty for the current folder."""
+    if not isinstance(descriptor, int) or descriptor < 0:
+        return ""
+    opened = f"/proc/self/fd/{descriptor}"
+    if os.path.exists(opened):  # noqa: PTH110 (a text)
+        return os.path.realpath(opened)
+    # On macOS.
+    found = fcntl.fcntl(descriptor, getattr(fcntl, "F_GETPATH", 0), bytes(1024))
+    return os.fsdecode(bytes(found).rstrip(b"\0"))
 
 
 def without_moment(text: str) -> str:

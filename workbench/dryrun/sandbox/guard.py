@@ -14,6 +14,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.workbench.dryrun.sandbox.effects import folder_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -29,6 +31,7 @@ _CHANGES = (
     "shutil.copymode", "shutil.copystat", "shutil.copytree", "shutil.make_archive", "shutil.move", "shutil.rmtree",
     "shutil.unpack_archive", "tempfile.mkdtemp", "tempfile.mkstemp", "sqlite3.connect",
 )  # fmt: skip
+_WITHIN = ("os.chmod", "os.chown", "os.mkdir", "os.remove", "os.rmdir", "os.utime")
 _READS = ("os.listdir", "os.scandir", "os.listxattr", "os.getxattr", "glob.glob")
 _NETWORK = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.bind", "socket.getaddrinfo",
             "socket.gethostbyname", "socket.gethostbyaddr", "urllib.Request", "ftplib.connect", "smtplib.connect",
@@ -70,6 +73,7 @@ class AuditHook:
         self._checks: dict[str, Callable[[tuple[Any, ...]], str | None]] = {
             "open": self._opened,
             **dict.fromkeys(_CHANGES, self._changed),
+            **dict.fromkeys(_WITHIN, self._changed_within),
             **dict.fromkeys(_READS, self._read),
             **dict.fromkeys(_NETWORK, self._connected),
         }
@@ -114,6 +118,13 @@ class AuditHook:
         if path is None or f"{path}{os.sep}".startswith(self._writable) or path == os.devnull:
             return None
         return f"write or remove {path}"
+
+    def _changed_within(self, arguments: tuple[Any, ...]) -> str | None:
+        """Return what a change would be, whose last argument is the descriptor of the folder of a relative name."""
+        path = arguments[0]
+        if not isinstance(path, str | bytes | os.PathLike):
+            return self._changed(arguments)
+        return self._changed((os.path.join(folder_of(arguments[-1]), os.fsdecode(path)),))  # noqa: PTH118 (texts)
 
     def _read(self, arguments: tuple[Any, ...]) -> str | None:
         return self._refused(_path(arguments[0] if arguments else None))
