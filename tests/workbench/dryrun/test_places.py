@@ -8,7 +8,13 @@ import pytest
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns, columns_of_ddl
-from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, data_place, datasets_of, key_of_dataset
+from openlineage_pyspark.workbench.dryrun.script.places import (
+    DataPlace,
+    data_place,
+    datasets_of,
+    key_of_dataset,
+    with_whole_paths,
+)
 from openlineage_pyspark.workbench.dryrun.script.values import with_quoted_operators, with_values
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 
@@ -154,3 +160,11 @@ def test_the_values_of_parameters_are_written_into_a_statement() -> None:
         with_values("DELETE FROM t WHERE a = ? AND b = ?", [None, True]) == "DELETE FROM t WHERE a = NULL AND b = TRUE"
     )
     assert with_values("SELECT 1", None) == "SELECT 1"
+
+
+def test_the_paths_of_a_statement_are_below_the_folder_of_the_script() -> None:
+    text = "INSERT OVERWRITE LOCAL DIRECTORY 'out/x' USING json SELECT 'a/b' FROM parquet.`data/k`, csv.`/c`"
+    assert with_whole_paths(text, "/job") == (
+        "INSERT OVERWRITE LOCAL DIRECTORY '/job/out/x' USING json SELECT 'a/b' FROM parquet.`/job/data/k`, csv.`/c`"
+    )
+    assert with_whole_paths("INSERT OVERWRITE DIRECTORY 's3a://b/x' SELECT 1", "/job").count("'s3a://b/x'") == 1

@@ -21,6 +21,8 @@ from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from openlineage_pyspark.facets.sql_lexer import Token
+
 _LAKES = ("delta", "hudi", "iceberg", "paimon")
 _FILES = ("avro", "binaryfile", "csv", "excel", "image", "json", "libsvm", "orc", "parquet", "text", "xml")
 _WILD = "*?{["
@@ -129,7 +131,9 @@ def datasets_of(place: DataPlace, fields: tuple[Field, ...] = ()) -> tuple[Datas
 
 def with_whole_paths(text: str, folder: str) -> str:
     """
-    Return a statement in which paths that replace tables are absolute, such as that in ``parquet.`data/orders` ``.
+    Return a statement in which the paths of tables and directories are absolute.
+
+    A path may replace a table, as in ``parquet.`data/orders` ``, or follow `INSERT OVERWRITE DIRECTORY`.
 
     Args:
         text: the statement.
@@ -141,7 +145,15 @@ def with_whole_paths(text: str, folder: str) -> str:
         is_path = every[at].kind is TokenKind.NAME and parts[at - 1] == "." and "/" in parts[at]
         if is_path and parts[at - 2].lower() in (*_LAKES, *_FILES):
             parts[at] = f"`{qualified(parts[at][1:-1], folder)}`"
+        if every[at].kind is TokenKind.STRING and _is_directory(every[:at]):
+            parts[at] = f"{parts[at][0]}{qualified(parts[at][1:-1], folder)}{parts[at][-1]}"
     return "".join(parts)
+
+
+def _is_directory(before: Sequence[Token]) -> bool:
+    """Return whether the text after some tokens is the path of a directory that a statement writes."""
+    words = [each.text.upper() for each in before if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
+    return words[-1:] == ["DIRECTORY"] and words[-2:-1] in (["OVERWRITE"], ["LOCAL"])
 
 
 def topics_of(options: Mapping[str, str]) -> tuple[str, ...]:
