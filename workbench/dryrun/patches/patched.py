@@ -18,7 +18,14 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import (
     class_of_unknown,
 )
 from openlineage_pyspark.workbench.dryrun.empty_spark.world import World
+from openlineage_pyspark.workbench.dryrun.libraries.binary_formats import (
+    AVRO,
+    PROTOBUF,
+    install_avro,
+    install_protobuf,
+)
 from openlineage_pyspark.workbench.dryrun.patches.catalog import ScriptCatalog
+from openlineage_pyspark.workbench.dryrun.patches.doors import DoorOfFrame, DoorToJava
 from openlineage_pyspark.workbench.dryrun.patches.dstreams import DSTREAMS, install_dstreams
 from openlineage_pyspark.workbench.dryrun.patches.late_imports import when_imported
 from openlineage_pyspark.workbench.dryrun.patches.local_frames import install_local_frames
@@ -35,8 +42,9 @@ from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.tables.following import is_kept_setting
 from py4j import java_gateway
+from py4j.clientserver import JavaClient
 from py4j.protocol import Py4JError
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.rdd import RDD
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import Column, Row, SparkSession
@@ -45,9 +53,11 @@ from pyspark.sql.group import GroupedData
 from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter, DataFrameWriterV2
 from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
 from pyspark.sql.types import StructType
+from pyspark.sql.udf import UDFRegistration, UserDefinedFunction
+from pyspark.util import PythonEvalType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
@@ -58,6 +68,7 @@ _VIEWS = ("createOrReplaceTempView", "createTempView", "createGlobalTempView", "
 _ROWS = ("collect", "first", "head", "tail", "take", "toArrow", "toLocalIterator", "toPandas")
 _SAME = ("cache", "checkpoint", "localCheckpoint", "persist", "unpersist")
 _NO_VALUE = object()
+_OF_GROUPS = PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF
 # Some are Databricks' additions to DataFrames.
 _QUIET = ("display", "explain", "foreach", "foreachPartition", "printSchema", "show")
 
@@ -81,6 +92,10 @@ class Patches:
         self._worlds = {self._key(spark): self.world}
         self._frame: Any = type(spark.range(0))
         self._conf: dict[str, str] = {}
+        given = stage.request.conf
+        every = (*SparkConf().getAll(), *spark.sparkContext.getConf().getAll())
+        # The properties of the dry run's own JVM: a real run has others.
+        self._hosts = {(key, value) for key, value in every if given.get(key) != value}
         self._in_batch = 0
         self._unknown = class_of_unknown(self._frame, self._methods_of_unknown(), F.col, self._plan)
 
@@ -92,6 +107,9 @@ class Patches:
         self._patch_writers()
         self._patch_actions()
         ScriptCatalog(self._tables, self._stage, self.world_of).install()
+        self._patch_functions()
+        when_imported(AVRO, lambda: install_avro(self._stage))
+        when_imported(PROTOBUF, lambda: install_protobuf(self._stage))
         when_imported(MODELS, lambda: install_models(self._stage, self.without_columns))
         when_imported(DSTREAMS, lambda: install_dstreams(self._stage, self._write_rdd))
         install_local_frames(self._stage)
@@ -100,16 +118,29 @@ class Patches:
             (SparkContext, ("_jvm", "_jsc", "_gateway")),
         ):
             for name in names:
-                setattr(owner, name, _DoorToJava(name, owner.__dict__.get(name), self._stage))
+                setattr(owner, name, DoorToJava(name, owner.__dict__.get(name), self._stage))
+        setattr(self._frame, "_jdf", DoorOfFrame(self._stage.is_users))  # noqa: B010 (mypy knows another type)
         take_name = java_gateway.java_import
 
         def java_import(jvm: Any, name: str) -> Any:
             return None if isinstance(jvm, StandIn) else take_name(jvm, name)
 
         java_gateway.java_import = java_import
+        self._patch_threads()
         # Code that is never sent to a worker need not be pickled.
         CloudPickleSerializer.dumps = lambda _self, _object: b"code"
         time.sleep = lambda _seconds: None
+
+    def _patch_threads(self) -> None:
+        """Make each thread of the script find the catalogs, because each has one of the JVM."""
+        connect = JavaClient._create_new_connection
+
+        def connected(client: Any) -> Any:
+            connection = connect(client)
+            self.world.session.use_from_this_thread()
+            return connection
+
+        JavaClient._create_new_connection = connected
 
     @property
     def stage(self) -> Stage:
@@ -176,7 +207,9 @@ class Patches:
         SparkSession.table = lambda session, name: self._frame_of(self.world_of(session).load_table(name), session)
         SparkSession.stop = SparkSession.__exit__ = lambda *_: None
         SparkSession.streams = property(lambda _: NoQueries())
-        SparkSession.conf = property(lambda session: ScriptConf(own_session(session).conf, self._conf, self._stage))
+        SparkSession.conf = property(
+            lambda session: ScriptConf(own_session(session).conf, self._conf, dict(self._hosts), self._stage)
+        )
 
     def _creating(self, make: Callable[..., Any]) -> Callable[..., Any]:
         def create(session: Any, data: Any, schema: Any = None, *rest: Any, **named: Any) -> Any:
@@ -210,16 +243,55 @@ class Patches:
 
     def _configure(self, options: dict[str, Any]) -> None:
         for key, value in options.items():
-            self._spark.conf.set(key, str(value))
+            # `SparkConf` has the properties of the dry run's own JVM.
+            if (key, str(value)) not in self._hosts:
+                self._spark.conf.set(key, str(value))
 
     def _patch_contexts(self) -> None:
         context = self._spark.sparkContext
+        get_conf = SparkContext.getConf
+
+        def init(_: Any, master: Any = None, name: Any = None, *given: Any, **named: Any) -> None:
+            conf = named.get("conf", given[5] if len(given) > 5 else None)
+            settings = {"spark.master": named.get("master", master), "spark.app.name": named.get("appName", name)}
+            self._configure({} if conf is None else dict(conf.getAll()))
+            self._configure({key: value for key, value in settings.items() if value is not None})
+
+        def get_or_create(_: type, conf: Any = None) -> Any:
+            init(context, conf=conf)
+            return context
+
+        def conf_of(owner: Any) -> Any:
+            is_users = self._stage.is_users(sys._getframe(1).f_code.co_filename)
+            return ContextConf(self._spark.conf, self._conf) if is_users else get_conf(owner)
+
         SparkContext.__new__ = lambda *_, **__: context
-        SparkContext.__init__ = lambda *_, **__: None
+        SparkContext.__init__ = init
+        SparkContext.getOrCreate = classmethod(get_or_create)
+        SparkContext.getConf = conf_of
+        SparkContext.appName = property(lambda _: self._spark.conf.get("spark.app.name"))
+        SparkContext.master = property(lambda _: self._spark.conf.get("spark.master"))
         SparkContext.stop = SparkContext.__exit__ = lambda *_: None
         SparkContext.applicationId = property(lambda _: "{applicationId}")
         SparkContext.addPyFile = lambda _, path: sys.path.insert(1, str(path))
         install_rdds(self._stage, self._write_rdd)
+
+    def _patch_functions(self) -> None:
+        """Register functions of Java, whose classes are not here, by their names."""
+
+        def one_value(registration: Any, name: str, class_: str, type_: Any = None) -> None:
+            if type_ is None:
+                message = f"the type of {name} is that of {class_}, which is not here: it is assumed to be a string"
+                self._stage.problem("STAND_IN", f"{message} (registerJavaFunction takes a type, too)")
+            registration.register(name, lambda *_: None, type_ or "string")
+
+        def of_groups(registration: Any, name: str, class_: str) -> None:
+            message = f"the type of {name} is that of {class_}, which is not here: it is assumed to be a string"
+            self._stage.problem("STAND_IN", message)
+            registration.register(name, UserDefinedFunction(lambda *_: None, "string", name, _OF_GROUPS))
+
+        UDFRegistration.registerJavaFunction = one_value
+        UDFRegistration.registerJavaUDAF = of_groups
 
     def _write_rdd(self, rdd: Any, path: str) -> None:
         """Record that an RDD would be written to a path."""
@@ -294,9 +366,9 @@ class Patches:
                 return pivot(grouped, column, values)
             message = f"the columns of pivot({column!r}) are values in the data: one column represents all of them"
             self._stage.problem("PATTERN", message)
-            return pivot(
-                grouped, F.col(column).cast("string") if isinstance(column, str) else column, [f"{{{column}}}"]
-            )
+            # PySpark takes only a name, and the values of a column must have its type.
+            java = F.col(column).cast("string")._jc
+            return GroupedData(grouped._jgd.pivot(java, [f"{{{column}}}"]), grouped._df)
 
         GroupedData.pivot = known_pivot
         rows = frame.rdd
@@ -418,12 +490,14 @@ class ScriptConf:
     Args:
         conf: Spark's properties.
         given: the properties that the script has set; Spark gets those that concern its SQL.
+        hosts: the properties of the dry run's own JVM, which a script does not get.
         stage: records properties that only the real application has.
     """
 
-    def __init__(self, conf: Any, given: dict[str, str], stage: Stage) -> None:
+    def __init__(self, conf: Any, given: dict[str, str], hosts: Mapping[str, str], stage: Stage) -> None:
         self._conf = conf
         self._given = given
+        self._hosts = hosts
         self._stage = stage
 
     def set(self, key: str, value: Any) -> None:
@@ -438,41 +512,60 @@ class ScriptConf:
         """Return a property, or a stand-in for one that only the real application has."""
         if key in self._given:
             return self._given[key]
-        try:
-            return self._conf.get(key) if default is _NO_VALUE else self._conf.get(key, default)
-        except spark_errors():
-            message = f"the property {key} is not set: its value is assumed to be {{{key}}}"
-            self._stage.problem("STAND_IN", message)
-            return f"{{{key}}}"
+        if key not in self._hosts:
+            with contextlib.suppress(*spark_errors()):
+                return self._conf.get(key) if default is _NO_VALUE else self._conf.get(key, default)
+        if default is not _NO_VALUE:
+            return default
+        message = f"the property {key} is not set: its value is assumed to be {{{key}}} (--conf {key}=VALUE sets it)"
+        self._stage.problem("STAND_IN", message)
+        return f"{{{key}}}"
+
+    def unset(self, key: str) -> None:
+        """Forget a property."""
+        self._given.pop(key, None)
+        with contextlib.suppress(*spark_errors()):
+            self._conf.unset(key)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._conf, name)
 
 
-class _DoorToJava:
+class ContextConf:
     """
-    An attribute that leads into the JVM: PySpark gets its real value, and the script a stand-in.
+    The properties of a context, for a script: a copy, as in a real run.
 
     Args:
-        name: its name.
-        shared: the real value.
-        stage: records each use by the script.
+        conf: returns the properties of the session.
+        given: the properties that the script has set.
     """
 
-    def __init__(self, name: str, shared: Any, stage: Stage) -> None:
-        self._name = name
-        self._shared = shared
-        self._stage = stage
+    def __init__(self, conf: ScriptConf, given: Mapping[str, str]) -> None:
+        self._conf = conf
+        self._given = dict(given)
 
-    def __get__(self, owner: Any, _: type) -> Any:
-        if self._stage.is_users(sys._getframe(1).f_code.co_filename):
-            message = f"{self._name} leads into the JVM, which a dry run does not use: its result is unknown"
-            self._stage.problem("STAND_IN", message)
-            return StandIn(self._name)
-        return self._shared if owner is None else vars(owner).get(self._name, self._shared)
+    def get(self, key: str, defaultValue: Any = None) -> Any:  # noqa: N803 (Spark's name)
+        """Return a property."""
+        if key in self._given:
+            return self._given[key]
+        return self._conf.get(key) if defaultValue is None else self._conf.get(key, defaultValue)
 
-    def __set__(self, owner: Any, value: Any) -> None:
-        vars(owner)[self._name] = value
+    def getAll(self) -> list[tuple[str, str]]:  # noqa: N802 (likewise)
+        """Return the properties that the script has set."""
+        return list(self._given.items())
+
+    def contains(self, key: str) -> bool:
+        """Return whether the script has set a property."""
+        return key in self._given
+
+    def set(self, key: str, value: Any) -> Any:
+        """Change the copy."""
+        self._given[key] = str(value)
+        return self
+
+    def toDebugString(self) -> str:  # noqa: N802 (likewise)
+        """Return the properties as text."""
+        return "\n".join(f"{key}={value}" for key, value in sorted(self._given.items()))
 
 
 def _writer_to(frame: Any, name: str) -> Any:

@@ -1,0 +1,133 @@
+"""The ways into the JVM that scripts take: loggers and settings are harmless, and all others are stand-ins."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openlineage_pyspark.workbench.dryrun.script.stage import Stage
+
+# What logs, or sets how files are read and written, changes no lineage.
+_HARMLESS = (
+    "_jvm.org.apache.log4j.", "_jvm.org.apache.logging.log4j.", "_jvm.org.slf4j.", "_jvm.java.lang.System.gc",
+    "_jsc.hadoopConfiguration().set", "_jsc.hadoopConfiguration().unset", "_jsc.setLogLevel", "_jsc.sc().setLogLevel",
+)  # fmt: skip
+_FIRST_CALLS = ("_jsc.hadoopConfiguration", "_jsc.sc")
+
+
+class JavaStandIn(StandIn):
+    """
+    A stand-in for something in the JVM: a call is reported, unless it only logs or sets how files are read.
+
+    Args:
+        name: the way to it, such as `_jvm.org.example.Utils`.
+        stage: records calls.
+    """
+
+    def __init__(self, name: str, recorder: Stage) -> None:
+        super().__init__(name)
+        self.__dict__["_recorder"] = recorder
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return JavaStandIn(f"{self._name}.{name}", self.__dict__["_recorder"])
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        """Return a stand-in for the result."""
+        name = self.__dict__["_name"]
+        if name in _FIRST_CALLS or name.startswith(_HARMLESS):
+            return JavaStandIn(f"{name}()", self.__dict__["_recorder"])
+        message = f"{name}() runs in the JVM, which a dry run does not use: what it does and returns is unknown"
+        self.__dict__["_recorder"].problem("STAND_IN", message)
+        return StandIn(f"{name}()")
+
+
+class DoorToJava:
+    """
+    An attribute that leads into the JVM: PySpark gets its real value, and the script a stand-in.
+
+    Args:
+        name: its name.
+        shared: the real value.
+        stage: records each use by the script.
+    """
+
+    def __init__(self, name: str, shared: Any, stage: Stage) -> None:
+        self._name = name
+        self._shared = shared
+        self._stage = stage
+
+    def __get__(self, owner: Any, _: type) -> Any:
+        if self._stage.is_users(sys._getframe(1).f_code.co_filename):
+            return JavaStandIn(self._name, self._stage)
+        return self._shared if owner is None else vars(owner).get(self._name, self._shared)
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        vars(owner)[self._name] = value
+
+
+class DoorOfFrame:
+    """
+    A DataFrame's object in the JVM: a script may ask it, but its session is that of the script.
+
+    Args:
+        is_users: returns whether a file is one of the user's.
+    """
+
+    def __init__(self, is_users: Callable[[str], bool]) -> None:
+        self._is_users = is_users
+
+    def __get__(self, owner: Any, _: type) -> Any:
+        found = None if owner is None else vars(owner).get("_jdf")
+        is_users = self._is_users(sys._getframe(1).f_code.co_filename)
+        return JavaFrame(found, owner.sparkSession) if is_users and owner is not None else found
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        vars(owner)["_jdf"] = value
+
+
+class JavaFrame:
+    """
+    A DataFrame's object in the JVM, for a script.
+
+    Args:
+        java: the object; None for a DataFrame without known columns.
+        session: the session in Python.
+    """
+
+    def __init__(self, java: Any, session: Any) -> None:
+        self._java = java
+        self._session = session
+
+    def sparkSession(self) -> Any:  # noqa: N802 (Spark's name)
+        """Return a session whose statements are those of the script."""
+        return JavaSession(self._session)
+
+    def __getattr__(self, name: str) -> Any:
+        return StandIn(f"_jdf.{name}") if self._java is None else getattr(self._java, name)
+
+
+class JavaSession:
+    """
+    The session of a DataFrame's object in the JVM, for a script.
+
+    Args:
+        session: the session in Python.
+    """
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def sql(self, text: str, *_: Any) -> Any:
+        """Do what the script's own session does with a statement."""
+        found = self._session.sql(text)
+        return JavaFrame(vars(found).get("_jdf"), self._session)
+
+    def __getattr__(self, name: str) -> Any:
+        return StandIn(f"sparkSession().{name}")
