@@ -56,10 +56,13 @@ class _Given:
             self.option(str(key), values[key])
         return self
 
+    def given_text(self, option: str) -> str:
+        """Return the value of an option; empty without one."""
+        return {name.lower(): value for name, value in self.given.items()}.get(option.lower(), "")
+
     def is_on(self, option: str) -> bool:
         """Return whether an option is true."""
-        lower = {name.lower(): value for name, value in self.given.items()}
-        return lower.get(option.lower(), "").lower() == "true"
+        return self.given_text(option).lower() == "true"
 
     def place(self, paths: tuple[str, ...], *, streamed: bool = False) -> DataPlace:
         """Return the place that was given."""

@@ -15,6 +15,8 @@ from openlineage_pyspark.listener.analyze import encoded_query
 from openlineage_pyspark.listener.probe.client import analysis_errors, refusal_of, spark_errors
 from openlineage_pyspark.workbench.dryrun.empty_spark.boundary import PARSED, Reader, TableWriter, Writer
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, UnknownNames
+from openlineage_pyspark.workbench.dryrun.script.answers import columns_of_answer
+from openlineage_pyspark.workbench.dryrun.script.partitions import united
 from openlineage_pyspark.workbench.dryrun.script.places import data_place, datasets_of, qualified, with_whole_paths
 from openlineage_pyspark.workbench.dryrun.script.records import WriteRecord
 from openlineage_pyspark.workbench.dryrun.script.request import document_of_table
@@ -103,13 +105,15 @@ class World:
         """Return the replacement of a writer in the JVM."""
 
         def to_place(place: DataPlace, writer: Writer) -> None:
-            self.write_place(frame, place, writer.partitions)
+            self.write_place(frame, place, writer.partitions, is_added=writer.saves == "append")
 
         def to_table(name: str, writer: Writer, mode: str) -> None:
             place = writer.place(())
             # A relative path would be below the warehouse, which is unknown here.
             is_placed = place.is_of_files and is_absolute(writer.given.get("path", ""))
             self.write_table(frame, name, mode, writer.partitions, place if is_placed else None)
+            if mode == "append" and writer.is_on("mergeSchema"):
+                self._widen(self.whole(name), frame)
             if place.is_of_files and Unknown.of(frame) is None:
                 # The table has a path of its own, by which it may be read.
                 self.stage.learn(place, self._columns(frame), writer.partitions)
@@ -152,11 +156,18 @@ class World:
         """Return the schema of a place in the JVM; None if it is unknown."""
         if given is not None:
             return self._parsed(given) if isinstance(given, str) else given
+        if place.format == PARSED:
+            return None
         known: Columns | None = _FIXED.get(place.short)
         if place.format == "kafka":
             known = (*_KAFKA, _HEADERS) if reader.is_on("includeHeaders") else _KAFKA
         if known is None:
-            known = self.stage.columns_of(place, header=reader.is_on("header"), inferred=reader.is_on("inferSchema"))
+            known = self.stage.columns_of(
+                place,
+                header=reader.is_on("header"),
+                inferred=reader.is_on("inferSchema"),
+                base=reader.given_text("basePath"),
+            )
         if known is None and place.is_of_files and len(place.paths) == 1:
             table = self.session.known((place.short, place.paths[0]))
             known = table.columns if table is not None else None
@@ -167,6 +178,10 @@ class World:
 
     def _missing(self, place: DataPlace) -> Unknown:
         """Report that the columns at a place are unknown, and how to supply them."""
+        if place.format == PARSED:
+            message = "the columns of rows that are parsed from strings are unknown: give them with .schema(...)"
+            self.stage.problem("UNKNOWN_SCHEMA", message)
+            return Unknown()
         folder = self.stage.request.folder
         paths = (os.path.relpath(each, folder) if each.startswith(f"{folder}/") else each for each in place.paths)
         where = ", ".join(paths) or next((_name(each.identifier) for each in datasets_of(place)), place.format)
@@ -219,14 +234,33 @@ class World:
         )
         return Unknown(tables=(name,))
 
-    def write_place(self, frame: Any, place: DataPlace, partitions: Sequence[str] = ()) -> None:
-        """Record a write to a place, and remember the columns that would be there."""
+    def _widen(self, parts: tuple[str, ...], frame: Any) -> None:
+        """Add the columns of rows that are appended to those of a table."""
+        known = self.session.known(parts)
+        if known is not None and Unknown.of(frame) is None:
+            self.session.declare(attrs.evolve(known, columns=united(known.columns, self._columns(frame))))
+            self._record_tables()
+
+    def write_place(
+        self, frame: Any, place: DataPlace, partitions: Sequence[str] = (), *, is_added: bool = False
+    ) -> None:
+        """
+        Record a write to a place, and remember the columns that would be there.
+
+        Args:
+            frame: the rows of the write.
+            place: the place.
+            partitions: the partition columns.
+            is_added: whether rows that are there before remain.
+        """
         if place.keeps_nothing:
             return
         record = self._record_of(frame)
         self.stage.record("write", **attrs.asdict(attrs.evolve(record, target=place.to_text())))
         if record.schema:
             columns = self._columns(frame)
+            if is_added:
+                columns = united(self.stage.known_of(place), columns)
             self.stage.learn(place, columns, partitions)
             if place.is_of_files:
                 self._declare((SPARK_CATALOG, place.short, place.paths[0]), columns, partitions)
@@ -499,6 +533,9 @@ class World:
 
     def _answer_of(self, text: str, found: Analyzed) -> Any:
         """Return the columns of a statement's answer."""
+        columns = columns_of_answer(text)
+        if columns:
+            return self.spark._jsparkSession.createDataFrame(self._jvm.java.util.ArrayList(), self._parsed(columns))
         if found.kind.startswith(_READS_NOTHING):
             try:
                 return self.session.with_known(lambda: self.spark._jsparkSession.sql(text))

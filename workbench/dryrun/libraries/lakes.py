@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.patches.patched import text_of_column
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import module_of
+from openlineage_pyspark.workbench.dryrun.script.answers import DETAIL, HISTORY
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable, in_backticks
 
 if TYPE_CHECKING:
@@ -15,11 +16,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.empty_spark.world import World
     from openlineage_pyspark.workbench.dryrun.patches.patched import Patches
 
-_HISTORY = (
-    "version BIGINT, timestamp TIMESTAMP, userId STRING, userName STRING, operation STRING, "
-    "operationParameters MAP<STRING, STRING>, readVersion BIGINT, isolationLevel STRING, isBlindAppend BOOLEAN, "
-    "operationMetrics MAP<STRING, STRING>, userMetadata STRING, engineInfo STRING"
-)
 _VIEW = "openlineage_merge_source"
 
 
@@ -262,7 +258,11 @@ class Table:
 
     def history(self, *_: Any) -> Any:
         """Return its history, without rows."""
-        return self._spark.createDataFrame([], _HISTORY)
+        return self._spark.createDataFrame([], HISTORY)
+
+    def detail(self) -> Any:
+        """Return its description, without rows."""
+        return self._spark.createDataFrame([], DETAIL)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

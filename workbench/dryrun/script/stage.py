@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING
 from openlineage_pyspark.workbench.dryrun.script.notebooks import cell_and_line
+from openlineage_pyspark.workbench.dryrun.script.partitions import above_partitions, columns_in_path, united, without
 from openlineage_pyspark.workbench.dryrun.script.places import datasets_of, key_of_dataset
 from openlineage_pyspark.workbench.dryrun.script.records import ProblemRecord, Spot
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
 
+    from openlineage_pyspark.facets.model.dataset import Identifier
     from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
     from openlineage_pyspark.workbench.dryrun.script.records import ProblemCode
     from openlineage_pyspark.workbench.dryrun.script.request import Columns, ScriptRequest
@@ -161,7 +163,7 @@ class Stage:
         below = os.path.relpath(file, request.begins)
         return Spot(file if below.startswith("..") else below, line, linecache.getline(file, line).strip())
 
-    def columns_of(self, place: DataPlace, *, header: bool, inferred: bool) -> Columns | None:
+    def columns_of(self, place: DataPlace, *, header: bool, inferred: bool, base: str = "") -> Columns | None:
         """
         Return the columns at a place; None if they are unknown.
 
@@ -169,25 +171,45 @@ class Stage:
             place: the place.
             header: whether a CSV file begins with the names of its columns.
             inferred: whether its types are inferred.
+            base: the folder above the partitions, if the script names it; else the folders that it reads are partitions
+                no longer.
         """
         for dataset in datasets_of(place):
-            for each in (dataset, DEFAULT_TRIMMING.dataset(dataset)):
+            trimmed = DEFAULT_TRIMMING.dataset(dataset)
+            for each in (dataset, trimmed):
                 key = key_of_dataset(each.identifier)
                 if key in self._columns:
                     own = self._own.get(key)
                     found = self._columns[key]
+                    if each is trimmed and trimmed.identifier != dataset.identifier and not base:
+                        found = without(found, columns_in_path(dataset.identifier.name))
                     return found if own is None else _read_again(found, place.short, header=header, inferred=inferred)
         return None
+
+    def known_of(self, place: DataPlace) -> Columns | None:
+        """Return the columns at a place as they were last written or given; None if they are unknown."""
+        every = (self._columns.get(key_of_dataset(each.identifier)) for each in datasets_of(place))
+        return next((each for each in every if each is not None), None)
 
     def learn(self, place: DataPlace, columns: Columns, partitions: Iterable[str]) -> None:
         """Remember the columns that the script would write to a place."""
         last = {each.lower() for each in partitions}
         ordered = (*(c for c in columns if c[0].lower() not in last), *(c for c in columns if c[0].lower() in last))
         for dataset in datasets_of(place):
-            key = key_of_dataset(dataset.identifier)
-            self._columns[key] = ordered
-            self._own[key] = place.short
-            self.record("columns", key=key, columns=ordered)
+            self._learn(dataset.identifier, ordered, place.short)
+            # A partition that the script writes by itself is a part of the data above it.
+            name = above_partitions(dataset.identifier.name)
+            if place.is_of_files and name != dataset.identifier.name:
+                whole = attrs.evolve(dataset.identifier, name=name)
+                before = self._columns.get(key_of_dataset(whole))
+                inside = columns_in_path(dataset.identifier.name)
+                self._learn(whole, united(without(united(before, ordered), inside), inside), place.short)
+
+    def _learn(self, identifier: Identifier, columns: Columns, format_: str) -> None:
+        key = key_of_dataset(identifier)
+        self._columns[key] = columns
+        self._own[key] = format_
+        self.record("columns", key=key, columns=columns)
 
 
 def decision_of(file: str, line: int) -> str:

@@ -1,0 +1,44 @@
+"""Columns of partitions, whose values are in the names of folders, such as `day=2026-01-01`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.workbench.dryrun.script.request import Columns
+
+_SEGMENT = re.compile(r"/([^/=]+)=([^/]*)")
+_TYPES = (
+    (re.compile(r"-?\d{1,9}"), "INT"),
+    (re.compile(r"-?\d{10,18}"), "BIGINT"),
+    (re.compile(r"-?\d*\.\d+"), "DOUBLE"),
+    (re.compile(r"\d{4}-\d\d?-\d\d?"), "DATE"),
+    (re.compile(r"\d{4}-\d\d?-\d\d?[ T]\d\d?:\d\d?(:\d\d?(\.\d+)?)?"), "TIMESTAMP"),
+)
+
+
+def columns_in_path(path: str) -> Columns:
+    """Return the partition columns that the end of a path names, with the types that Spark finds in their values."""
+    found = []
+    for name, value in reversed(_SEGMENT.findall(path)):
+        found.append((name, next((type_ for form, type_ in _TYPES if form.fullmatch(value)), "STRING")))
+    return tuple(reversed(found))
+
+
+def above_partitions(path: str) -> str:
+    """Return a path without the folders of partitions at its end."""
+    first = _SEGMENT.search(path)
+    return path if first is None else path[: first.start()]
+
+
+def united(columns: Columns | None, more: Columns) -> Columns:
+    """Return columns, followed by those of others that have new names."""
+    known = {name.lower() for name, _ in columns or ()}
+    return (*(columns or ()), *(each for each in more if each[0].lower() not in known))
+
+
+def without(columns: Columns, names: Columns) -> Columns:
+    """Return columns but for those with some names."""
+    left_out = {name.lower() for name, _ in names}
+    return tuple(each for each in columns if each[0].lower() not in left_out)
