@@ -54,7 +54,6 @@ from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter, DataFrameWr
 from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
 from pyspark.sql.types import StructType
 from pyspark.sql.udf import UDFRegistration, UserDefinedFunction
-from pyspark.util import PythonEvalType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,7 +67,7 @@ _VIEWS = ("createOrReplaceTempView", "createTempView", "createGlobalTempView", "
 _ROWS = ("collect", "first", "head", "tail", "take", "toArrow", "toLocalIterator", "toPandas")
 _SAME = ("cache", "checkpoint", "localCheckpoint", "persist", "unpersist")
 _NO_VALUE = object()
-_OF_GROUPS = PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF
+_OF_GROUPS = F.PandasUDFType.GROUPED_AGG
 # Some are Databricks' additions to DataFrames.
 _QUIET = ("display", "explain", "foreach", "foreachPartition", "printSchema", "show")
 
