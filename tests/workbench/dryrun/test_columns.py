@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 from openlineage_pyspark.workbench.dryrun.script.answers import columns_of_answer
 from openlineage_pyspark.workbench.dryrun.script.avro import type_of_avro
-from openlineage_pyspark.workbench.dryrun.script.partitions import above_partitions, columns_in_path, united, without
+from openlineage_pyspark.workbench.dryrun.script.partitions import (
+    above_partitions,
+    columns_in_path,
+    with_more_columns,
+    without,
+)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +64,8 @@ def test_the_folders_of_partitions_are_columns() -> None:
         ("country", "STRING"),
     )
     assert (above_partitions(path), above_partitions("lake/sales")) == ("lake/sales", "lake/sales")
-    assert united((("Id", "INT"),), (("id", "BIGINT"), ("x", "INT"))) == (("Id", "INT"), ("x", "INT"))
-    assert united(None, (("x", "INT"),)) == (("x", "INT"),)
+    assert with_more_columns((("Id", "INT"),), (("id", "BIGINT"), ("x", "INT"))) == (("Id", "INT"), ("x", "INT"))
+    assert with_more_columns(None, (("x", "INT"),)) == (("x", "INT"),)
     assert without((("Day", "DATE"), ("x", "INT")), (("day", "STRING"),)) == (("x", "INT"),)
 
 

@@ -16,7 +16,7 @@ from openlineage_pyspark.listener.probe.client import analysis_errors, refusal_o
 from openlineage_pyspark.workbench.dryrun.empty_spark.boundary import PARSED, Reader, TableWriter, Writer
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, UnknownNames
 from openlineage_pyspark.workbench.dryrun.script.answers import columns_of_answer
-from openlineage_pyspark.workbench.dryrun.script.partitions import united
+from openlineage_pyspark.workbench.dryrun.script.partitions import with_more_columns
 from openlineage_pyspark.workbench.dryrun.script.places import data_place, datasets_of, qualified, with_whole_paths
 from openlineage_pyspark.workbench.dryrun.script.records import WriteRecord
 from openlineage_pyspark.workbench.dryrun.script.request import document_of_table
@@ -238,7 +238,7 @@ class World:
         """Add the columns of rows that are appended to those of a table."""
         known = self.session.known(parts)
         if known is not None and Unknown.of(frame) is None:
-            self.session.declare(attrs.evolve(known, columns=united(known.columns, self._columns(frame))))
+            self.session.declare(attrs.evolve(known, columns=with_more_columns(known.columns, self._columns(frame))))
             self._record_tables()
 
     def write_place(
@@ -260,7 +260,7 @@ class World:
         if record.schema:
             columns = self._columns(frame)
             if is_added:
-                columns = united(self.stage.known_of(place), columns)
+                columns = with_more_columns(self.stage.known_of(place), columns)
             self.stage.learn(place, columns, partitions)
             if place.is_of_files:
                 self._declare((SPARK_CATALOG, place.short, place.paths[0]), columns, partitions)

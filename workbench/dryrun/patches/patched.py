@@ -18,7 +18,7 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import (
     class_of_unknown,
 )
 from openlineage_pyspark.workbench.dryrun.empty_spark.world import World
-from openlineage_pyspark.workbench.dryrun.libraries.binary_formats import (
+from openlineage_pyspark.workbench.dryrun.patches.binary_formats import (
     AVRO,
     PROTOBUF,
     install_avro,
@@ -287,7 +287,11 @@ class Patches:
         def of_groups(registration: Any, name: str, class_: str) -> None:
             message = f"the type of {name} is that of {class_}, which is not here: it is assumed to be a string"
             self._stage.problem("STAND_IN", message)
-            registration.register(name, UserDefinedFunction(lambda *_: None, "string", name, _OF_GROUPS))
+            try:
+                registration.register(name, UserDefinedFunction(lambda *_: None, "string", name, _OF_GROUPS))
+            except ImportError:
+                # Without Arrow, Python has no functions of groups.
+                self.world.session.know_function(name)
 
         UDFRegistration.registerJavaFunction = one_value
         UDFRegistration.registerJavaUDAF = of_groups

@@ -32,7 +32,7 @@ def above_partitions(path: str) -> str:
     return path if first is None else path[: first.start()]
 
 
-def united(columns: Columns | None, more: Columns) -> Columns:
+def with_more_columns(columns: Columns | None, more: Columns) -> Columns:
     """Return columns, followed by those of others that have new names."""
     known = {name.lower() for name, _ in columns or ()}
     return (*(columns or ()), *(each for each in more if each[0].lower() not in known))

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING
 from openlineage_pyspark.workbench.dryrun.script.notebooks import cell_and_line
-from openlineage_pyspark.workbench.dryrun.script.partitions import above_partitions, columns_in_path, united, without
+from openlineage_pyspark.workbench.dryrun.script.partitions import (
+    above_partitions,
+    columns_in_path,
+    with_more_columns,
+    without,
+)
 from openlineage_pyspark.workbench.dryrun.script.places import datasets_of, key_of_dataset
 from openlineage_pyspark.workbench.dryrun.script.records import ProblemRecord, Spot
 
@@ -203,7 +208,9 @@ class Stage:
                 whole = attrs.evolve(dataset.identifier, name=name)
                 before = self._columns.get(key_of_dataset(whole))
                 inside = columns_in_path(dataset.identifier.name)
-                self._learn(whole, united(without(united(before, ordered), inside), inside), place.short)
+                self._learn(
+                    whole, with_more_columns(without(with_more_columns(before, ordered), inside), inside), place.short
+                )
 
     def _learn(self, identifier: Identifier, columns: Columns, format_: str) -> None:
         key = key_of_dataset(identifier)
