@@ -108,7 +108,10 @@ def test_only_the_edges_to_the_jvm_import_py4j_or_pyspark() -> None:
     edges = [name_of(path) for path in MODULES if tops(path) & {"py4j", "pyspark"}]
     in_workbench = [
         *("workbench/dryrun/empty_spark/session.py", "workbench/dryrun/libraries/glue.py"),
-        *(f"workbench/dryrun/patches/{name}.py" for name in ("catalog", "models", "patched", "rdds", "statistics")),
+        *(
+            f"workbench/dryrun/patches/{name}.py"
+            for name in ("binary_formats", "catalog", "models", "patched", "rdds", "statistics")
+        ),
         *("workbench/predict/throw_away.py", "workbench/store/spark/session.py"),
     ]
     assert sorted(edges) == ["listener/probe/client.py", *in_workbench]
