@@ -52,7 +52,8 @@ def real(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the folder in which all scripts have really run."""
     folder = tmp_path_factory.mktemp("real") / "scripts"
     command = [sys.executable, "-W", "ignore", str(SUPPORT / "real_scripts.py"), str(folder), *NAMES]
-    subprocess.run(command, check=True, capture_output=True)
+    # The JVM begins there: for it, the checkpoint of a stream is relative to that folder.
+    subprocess.run(command, check=True, capture_output=True, cwd=folder.parent)
     assert json.loads((folder / "failed.json").read_text("utf-8")) == {}
     return folder
 
