@@ -18,16 +18,18 @@ from openlineage_pyspark.workbench.dryrun.patches.streams import FinishedQuery
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, text_of_error
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, guarded_imports
 from openlineage_pyspark.workbench.dryrun.sandbox.shown import shown_length
-from openlineage_pyspark.workbench.dryrun.script.counts import Literal, count_of, number_from
+from openlineage_pyspark.workbench.dryrun.script.counts import Literal, count_of, number_from, plain_number
 from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
 
-def test_a_count_tells_each_decision_and_no_text_of_it() -> None:
+def test_a_count_tells_each_decision_and_each_text_of_it() -> None:
     told: list[str] = []
-    count = count_of(lambda: told.append("decided"))
-    assert f"{count} rows, {count + 1}, {count - count}" == "1 rows, 2, 0"
-    assert told == []
+    count = count_of(lambda: told.append("decided"), writes=lambda: told.append("written"))
+    assert f"{count} rows, {count + 1:03}, {count - count!r}" + str(count / 2) == "1 rows, 002, 00.5"
+    assert told == ["written"] * 4
+    told.clear()
+    assert json.dumps([count]) == "[1]"
     assert [count > 0, count == 0, bool(count), count + 1 < 5, not (count - count)] == [True, False, True, True, True]
     assert len(told) == 5
 
@@ -178,6 +180,38 @@ def test_each_decision_on_a_stand_in_is_reported_and_may_go_the_other_way(
     ]
 
 
+WRITING = """
+n = stage.number("count()")
+print("rows:", n, f"{n + 1} of {n}", "%s and %d" % (n, n), "a" + str(n), *[n])
+log.info(f"{n} rows"); log.info("%s rows", n)
+path = f"out/batch_{n}"
+other = "a" + str(n * 2)
+try:
+    raise ValueError(f"{n} rows")
+except ValueError as problem:
+    log.error(problem)
+message = "{} rows".format(n)
+library(n)
+"""
+
+
+def test_a_text_with_a_number_of_rows_is_reported_unless_it_is_only_shown(tmp_path: Path) -> None:
+    told: list[object] = []
+    with (tmp_path / "records").open("w+b") as records:
+        stage = Stage(ScriptRequest("job.py", "/job.py", WRITING, (), "/", "", "/"), records.fileno())
+        log = SimpleNamespace(info=lambda *given: told.append(given), error=told.append)
+        library = eval(compile("lambda value: f'{value}'", json.__file__, "eval"))  # noqa: S307 (our own text)
+        names = {"stage": stage, "log": log, "library": library, "_openlineage_shown": plain_number}
+        exec(compiled_code(WRITING, "/job.py"), names)  # noqa: S102 (our own text)
+    lines = [json.loads(line) for line in (tmp_path / "records").read_text("utf-8").splitlines()]
+    found = [(each["spot"]["line"], each["code"]) for each in lines if each["k"] == "problem"]
+    assert found == [(3, "STAND_IN"), (5, "STAND_IN"), (6, "STAND_IN"), (11, "STAND_IN")]
+    message = "a text contains count(), which is assumed to be 1: in a real run it is another text"
+    assert {each["message"] for each in lines if each["k"] == "problem"} == {message}
+    assert names["path"] == "out/batch_1"
+    assert told[:2] == [("1 rows",), ("%s rows", 1)]
+
+
 SHOWING = """
 rows = StandIn("rows")
 print("rows:", len(rows), f"{len(rows)} of {len([1])}", "%s and %s" % (len(rows), "more"), "a" + str(len(rows)))
@@ -202,6 +236,7 @@ def test_a_length_that_is_only_shown_decides_nothing(
         monkeypatch.setattr(StandIn, "stage", stage)
         log = SimpleNamespace(info=told.append)
         names = {"StandIn": StandIn, "log": log, "_openlineage_length_is_shown": shown_length, "len": len}
+        names["_openlineage_shown"] = plain_number
         exec(compiled_code(SHOWING, "/job.py"), names)  # noqa: S102 (our own text)
     lines = [json.loads(line) for line in (tmp_path / "records").read_text("utf-8").splitlines()]
     assert [each["spot"]["line"] for each in lines] == [5, 6, 8]

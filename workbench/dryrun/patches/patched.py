@@ -35,7 +35,6 @@ from openlineage_pyspark.workbench.dryrun.patches.standins import plain_row, row
 from openlineage_pyspark.workbench.dryrun.patches.statistics import install_statistics
 from openlineage_pyspark.workbench.dryrun.patches.streams import FinishedQuery, NoQueries
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
-from openlineage_pyspark.workbench.dryrun.script.counts import count_of
 from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
 from openlineage_pyspark.workbench.dryrun.script.values import texts_in, with_quoted_operators, with_values
 from openlineage_pyspark.workbench.predict.session import ScriptSession
@@ -389,7 +388,7 @@ class Patches:
 
     @property
     def _count(self) -> Callable[..., Any]:
-        return lambda *_: count_of(self._stage.gives("count()"))
+        return lambda *_: self._stage.number("count()")
 
     def _action(self, name: str) -> Callable[..., Any]:
         def action(frame: Any, *arguments: Any, **named: Any) -> Any:

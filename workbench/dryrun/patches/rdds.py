@@ -7,7 +7,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
-from openlineage_pyspark.workbench.dryrun.script.counts import count_of
 from openlineage_pyspark.workbench.dryrun.script.places import qualified
 from pyspark import SparkContext, SparkFiles
 from pyspark.accumulators import Accumulator
@@ -60,7 +59,7 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
     for name in _SAVES:
         setattr(RDD, name, lambda rdd, path, *_, **__: write(rdd, str(path)))
     Accumulator.value = property(lambda total: _accumulated(total, stage), Accumulator.value.fset)
-    RDD.count = lambda _: count_of(stage.gives("the count() of an RDD"))
+    RDD.count = lambda _: stage.number("the count() of an RDD")
     RDD.isEmpty = lambda _: stage.is_empty("isEmpty() of an RDD")
     # The number of partitions of a file is unknown until it is opened.
     RDD.getNumPartitions = PipelinedRDD.getNumPartitions = lambda _: 1
@@ -90,11 +89,7 @@ def _install_files(stage: Stage) -> None:
 def _accumulated(total: Any, stage: Stage) -> Any:
     """Return what an accumulator has at its beginning, because no rows are counted here."""
     value = total._value
-    return (
-        count_of(stage.gives("the value of an accumulator", str(value)), value)
-        if type(value) in (int, float)
-        else value
-    )
+    return stage.number("the value of an accumulator", value) if type(value) in (int, float) else value
 
 
 class NoRows(list[Any]):

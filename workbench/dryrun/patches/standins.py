@@ -113,7 +113,7 @@ def install_reading_of_texts() -> None:
         return real(_SOME_TIME.strftime(form) if _BRACES.search(text) else text, form)
 
     def loading(value: Any, **named: Any) -> Any:
-        is_of_rows = isinstance(value, str) and _BRACES.fullmatch(value) and value != "{}" and ":" not in value
+        is_of_rows = isinstance(value, str) and _BRACES.fullmatch(value) and value[1:-1].strip() and ":" not in value
         return StandIn(f"json({value})") if is_of_rows else loads(value, **named)
 
     times._strptime, texts.loads = parsed, loading

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.dryrun.script.counts import count_of
 from pyspark.sql import Observation
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class StandInMetrics(dict[str, Any]):
         self._stage = stage
 
     def __missing__(self, name: str) -> Any:
-        return count_of(self._stage.gives(f"the metric {name}"))
+        return self._stage.number(f"the metric {name}")
 
 
 def install_statistics(frame: Any, stage: Stage, without_columns: Callable[[Any], Any]) -> None:

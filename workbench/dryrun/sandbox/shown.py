@@ -2,9 +2,9 @@
 Calls of functions of Python that forget what their argument depends on.
 
 `len` can only return a plain number, whose use can't be followed. So a call of it that stands directly in a message is
-compiled as a call that does not count as a decision. `int` and `float` return plain numbers too: a call of one is
-compiled as a call whose result still depends on data if its argument does. So is a literal such as `100.0` before an
-operator.
+compiled as a call that does not count as a decision, and any other value there as one whose text is not reported. `int`
+and `float` return plain numbers too: a call of one is compiled as a call whose result still depends on data if its
+argument does. So is a literal such as `100.0` before an operator.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import builtins
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
-from openlineage_pyspark.workbench.dryrun.script.counts import Literal, number_from
+from openlineage_pyspark.workbench.dryrun.script.counts import Literal, number_from, plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
     from typing import TypeGuard
 
 _CALL = "_openlineage_length_is_shown"
+_SHOWN = "_openlineage_shown"
 _NUMBER = "_openlineage_number_from"
 _LITERAL = "_openlineage_literal"
 _NUMBERS = frozenset({"int", "float"})
@@ -33,8 +34,7 @@ _MAKING_TEXT = frozenset({"repr", "str"})
 def mark_calls(tree: ast.AST) -> None:
     """Put other calls into the places of `int(...)`, `float(...)`, and each `len(...)` directly in a message."""
     for node in list(ast.walk(tree)):
-        for each in _given_to_messages(node):
-            _mark(each)
+        _mark_message(node)
         if _is_call(node, _NUMBERS):
             _replace(node, _NUMBER)
         if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Constant) and type(node.left.value) is float:
@@ -44,6 +44,7 @@ def mark_calls(tree: ast.AST) -> None:
 def install_marked_calls() -> None:
     """Define what the marked calls call, for the rest of the process."""
     setattr(builtins, _CALL, shown_length)
+    setattr(builtins, _SHOWN, plain_number)
     setattr(builtins, _NUMBER, number_from)
     setattr(builtins, _LITERAL, Literal)
 
@@ -59,34 +60,39 @@ def shown_length(len_: Callable[[Any], Any], value: Any) -> Any:
     return 0 if len_ is len and isinstance(value, StandIn) else len_(value)
 
 
-def _given_to_messages(node: ast.AST) -> list[ast.expr]:
-    """Return the arguments of a call that prints or logs."""
-    if not isinstance(node, ast.Call):
-        return []
-    function = node.func
-    prints = isinstance(function, ast.Name) and function.id in _PRINTING
-    logs = isinstance(function, ast.Attribute) and function.attr in _LOGGING
-    return node.args if prints or logs else []
+def _mark_message(node: ast.AST) -> None:
+    """Mark the values of a message, if a node prints, logs or raises one."""
+    if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+        node = node.exc
+    elif not isinstance(node, ast.Call) or not _is_for_people(node.func):
+        return
+    node.args = [_marked(each) for each in node.args]
 
 
-def _mark(node: ast.expr) -> None:
-    """Mark the lengths from which a message, or a part of it, is made as a text."""
+def _is_for_people(function: ast.expr) -> bool:
+    """Return whether a function prints or logs."""
+    if isinstance(function, ast.Name):
+        return function.id in _PRINTING
+    return isinstance(function, ast.Attribute) and function.attr in _LOGGING
+
+
+def _marked(node: ast.expr) -> ast.expr:
+    """Return a value of a message, or what a part of its text is made from, as a call of what marks it."""
     if _is_call(node, _LENGTH):
         _replace(node, _CALL)
-        return
-    for each in _parts_of_text(node):
-        _mark(each)
-
-
-def _parts_of_text(node: ast.expr) -> list[ast.expr]:
-    """Return the expressions from which a text, or the values of a text, are made."""
-    if isinstance(node, ast.JoinedStr):
-        return [each.value for each in node.values if isinstance(each, ast.FormattedValue)]
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
-        return [node.left, node.right]
-    if isinstance(node, ast.Tuple):
-        return node.elts
-    return node.args if isinstance(node, ast.Call) and _makes_text(node.func) else []
+    elif isinstance(node, ast.JoinedStr):
+        for each in node.values:
+            if isinstance(each, ast.FormattedValue):
+                each.value = _marked(each.value)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
+        node.left, node.right = _marked(node.left), _marked(node.right)
+    elif isinstance(node, ast.Tuple):
+        node.elts = [_marked(each) for each in node.elts]
+    elif isinstance(node, ast.Call) and _makes_text(node.func):
+        node.args = [_marked(each) for each in node.args]
+    elif not isinstance(node, ast.Constant | ast.Starred):
+        return ast.copy_location(ast.Call(ast.Name(_SHOWN, ast.Load()), [node], []), node)
+    return node
 
 
 def _makes_text(function: ast.expr) -> bool:

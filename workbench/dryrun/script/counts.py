@@ -1,4 +1,8 @@
-"""Numbers that depend on data, such as the number of rows: each decision of a script on one is reported."""
+"""
+Numbers that depend on data, such as the number of rows.
+
+Each decision of a script on one is reported, and each text that a script makes with one.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,7 @@ class Count(int):
     """
 
     decides: Callable[[], object]
+    writes: Callable[[], object]
 
     __hash__ = int.__hash__
 
@@ -33,6 +38,7 @@ class Share(float):
     """
 
     decides: Callable[[], object]
+    writes: Callable[[], object]
 
     __hash__ = float.__hash__
 
@@ -41,16 +47,17 @@ class Literal(float):
     """A number in the text of a script: Python would compute with it and a `Count` without asking the `Count`."""
 
 
-def count_of(decides: Callable[[], object], value: float = 1) -> Any:
+def count_of(decides: Callable[[], object], value: float = 1, writes: Callable[[], object] = bool) -> Any:
     """
     Return a number that depends on data.
 
     Args:
         decides: called at each decision on the value; returns true for the other decision.
         value: the assumed value.
+        writes: called when a text is made with the value.
     """
     found = Count(value) if isinstance(value, int) else Share(value)
-    found.decides = decides
+    found.decides, found.writes = decides, writes
     return found
 
 
@@ -63,22 +70,26 @@ def number_from(make: Callable[[Any], Any], value: Any) -> Any:
         value: the value.
     """
     made = make(value)
-    is_of_data = isinstance(value, Count | Share) and make in (int, float)
-    return count_of(value.decides, made) if is_of_data else made
+    return _of_same_data(value, made) if isinstance(value, Count | Share) and make in (int, float) else made
 
 
-def _plain(value: Any) -> Any:
-    """Return a number without what it depends on, so that an operation on it decides nothing."""
+def plain_number(value: Any) -> Any:
+    """Return a number without what it depends on, so that an operation on it decides nothing; all else as it is."""
     if isinstance(value, Count):
         return int(value)
     return float(value) if isinstance(value, Share) else value
+
+
+def _of_same_data(number: Any, value: float) -> Any:
+    """Return a value that depends on the same data as a number."""
+    return count_of(number.decides, value, number.writes)
 
 
 def _comparison(name: str) -> Callable[[Any, Any], Any]:
     compare = getattr(operator, name)
 
     def compared(self: Any, other: Any) -> Any:
-        found = compare(_plain(self), _plain(other))
+        found = compare(plain_number(self), plain_number(other))
         return found != bool(self.decides()) if isinstance(found, bool) else found
 
     return compared
@@ -88,7 +99,7 @@ def _operation(name: str, *, is_reflected: bool) -> Callable[[Any, Any], Any]:
     method = f"__{'r' if is_reflected else ''}{name}__"
 
     def operated(self: Any, other: Any) -> Any:
-        mine, others = _plain(self), _plain(other)
+        mine, others = plain_number(self), plain_number(other)
         if isinstance(mine, int) and isinstance(others, float):
             mine = float(mine)
         try:
@@ -96,7 +107,7 @@ def _operation(name: str, *, is_reflected: bool) -> Callable[[Any, Any], Any]:
         except ZeroDivisionError:
             # Data would hardly make it zero.
             found = 0.0
-        return count_of(self.decides, found) if type(found) in (int, float) else found
+        return _of_same_data(self, found) if type(found) in (int, float) else found
 
     return operated
 
@@ -114,13 +125,21 @@ def _operation_of_literal(name: str) -> Callable[[Any, Any], Any]:
 
 def _single(call: Callable[..., Any]) -> Callable[..., Any]:
     def changed(self: Any, *given: Any) -> Any:
-        return count_of(self.decides, call(_plain(self), *given))
+        return _of_same_data(self, call(plain_number(self), *given))
 
     return changed
 
 
 def _truth(self: Any) -> bool:
-    return bool(_plain(self)) != bool(self.decides())
+    return bool(plain_number(self)) != bool(self.decides())
+
+
+def _text(write: Callable[..., str]) -> Callable[..., str]:
+    def written(self: Any, *given: Any) -> str:
+        self.writes()
+        return write(plain_number(self), *given)
+
+    return written
 
 
 for _name in _OPERATIONS:
@@ -135,4 +154,6 @@ for _each in (Count, Share):
         ("round", round), ("neg", operator.neg), ("abs", abs), ("ceil", math.ceil), ("floor", math.floor),
     ):  # fmt: skip
         setattr(_each, f"__{_name}__", _single(_call))
+    for _name, _write in (("str", str), ("repr", repr), ("format", format)):
+        setattr(_each, f"__{_name}__", _text(_write))
     setattr(_each, "__bool__", _truth)  # noqa: B010 (its type is that of a method of int)

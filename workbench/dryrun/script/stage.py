@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING
+from openlineage_pyspark.workbench.dryrun.script.counts import count_of
 from openlineage_pyspark.workbench.dryrun.script.notebooks import cell_and_line
 from openlineage_pyspark.workbench.dryrun.script.partitions import (
     above_partitions,
@@ -24,7 +25,7 @@ from openlineage_pyspark.workbench.dryrun.script.places import datasets_of, key_
 from openlineage_pyspark.workbench.dryrun.script.records import ProblemRecord, Spot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from types import FrameType
 
     from openlineage_pyspark.facets.model.dataset import Identifier
@@ -91,11 +92,24 @@ class Stage:
         if name != path and not name.endswith(".pyc"):
             self._record_once(("file", name), "file", spot=attrs.asdict(self.spot()), path=name)
 
-    def gives(self, what: str, taken: str = "1") -> Callable[[], bool]:
-        """Report, once, a line that gets a number of rows; return a function to call if the script decides on it."""
+    def number(self, what: str, value: float = 1) -> Any:
+        """
+        Return a number that only data know, such as a number of rows, and report, once, the line that gets it.
+
+        Args:
+            what: what it is, for messages: decisions on it are reported, and texts that the script makes with it.
+            value: the assumed value.
+        """
         at = self.spot()
         self._record_once(("rows", at), "rows", spot=attrs.asdict(at))
-        return lambda: self.decides(what, taken)
+
+        def writes() -> None:
+            # What asks a number for its text is two frames above: a logger is no file of the user's.
+            if self.is_users(sys._getframe(2).f_code.co_filename):
+                message = f"a text contains {what}, which is assumed to be {value}: in a real run it is another text"
+                self.problem("STAND_IN", message)
+
+        return count_of(lambda: self.decides(what, str(value)), value, writes)
 
     def _record_once(self, key: tuple[object, ...], kind: str, **values: Any) -> None:
         if key not in self._recorded:
