@@ -256,6 +256,9 @@ for do in (
     beside.start()
     beside.join()
 assert denied == [True] * 6
+from multiprocessing.pool import ThreadPool
+with ThreadPool(2) as pool:
+    assert pool.map(abs, [-1]) == [1]
 c = ctypes.CDLL(None, use_errno=True)
 assert (c.unlink(b"job.py"), ctypes.get_errno()) == (-1, 13)
 assert c.system(b"true") != 0

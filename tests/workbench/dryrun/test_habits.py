@@ -475,3 +475,27 @@ spark.sql("INSERT OVERWRITE DIRECTORY 'out/folder' USING json SELECT id FROM k")
     assert sorted(name for _, name in found.writes) == ["out/folder", "out/id", "out/pivot", "out/v"]
     assert "data/k.v -> out/pivot.{v}" in found.edges
     assert found.problems == [(9, "PATTERN")]
+
+
+PYTHON_SOURCE = """
+from pyspark.sql.datasource import DataSource
+class Api(DataSource):
+    @classmethod
+    def name(cls):
+        return "acme_api"
+    def schema(self):
+        return "id INT, title STRING" if self.options["kind"] == "books" else self.options["nothing"]
+spark.dataSource.register(Api)
+books = spark.read.format("acme_api").option("kind", "books").option("url", "https://a/b").load()
+books.select(F.upper("title").alias("t")).write.mode("overwrite").parquet("out/books")
+spark.read.format("acme_api").option("kind", "other").load().write.parquet("out/others")
+"""
+
+
+def test_a_data_source_of_the_script_has_its_own_schema_and_the_name_of_a_real_run(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    pytest.importorskip("pyspark.sql.datasource")
+    found = seen(runner, tmp_path, PYTHON_SOURCE)
+    assert found.edges == ["datasource:PythonTable/acme_api(url=https://a/b).title -> out/books.t"]
+    assert found.problems == [(14, "STAND_IN"), (14, "UNKNOWN_SCHEMA")]

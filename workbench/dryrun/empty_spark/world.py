@@ -41,6 +41,8 @@ _STAND_IN = re.compile(r"\{[^{}]*\}")
 _JAVA = "KnownTables.java"
 _CLASS = "openlineage.pyspark.KnownTables"
 _KNOWN_TABLE = "KnownTable"
+# The class of Spark's table for each data source in Python.
+_OF_PYTHON = "PythonTable"
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _KAFKA = (
     ("key", "BINARY"), ("value", "BINARY"), ("topic", "STRING"), ("partition", "INT"), ("offset", "BIGINT"),
@@ -105,7 +107,7 @@ class World:
         """Return the replacement of a writer in the JVM."""
 
         def to_place(place: DataPlace, writer: Writer) -> None:
-            self.write_place(frame, place, writer.partitions, is_added=writer.saves == "append")
+            self.write_place(frame, self._of_script(place), writer.partitions, is_added=writer.saves == "append")
 
         def to_table(name: str, writer: Writer, mode: str) -> None:
             place = writer.place(())
@@ -130,6 +132,7 @@ class World:
 
     def load_place(self, place: DataPlace, schema: Any, reader: Reader) -> Any:
         """Return the data at a place, as a DataFrame of the JVM; `Unknown` if its columns are unknown."""
+        place = self._of_script(place)
         typed = self._schema(place, schema, reader)
         if typed is None:
             return self._missing(place)
@@ -141,6 +144,10 @@ class World:
             return self._jvm_frame("rate", place, typed)
         names = [each.identifier.name for each in datasets_of(place)]
         return self._jvm_frame(names[0] if names else place.format, place, typed)
+
+    def _of_script(self, place: DataPlace) -> DataPlace:
+        """Return a place, with the class of its table if the script defines its data source in Python."""
+        return attrs.evolve(place, table_class=_OF_PYTHON) if place.format in self.stage.python_sources else place
 
     def _jvm_frame(self, name: str, place: DataPlace, schema: Any) -> Any:
         arguments = self._array((name, place.to_text(), schema, place.is_of_files))
@@ -158,6 +165,10 @@ class World:
             return self._parsed(given) if isinstance(given, str) else given
         if place.format == PARSED:
             return None
+        if place.table_class:
+            declared = self._declared_schema(place, reader)
+            if declared is not None:
+                return declared
         known: Columns | None = _FIXED.get(place.short)
         if place.format == "kafka":
             known = (*_KAFKA, _HEADERS) if reader.is_on("includeHeaders") else _KAFKA
@@ -172,6 +183,19 @@ class World:
             table = self.session.known((place.short, place.paths[0]))
             known = table.columns if table is not None else None
         return None if known is None else self._parsed(", ".join(f"{in_backticks(n)} {t}" for n, t in known))
+
+    def _declared_schema(self, place: DataPlace, reader: Reader) -> Any:
+        """Return the schema that a data source of the script states for its options; None if it fails."""
+        try:
+            stated = self.stage.python_sources[place.format](dict(reader.given)).schema()
+            return self._parsed(stated) if isinstance(stated, str) else self._types.fromJson(stated.json())
+        except Exception as problem:  # noqa: BLE001 (whatever the script raises)
+            self.stage.problem("STAND_IN", f"the schema of the data source {place.format} is unknown: {problem}")
+            return None
+
+    @property
+    def _types(self) -> Any:
+        return self._jvm.org.apache.spark.sql.types.DataType
 
     def _parsed(self, ddl: str) -> Any:
         return self.spark._jsparkSession.sessionState().sqlParser().parseTableSchema(ddl)

@@ -66,6 +66,7 @@ _VIEWS = ("createOrReplaceTempView", "createTempView", "createGlobalTempView", "
 _ROWS = ("collect", "first", "head", "tail", "take", "toArrow", "toLocalIterator", "toPandas")
 _SAME = ("cache", "checkpoint", "localCheckpoint", "persist", "unpersist")
 _NO_VALUE = object()
+_PYTHON_SOURCES = "pyspark.sql.datasource"
 _OF_GROUPS = F.PandasUDFType.GROUPED_AGG
 # Some are Databricks' additions to DataFrames.
 _QUIET = ("display", "explain", "foreach", "foreachPartition", "printSchema", "show")
@@ -311,6 +312,19 @@ class Patches:
         for reader, streamed in ((DataFrameReader, False), (DataStreamReader, True)):
             reader.__init__ = begin(streamed)
             reader._df = lambda self_, found: self._frame_of(found, self_._spark)
+
+        when_imported(_PYTHON_SOURCES, self._patch_sources)
+
+    def _patch_sources(self) -> None:
+        """Remember the data sources that the script registers."""
+        owner: Any = sys.modules[_PYTHON_SOURCES].DataSourceRegistration
+        register = owner.register
+
+        def registering(registration: Any, source: Any) -> None:
+            self._stage.python_sources[str(source.name()).lower()] = source
+            register(registration, source)
+
+        owner.register = registering
 
     def _patch_writers(self) -> None:
         def init(writer: Any, frame: Any) -> None:

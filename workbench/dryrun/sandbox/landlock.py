@@ -23,10 +23,12 @@ _BENEATH_PATH, _OF_PORT = 1, 2
 _NO_NEW_PRIVILEGES = 38
 # EXECUTE, WRITE_FILE, REMOVE_DIR, REMOVE_FILE, and the seven MAKE_*. The script may read.
 _EXECUTE, _WRITE_FILE = 1 << 0, 1 << 1
+_REMOVE_FILE, _MAKE_FILE = 1 << 5, 1 << 8
 _CHANGES = _WRITE_FILE | sum(1 << bit for bit in range(4, 13))
 # The version of the kernel's interface that knows a right -> the right: to link between folders, and to truncate.
 _LATER_CHANGES = {2: 1 << 13, 3: 1 << 14}
 _TRUNCATE = 1 << 14
+_MEMORY = "/dev/shm"  # noqa: S108 (not for temporary files of ours)
 _BIND, _CONNECT = 1 << 0, 1 << 1
 _KNOWS_CONNECTIONS = 4
 
@@ -59,6 +61,9 @@ def restrict_this_thread(writable: Iterable[str], port: int) -> bool:
             _allow_beneath(rules, folder, changes)
         # Of a file, only these rights can be given.
         _allow_beneath(rules, os.devnull, (_WRITE_FILE | _TRUNCATE) & changes)
+        # Pools of threads have semaphores, which are files in memory.
+        if os.path.ismount(_MEMORY):
+            _allow_beneath(rules, _MEMORY, (_WRITE_FILE | _REMOVE_FILE | _MAKE_FILE | _TRUNCATE) & changes)
         if version >= _KNOWS_CONNECTIONS:
             # Libraries bind any port of this machine to find out what the system supports.
             for of_port, right in ((port, _CONNECT), (0, _BIND)):

@@ -42,12 +42,14 @@ class DataPlace:
         options: the options that locate the data, by their names in lower case.
         paths: the paths; all are absolute except those of tables and of connectors.
         streamed: whether a stream reads it.
+        table_class: the class of the table that a source of this format gives Spark; empty if it is unknown.
     """
 
     format: str
     options: Mapping[str, str]
     paths: tuple[str, ...] = ()
     streamed: bool = False
+    table_class: str = ""
 
     @property
     def is_of_files(self) -> bool:
@@ -75,13 +77,14 @@ class DataPlace:
 
     def to_text(self) -> str:
         """Return it as JSON."""
-        return json.dumps([self.format, dict(self.options), list(self.paths), self.streamed])
+        return json.dumps([self.format, dict(self.options), list(self.paths), self.streamed, self.table_class])
 
     @classmethod
     def of_text(cls, text: str) -> DataPlace:
         """Return the place that `to_text` has written."""
-        format_, options, paths, streamed = json.loads(text)
-        return cls(str(format_), {str(k): str(v) for k, v in options.items()}, tuple(map(str, paths)), bool(streamed))
+        format_, options, paths, streamed, table_class = json.loads(text)
+        named = {str(key): str(value) for key, value in options.items()}
+        return cls(str(format_), named, tuple(map(str, paths)), bool(streamed), str(table_class))
 
 
 def data_place(
@@ -126,7 +129,7 @@ def datasets_of(place: DataPlace, fields: tuple[Field, ...] = ()) -> tuple[Datas
         found = {each.identifier: each for each in (at_location(path, fields, place.short) for path in _roots(place))}
         return tuple(found.values())
     where = {**options, **({"path": place.paths[0]} if place.paths else {})}
-    return (placed(place.format, place.format, where, (), fields),)
+    return (placed(place.format, place.table_class or place.format, where, (), fields),)
 
 
 def with_whole_paths(text: str, folder: str) -> str:

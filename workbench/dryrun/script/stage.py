@@ -60,6 +60,8 @@ class Stage:
         self._begins = os.path.realpath(request.begins) + os.sep
         self._count = 0
         self._instead: Spot | None = None
+        self.python_sources: dict[str, Any] = {}
+        """The data sources that the script has registered: the name, in lower case -> the class."""
 
     def record(self, kind: str, **values: Any) -> None:
         """Write a record at once, as a line of its own."""
