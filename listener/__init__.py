@@ -1,1 +1,1 @@
-"""The Spark side: the probe, the one edge to the JVM, the assembly of runs, registration and settings."""
+"""The Spark side: the probe, the one boundary to the JVM, the assembly of runs, registration and settings."""

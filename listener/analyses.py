@@ -2,8 +2,8 @@
 Derive the lineage of each encoded plan, using what earlier plans of the application left behind.
 
 This is the stage of the pipeline between the probe and the runs. It guards each plan, so that a fault in decoding or
-tracing costs only that plan's lineage, and it holds the memory across plans. Keeping both here lets the
-assembly of runs stay pure.
+tracing costs only that plan's lineage, and it remembers what later plans need. Because both happen here, the assembly
+of runs is pure.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ class Analyses:
             guard: catches faults in the analysis of a plan.
             trimming: the rules that shorten the names of datasets.
             views: whether permanent views that are read count as inputs.
-            paths: whether each influence has the operators that it passes.
+            paths: whether to record the operators that each influence passes.
             place: shortens the line of Python that made an expression; by default it is left out.
             composed: whether descriptions are in terms of the columns of sources.
-            fields: whether fields of stored structs are sources of their own.
+            fields: whether the fields of stored structs are separate sources.
         """
         self._fields = fields
         self._place = place
@@ -91,7 +91,7 @@ class Analyses:
         self._trimming = trimming
         self._views = views
         self._guard = guard
-        # Only for executions that have not ended.
+        # The lineage of the executions that have not ended.
         self._open: dict[int, PlanLineage] = {}
         self._models: set[int] = set()
         self._loads: dict[int, tuple[str, ...]] = {}
@@ -140,7 +140,7 @@ class Analyses:
         return found
 
     def _with_models(self, execution: int, found: PlanLineage) -> PlanLineage:
-        """Return the lineage of an execution, in which models that are saved, loaded and applied are datasets."""
+        """Return the lineage of an execution, with the models that it saves, loads or applies as datasets."""
         if execution in self._loads:
             return self._loaded.load(found, self._loads[execution])
         return saved_model(found) if execution in self._models else self._loaded.applied(found)
@@ -203,7 +203,7 @@ class Analyses:
         if known is not None and dataset.is_named_by_catalog:
             # A statement that creates a table knows its location only afterwards.
             dataset = known
-        # A read or a write may have some of the columns only.
+        # A read or a write may have only some of the columns.
         same = known is not None and known.identifier == dataset.identifier
         fields = dataset.fields or known.fields if known is not None and same else dataset.fields
         self._tables[key] = attrs.evolve(dataset, fields=fields, versions=None)
@@ -225,9 +225,9 @@ class Analyses:
             self._rows[id_] = rows
             self._wordings[id_] = plan_lineage.wording
         self._texts.update(plan_lineage.texts)
-        tables: tuple[dict[int, Any], ...] = (
+        memories: tuple[dict[int, Any], ...] = (
             self._datasets, self._sources, self._rows, self._texts, self._wordings,
         )  # fmt: skip
-        for table in tables:
-            while len(table) > _MOST_REMEMBERED:
-                del table[next(iter(table))]
+        for memory in memories:
+            while len(memory) > _MOST_REMEMBERED:
+                del memory[next(iter(memory))]

@@ -1,4 +1,4 @@
-"""The analyzed plan of a query that is not run, encoded by the probe: the session's own parser and analyzer make it."""
+"""Analyze a query without running it: the session's parser and analyzer make the plan, and the probe encodes it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KNOWN: weakref.WeakKeyDictionary[Any, tuple[ContextFacts, Settings]] = weakref.
 @attrs.frozen
 class EncodedQuery:
     """
-    The analyzed plan of a query, and the settings that its lineage depends on. It can be kept.
+    The analyzed plan of a query, and the settings that its lineage depends on; it outlives the session.
 
     Args:
         plan: the plan, as the probe encodes it.
@@ -75,7 +75,7 @@ def attempted_plan(spark: SparkSession, query: str, attempt: Callable[[Any, str,
     Args:
         spark: the session.
         query: the text of one statement.
-        attempt: calls a method of an object in the JVM, by its name, for a text and the session in the JVM.
+        attempt: calls a method of an object in the JVM; it gets the object, the method's name, a text and the session.
 
     Raises:
         ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
@@ -88,12 +88,12 @@ def attempted_plan(spark: SparkSession, query: str, attempt: Callable[[Any, str,
 
 def encoded_query(spark: SparkSession, query: Any) -> EncodedQuery:
     """
-    Return the analyzed plan of a query in a form that can be kept.
+    Return the analyzed plan of a query in a form that outlives the session.
 
     Args:
         spark: the session that analyzes it.
-        query: the text of a statement, which is analyzed and encoded in one call of the JVM; or the analyzed plan in
-            the JVM, which `analyzed_plan` gives.
+        query: the text of a statement, which one call to the JVM analyzes and encodes; or an analyzed plan in the JVM,
+            as `analyzed_plan` returns it.
 
     Raises:
         ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
@@ -108,7 +108,7 @@ def encoded_query(spark: SparkSession, query: Any) -> EncodedQuery:
 
 
 def _known(context: Any) -> tuple[ContextFacts, Settings]:
-    """Return the facts and the settings of a context, which are read once, as the listener reads them."""
+    """Return the facts and the settings of a context; they are read once, in the same way as by the listener."""
     if context not in _KNOWN:
         facts = context_facts(context._jsc)
         _KNOWN[context] = facts, load(facts.conf, os.environ, default_search())
@@ -116,7 +116,7 @@ def _known(context: Any) -> tuple[ContextFacts, Settings]:
 
 
 def _probe(context: Any) -> Probe:
-    """Return the probe in the JVM of a context, which is loaded once."""
+    """Return the probe in the JVM of a context; load it on the first call."""
     gateway = context._gateway
     if gateway not in _PROBES:
         settings = _known(context)[1]

@@ -1,10 +1,9 @@
 """
 Find the lines of the user's Python code that run statements.
 
-Spark does not know these lines. But a thread that runs a statement waits in py4j until Spark has finished the
-statement, and
-any other thread can look at its stack meanwhile: the listener's own thread does so as soon as it is notified of the
-execution. The user's thread does nothing for this. A statement that ends before that has no line.
+Spark does not know these lines. But a thread that runs a statement waits in py4j until Spark has finished it, and
+meanwhile any other thread can read its stack. The listener's own thread does so as soon as it is notified of the
+execution; the user's thread does nothing for this. A statement that ends earlier has no line.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from types import FrameType
 
 from openlineage_pyspark.facets.model.run import CallSite
 
-# The beginning of a record of a start: a root execution, and the method of Spark that was called.
+# The beginning of the `start` record of a root execution, with its id and the method of Spark that was called.
 _START = re.compile(r'\{"k":"start","id":(\d+),"root":\1,"time":\d+,"call":"(\w{1,100})"')
-# A stream's executions name the call that has started it, but their thread is not a Python thread.
+# The executions of a stream name the call that started the stream, but no Python thread waits for them.
 _OF_STREAMS = frozenset(("start", "toTable"))
 _PY4J = str(Path("py4j", "java_gateway.py"))
 _DEEPEST_CALL = 16
@@ -48,24 +47,24 @@ class CallSites:
         self._found: dict[int, CallSite] = {}
 
     def look(self, records: Iterable[str]) -> None:
-        """Look for the lines of the executions that have begun."""
+        """Look for the lines of the executions whose `start` is among the records."""
         begun = [(int(found[1]), found[2]) for found in map(_START.match, records) if found is not None]
         begun = [(execution, method) for execution, method in begun if method not in _OF_STREAMS]
         if not begun:
             return
         waiting = list(_waiting())
-        # An execution that still runs ran when the stacks were looked at: its thread waited in one of these calls.
+        # An execution that is still running was so when the stacks were read: its thread waited in one of these calls.
         running = [(execution, method) for execution, method in begun if self._is_running(execution)]
-        alike = Counter(method for _, method in running)
+        calls = Counter(method for _, method in running)
         for execution, method in running:
             sites = [site for called, site in waiting if called == method]
-            if len(sites) == 1 and alike[method] == 1 and sites[0] is not None:
+            if len(sites) == 1 and calls[method] == 1 and sites[0] is not None:
                 self._found[execution] = sites[0]
         while len(self._found) > _MOST_KEPT:
             del self._found[next(iter(self._found))]
 
     def of(self, execution: int) -> CallSite | None:
-        """Return the line of an execution, once; None if it is unknown."""
+        """Return the line of an execution, and forget it; None if it is unknown."""
         return self._found.pop(execution, None)
 
 
@@ -78,7 +77,7 @@ def _waiting() -> Iterator[tuple[str, CallSite | None]]:
         call = _py4j_call(frame)
         if call is None:
             continue
-        # Attributes of py4j's other objects would be looked up in the JVM.
+        # Only its type and its `vars`: py4j looks up the attributes of its other objects in the JVM.
         member = call.f_locals.get("self")
         method = vars(member).get("name") if type(member).__name__ == "JavaMember" else None
         if isinstance(method, str):
@@ -98,7 +97,7 @@ def _py4j_call(frame: FrameType) -> FrameType | None:
 
 
 def _users_line(call: FrameType, method: str) -> CallSite | None:
-    """Return the innermost line outside of libraries; if all are inside, the innermost one outside of PySpark."""
+    """Return the innermost line outside of libraries; if there is none, the innermost line outside of PySpark."""
     inner = ("<frozen ", _folder_of("pyspark"), _folder_of("py4j"), _OWN)
     nearest: FrameType | None = None
     at, depth = call.f_back, 0
@@ -121,7 +120,7 @@ def _folder_of(package: str) -> str:
 def _site(frame: FrameType, method: str) -> CallSite | None:
     file, line = frame.f_code.co_filename, frame.f_lineno
     if not line:
-        # Code that a program has generated need not have lines.
+        # Generated code may have no line numbers.
         return None
     if "ipykernel_" in file or file.startswith("<ipython-input-"):
         shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()

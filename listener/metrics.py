@@ -1,4 +1,4 @@
-"""The counters of one application's listener: public, by `Handle.metrics`, and in the application's terminal event."""
+"""The counters of one application's listener: `Handle.metrics` returns them, the terminal event contains them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ class Metrics:
         events: events made, including those of the application's own run.
         runs: runs inside the application that have ended.
         edges: edges of `columnLineage` in the terminal events of these runs.
-        edges_in_doubt: how many of the edges pass code that can't be read, or belong to a run with a diagnostic; the
-            others are exact.
+        edges_in_doubt: how many of the edges are not exact, or belong to a run with a diagnostic.
         remarks: diagnostics in `extractionError` of these terminal events.
-        opaque_code: kind of code that can't be read -> how often the plans of these runs have it.
+        opaque_code: kind of code that can't be read -> how often the plans of these runs contain it.
         faults: exceptions that the listener caught.
-        lost_records: records that the probe dropped because the listener did not take them in time; known at the end.
+        lost_records: records that the probe dropped because the listener did not take them in time; 0 before the end.
         dropped_by_spark: events that Spark dropped because the listener's queue was full.
         receivers: the outcomes of the events at each receiver.
     """

@@ -53,10 +53,10 @@ class Pipeline:
         edges: how many edges between columns their terminal events have.
         edges_in_doubt: how many of these edges are not certain, or belong to a run with a diagnostic.
         gap_count: how many diagnostics those events have.
-        code: kind of code that can't be read -> how often the plans of those runs have it.
+        code: kind of code that can't be read -> how often the plans of those runs contain it.
         gaps: the distinct gaps that the events report; only the first 1000 are kept.
         ended: when the context ended (timezone-aware); None while it runs.
-        last: the last state of the run inside the application that ended last; None before one has.
+        last: the final state of the run inside the application that ended most recently; None before one has ended.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Pipeline:
 
     def due(self, now: datetime.datetime) -> list[RunState]:
         """
-        Return the states that are to be reported by now although no record asks for them: micro-batches of streams.
+        Return the states that are due although no record has caused them: those with the micro-batches of streams.
 
         Args:
             now: the time (timezone-aware).
@@ -142,7 +142,7 @@ class Pipeline:
 
     def abandon(self, time: datetime.datetime, lost: int = 0) -> list[RunState]:
         """
-        Return the states that wait for records that will never come, and the ends of all open runs.
+        Return the states that were held back for records that will never come, and the ends of all open runs.
 
         Args:
             time: when the application ended (timezone-aware).
@@ -156,7 +156,7 @@ class Pipeline:
         return self._runs.feed(step, plan_lineage)
 
     def ship(self, state: RunState) -> None:
-        """Make the event of a state, which redacts it before anyone else sees it, and hand that to the delivery."""
+        """Make the event of a state, which includes the redaction, and hand the event to the delivery."""
         event = event_of(state, self._options, self._messages, self._providers)
         made = transport_event(event.state, event.body, event.identity, self._application.run.run_id)
         # A run has one terminal event: once it is made here, no other process may make it.
@@ -184,7 +184,7 @@ class Pipeline:
         self.code.update(dict(ended.code))
 
     def _place(self, text: str) -> str:
-        """Return the line of Python that made a column, in the form for events; empty if it is not to be reported."""
+        """Return the line of Python that made a column, as events name it; empty if events do not name it."""
         site = call_site(text) if self._application.call_sites != "none" else None
         return "" if site is None else str(site.relative(self._application.source_location))
 
@@ -194,7 +194,7 @@ class Pipeline:
         self._entrust = lambda _starts: None
 
     def _remember(self, failure: Failure) -> None:
-        """Keep the messages that may quote rows: what the script itself raises at the end may repeat them."""
+        """Keep the messages that may quote rows, because the exception that ends the script may repeat them."""
         for message, shown in shown_messages(failure, self._messages).items():
             if len(self._messages) < _MOST_MESSAGES:
                 self._messages[message] = shown
@@ -212,7 +212,7 @@ def transport_event(state: RunState, body: bytes, identity: str, application: st
         state: the state of a run.
         body: the state's event as JSON.
         identity: the event's id.
-        application: id of the application's run, the parent of all others, whose START is sent first.
+        application: id of the application's run, which is the parent of all others; its START is sent first.
     """
     parent = None if state.run_id == application else application
     read = [(each.dataset.identifier.namespace, each.dataset.identifier.name) for each in state.inputs]

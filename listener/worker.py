@@ -55,7 +55,7 @@ class Worker:
 
         Args:
             probe: supplies the records.
-            application: has its own run, the parent of all others.
+            application: the application, whose own run is the parent of all others.
             pipeline: turns records into events.
             delivery: ships the events.
             guard: catches faults.
@@ -76,7 +76,7 @@ class Worker:
         self._outcome = Outcome("COMPLETE")
         self._settle: Callable[[float], None] = lambda _seconds: None
         self._barriers: list[threading.Event] = []
-        # Records left behind by a thread that was killed.
+        # Records that are not handled yet: if this thread is killed, the next one handles them.
         self._taken: deque[str] = deque()
         self._began = self._finished = self._reported_dropped = False
         self._failures = 0
@@ -110,7 +110,7 @@ class Worker:
         return self._delivery.flush(max(0.0, end - time.monotonic())) == 0 and handled
 
     def handle(self, timeout_seconds: float) -> bool:
-        """Wait until the events of everything Spark has reported so far are made, or time is up; return whether so."""
+        """Wait until everything Spark has reported so far is in events, or time is up; return whether all of it is."""
         barrier = threading.Event()
         self._barriers.append(barrier)
         self._guard.run("waking the worker", self._probe.wake)
@@ -118,7 +118,7 @@ class Worker:
 
     @property
     def last(self) -> RunState | None:
-        """The last state of the run that ended last, without the application's own; None before one has ended."""
+        """The final state of the run that ended most recently, except the application's; None before one has ended."""
         return self._pipeline.last
 
     def metrics(self) -> Metrics:
@@ -213,7 +213,7 @@ class Worker:
         return self._pipeline.ended or _now()
 
     def _shown(self, receiver: ReceiverMetrics) -> ReceiverMetrics:
-        """Return the metrics of a receiver without any secret in its address, and with its seconds in short."""
+        """Return the metrics of a receiver without any secret in its address, and with rounded seconds."""
         redaction = self._guard.redaction
         address = receiver.receiver if redaction is None else redaction.text(receiver.receiver)
         return attrs.evolve(receiver, receiver=address, seconds_behind=round(receiver.seconds_behind, 3))
@@ -247,7 +247,7 @@ class Worker:
         """
         Expect the end of the JVM, which is no fault from now on.
 
-        A notebook's kernel that is shut down ends the JVM first, by SIGTERM, and is soon killed itself: there the
+        When a notebook's kernel is shut down, it ends the JVM first, by SIGTERM, and is soon killed itself. There the
         application ends now.
         """
         self._guard.expected = self._probe.gone

@@ -1,7 +1,7 @@
 """
 Install the hook before the user's script runs: the launcher puts this module's folder at the front of PYTHONPATH.
 
-It installs the hook, removes its folder from PYTHONPATH so that no child process inherits it, and then imports the
+It removes that folder again, so that no child process inherits it, installs the hook, and then imports the
 environment's own `sitecustomize`.
 """
 

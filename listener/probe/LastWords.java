@@ -42,7 +42,7 @@ final class LastWords extends Thread {
     try {
       if (words.length() > 0 && hasDied()) say();
     } catch (IOException problem) {
-      System.err.println("openlineage: the end of the application could not be told: " + problem.getMessage());
+      System.err.println("openlineage: the end of the application could not be reported: " + problem.getMessage());
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     }

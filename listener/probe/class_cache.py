@@ -50,7 +50,7 @@ def cached_classes(place: Path, name: str) -> dict[str, bytes] | None:
 
     Args:
         place: directory of the cache.
-        name: name of the file, as `key` gives it.
+        name: name of the file, as `cache_key` returns it.
 
     Returns:
         The bytecode by class name.
@@ -74,7 +74,7 @@ def store(place: Path, name: str, classes: Mapping[str, bytes]) -> None:
 
     Args:
         place: directory of the cache; created if it does not exist.
-        name: name of the file, as `key` gives it.
+        name: name of the file, as `cache_key` returns it.
         classes: the bytecode by class name.
     """
     content = json.dumps({class_: base64.b64encode(code).decode() for class_, code in classes.items()}).encode()

@@ -1,5 +1,5 @@
 """
-The one edge to the driver's JVM.
+The one boundary to the driver's JVM.
 
 Nothing else in the package touches py4j, and only `hadoop_files` uses other Java objects. The probe (`Probe.java` and
 the sources beside it) is compiled in the JVM with the Janino that Spark ships for its own code generation. It has its
@@ -24,7 +24,7 @@ from openlineage_pyspark.facets.urls import without_credentials
 from openlineage_pyspark.listener.probe import class_cache, java_sources, readings
 from openlineage_pyspark.listener.probe.limits import ProbeLimits
 
-# Hadoop's clients of object stores, which Spark does not bring; none of them appears later.
+# Hadoop's clients for object stores, which Spark does not include -> the package that the job must be started with.
 _CONNECTORS = {
     "S3AFileSystem": "org.apache.hadoop:hadoop-aws",
     "AzureBlobFileSystem": "org.apache.hadoop:hadoop-azure",
@@ -41,7 +41,7 @@ class PythonProcess:
     Args:
         id: the process id.
         command: the command line of the other process, which reads the words from its standard input.
-        kept: a file that the JVM opens, and never reads, so that the other process finds it open there.
+        kept: a file that the JVM opens but never reads, so that the other process finds it among the JVM's open files.
         seconds: how long the JVM waits for the other process before it kills it.
     """
 
@@ -102,7 +102,7 @@ class Probe:
 
     @property
     def gone(self) -> tuple[type[Exception], ...]:
-        """The exceptions of calls to a JVM that has ended."""
+        """The exceptions that a call raises if the JVM has ended."""
         from py4j.protocol import Py4JNetworkError
 
         return (ConnectionError, Py4JNetworkError)
@@ -130,10 +130,10 @@ class Probe:
 
     def entrust(self, words: str) -> None:
         """
-        Replace the last words; call `speak_for` before.
+        Replace the last words; call `speak_for` first.
 
         Args:
-            words: the standard input of the other process; empty if it reads none.
+            words: the standard input of the other process; empty if there is nothing to deliver.
 
         Raises:
             OSError: the JVM is gone.
@@ -149,7 +149,7 @@ class Probe:
             wait_milliseconds: how long to wait for the first one.
 
         Returns:
-            Each record as one JSON text; nothing if none came in time.
+            Each record as one JSON text; an empty list if none came in time.
         """
         # If the connection breaks, py4j repeats the call, and the probe returns the same batch again.
         head: str = self._java.take(self._acknowledged, wait_milliseconds)
@@ -161,7 +161,7 @@ class Probe:
         return [record for record in taken.split("\n") if record]
 
     def is_running(self, execution: int) -> bool:
-        """Return whether an execution has not ended yet; it has if the JVM has ended."""
+        """Return whether an execution is still running; False if the JVM has ended."""
         with contextlib.suppress(*self.gone):
             return bool(self._java.isRunning(execution))
         return False
@@ -201,12 +201,13 @@ class Probe:
 
     def attempted(self, statement: str, java_session: Any, attempt: Callable[[Any, str, str, Any], Any]) -> Any:
         """
-        Return the outcome of an attempt in the JVM.
+        Return the outcome of analyzing a statement with the caller's own call of the JVM.
 
         Args:
             statement: its text.
             java_session: the session in the JVM.
-            attempt: calls a method of an object in the JVM, by its name, for a text and the session.
+            attempt: calls a method of an object in the JVM; it gets the object, the method's name, a text and the
+                session.
 
         Raises:
             ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
@@ -218,12 +219,12 @@ class Probe:
         Return the encoding of a plan that is not being run.
 
         Args:
-            query: the analyzed plan in the JVM; or the text of a statement, which then is analyzed.
+            query: an analyzed plan in the JVM; or the text of a statement, which is analyzed first.
             java_session: the session in the JVM.
 
         Raises:
             ValueError: Spark would run the statement while analyzing it, or the statement is an EXPLAIN.
-            ProbeError: the JVM has dropped the encoding, since too many others were requested at the same time.
+            ProbeError: the JVM has dropped the encoding, because too many others were requested at the same time.
         """
         encode = self._java.encodeStatement if isinstance(query, str) else self._java.encode
         pieces, number, first = encode(query, java_session, self._sends_at_once()).split(" ", 2)
@@ -236,10 +237,10 @@ class Probe:
 
     def _sends_at_once(self) -> bool:
         """
-        Return whether an answer of any length comes to this thread at once.
+        Return whether this thread receives an answer of any length without delay.
 
-        This takes one more call for each thread: PySpark has a connection for each thread, unless it is set not to
-        (`PYSPARK_PIN_THREAD=false`).
+        This takes one more call for each thread, because PySpark has one connection for each thread unless
+        `PYSPARK_PIN_THREAD=false`.
         """
         from py4j.clientserver import ClientServer
 
@@ -259,7 +260,7 @@ _COMPILING = threading.Lock()
 
 
 def _plan_in(found: Any) -> Any:
-    """Return the probe's answer about a statement; raise ValueError if that is a kind of statement."""
+    """Return the probe's answer about a statement; raise ValueError if it is a kind of statement, and not a plan."""
     if isinstance(found, str) and found in readings.REFUSED:
         raise _refused(found)
     return found
@@ -271,7 +272,7 @@ def _refused(kind: str) -> ValueError:
 
 
 def _probe_class(gateway: Any, *, cached: bool) -> Any:
-    """Return the probe's class, loaded once per JVM: py4j caches methods by the name of the class, not the class."""
+    """Return the probe's class, loaded once per JVM, because py4j caches methods by the name of their class."""
     with _COMPILING:
         if gateway not in _CLASSES:
             _CLASSES[gateway] = load_class(gateway.jvm, java_sources.compilation_unit(), cached=cached)
@@ -339,7 +340,7 @@ def context_facts(java_spark_context: Any) -> ContextFacts:
     ui = scala_context.uiWebUrl()
     conf = {pair._1(): pair._2() for pair in scala_context.getConf().getAll()}
     key = "hive.metastore.uris"
-    # The Java integration has its own key; what is in hive-site.xml becomes part of Hadoop's configuration.
+    # The second key is one of the Java integration; Hadoop's configuration includes hive-site.xml.
     metastore = conf.get(key) or conf.get(f"spark.sql.{key}") or scala_context.hadoopConfiguration().get(key)
     return ContextFacts(
         application_id=str(scala_context.applicationId()),
@@ -445,7 +446,7 @@ class Refusal:
 
     Args:
         code: the class of the error, such as `TABLE_OR_VIEW_NOT_FOUND`; empty if it has none.
-        message: the problem, for people: one line, without a stack and without the statement.
+        message: the problem on one line, without a stack trace and without the statement.
         parameters: the names in the error, such as `relationName`.
         line: the line within the statement, from 1; None if Spark does not report it.
         column: the position on that line, from 0.
@@ -464,7 +465,7 @@ def analysis_errors() -> tuple[type[Exception], ...]:
     """Return the exceptions with which Spark refuses a statement: its parser's, and its analyzer's."""
     from pyspark.errors import AnalysisException
 
-    # The parser's is a kind of it.
+    # The parser's exception is a subclass of it.
     return (AnalysisException, StatementRefusedError)
 
 
@@ -477,7 +478,9 @@ def spark_errors() -> tuple[type[Exception], ...]:
 
 class StatementRefusedError(Exception):
     """
-    Raised if Spark refuses a statement, which the JVM returns as a text: a Java exception needs many calls.
+    Raised if Spark refuses a statement.
+
+    The JVM returns the reason as texts, because to read a Java exception takes many calls.
 
     Args:
         refusal: the reason.
@@ -494,7 +497,7 @@ def refusal_in(parts: Sequence[str]) -> Refusal:
 
     Args:
         parts: whether it is SQL (empty if not), the class of the error, and the message; for the analyzer's messages
-            also the line and the column if they are known, and the parameters, each after its name.
+            also the line and the column, empty if unknown, and the parameters, each after its name.
     """
     is_sql, code, message, line, column, *parameters = [*parts, "", ""] if len(parts) == 3 else parts
     named = dict(zip(parameters[::2], parameters[1::2], strict=True))
@@ -503,7 +506,7 @@ def refusal_in(parts: Sequence[str]) -> Refusal:
 
 
 def refusal_of(problem: Exception) -> Refusal:
-    """Return the message of a Spark exception, with its place if it comes from the parser or the analyzer."""
+    """Return the refusal in a Spark exception, with its place if it comes from the parser or the analyzer."""
     if isinstance(problem, StatementRefusedError):
         return problem.refusal
     from pyspark.errors import AnalysisException, ParseException
@@ -512,7 +515,7 @@ def refusal_of(problem: Exception) -> Refusal:
     code = parameters = None
     line = column = None
     if not isinstance(problem, AnalysisException):
-        # `getErrorClass` is its name before Spark 4.
+        # Before Spark 4, the method was called `getErrorClass`.
         code = (getattr(problem, "getCondition", None) or problem.getErrorClass)()  # type: ignore[attr-defined]
     elif java is not None:
         code, parameters = java.getErrorClass(), java.getMessageParameters()
@@ -529,11 +532,11 @@ def _message(text: str, code: str) -> str:
     return " ".join(text.removeprefix(f"[{code}]").split()).rstrip(".")
 
 
-_asking = threading.local()
+_unlogged = threading.local()
 
 
-def _of_others(_record: object) -> bool:
-    return not getattr(_asking, "active", False)
+def _is_logged(_record: object) -> bool:
+    return not getattr(_unlogged, "active", False)
 
 
 @functools.cache
@@ -542,18 +545,18 @@ def _filter_refusals() -> None:
     with contextlib.suppress(ImportError):
         from pyspark.logger import PySparkLogger
 
-        PySparkLogger.getLogger("SQLQueryContextLogger").addFilter(_of_others)
+        PySparkLogger.getLogger("SQLQueryContextLogger").addFilter(_is_logged)
 
 
 @contextlib.contextmanager
 def unlogged_refusals() -> Iterator[None]:
     """Keep Spark's refusals on this thread out of PySpark's log: PySpark 4 logs each such exception as an error."""
     _filter_refusals()
-    _asking.active = True
+    _unlogged.active = True
     try:
         yield
     finally:
-        _asking.active = False
+        _unlogged.active = False
 
 
 # The parts after the message: the error's class in SQL, the place, the statement, the plan.

@@ -41,7 +41,7 @@ _NOTHING: Mapping[str, Any] = FrozenMap()
 _OF_NODE = frozenset(("id", "n", "t", "s", "c", "broken"))
 """The keys of a node besides its arguments and its readings."""
 _FOLLOWED = {"=": 1, "+": None}
-"""The encoding of an operator's output -> how many of its children together have this output; None for all."""
+"""The encoding of an output that follows from the children's -> from how many children; None for all."""
 _Decoded = tuple[
     str, str, "FrozenMap[str, Value]", "tuple[Reference, ...]", tuple[int, ...], "tuple[Output, ...] | str"
 ]
@@ -71,7 +71,7 @@ def cut_text(raw: Mapping[str, Any]) -> CutText:
     return CutText(f"{raw['cut']}...")
 
 
-# A plan has hundreds of attributes: created in this way, a named tuple takes a third of the time.
+# A plan has hundreds of attributes, and creating a named tuple in this way takes a third of the time.
 _attribute = cast("Callable[[tuple[str, str, str | None]], Attribute]", functools.partial(tuple.__new__, Attribute))
 _mention = cast("Callable[[tuple[int, str, tuple[str, ...]]], Mention]", functools.partial(tuple.__new__, Mention))
 _expression = cast("Callable[[tuple[Any, ...]], Expression]", functools.partial(tuple.__new__, Expression))
@@ -79,7 +79,7 @@ _operator = cast("Callable[[tuple[Any, ...]], Operator]", functools.partial(tupl
 _output = cast("Callable[[tuple[int, str]], Output]", functools.partial(tuple.__new__, Output))
 
 
-# All plans have the same few thousand.
+# All plans have the same few thousand references and names.
 _operator_ref = functools.lru_cache(maxsize=4096)(OperatorRef)
 _expression_ref = functools.lru_cache(maxsize=4096)(ExpressionRef)
 _simple_name = functools.lru_cache(maxsize=4096)(simple_name)
@@ -155,13 +155,13 @@ class _Decoding:
             if raw is None:
                 values.append(None)
             elif type(raw) is int:
-                # Most are these.
+                # Most arguments are references.
                 found = self._referred.get(raw) or self._attribute(raw)
                 held.append(found)
                 values.append(found)
             else:
                 values.append(self._value(raw, held))
-        # Passing strict=False takes as long as the rest of it.
+        # Passing strict=False would double the time of this call.
         arguments = FrozenMap(zip(fields, values))  # noqa: B905
         if not further:
             return arguments, tuple(held)
@@ -169,7 +169,7 @@ class _Decoding:
             self._broken.append(f"{name}: {further['broken']}")
         if further.keys() <= _OF_NODE:
             return arguments, tuple(held)
-        # A reading may take the place of an argument.
+        # A reading may replace an argument.
         read = {key: self._value(value, held) for key, value in further.items() if key not in _OF_NODE}
         whole = FrozenMap({**arguments, **read})
         return whole, tuple(references(whole.values()))
@@ -197,8 +197,7 @@ class _Decoding:
         return _expression((name, arguments, *named, _sql(further.get("s")), site, held))
 
     def _value(self, raw: Any, held: list[Reference]) -> Value:
-        """Return the value of JSON, and add the references in it to `held`."""
-        # JSON has no other types than these.
+        """Return the value that JSON encodes, and add the references in it to `held`."""
         kind = type(raw)
         if kind is int:
             found = self._referred.get(raw) or self._attribute(raw)
@@ -208,6 +207,7 @@ class _Decoding:
             return self._object(raw, held)
         if kind is list:
             return tuple([self._value(item, held) for item in raw])
+        # The probe writes no other types.
         atom: bool | str | None = raw
         return atom
 
@@ -224,7 +224,7 @@ class _Decoding:
         if "o" in raw:
             values: dict[str, Value] = {}
             for name, value in raw.items():
-                # Most are texts.
+                # Most values are texts.
                 values[name] = value if type(value) is str else self._value(value, held)
             del values["o"]
             return Described(raw["o"], FrozenMap(values))
@@ -253,7 +253,7 @@ def _outputs(decoded: Sequence[_Decoded]) -> list[tuple[Output, ...]]:
                 stack += open_
                 continue
             outputs = [each for child in below if (each := found[child]) is not None]
-            # Operators that share one output are recognized by that.
+            # The same object, by which operators with the same output are recognized.
             found[at] = outputs[0] if len(outputs) == 1 else tuple(itertools.chain.from_iterable(outputs))
     return [output or () for output in found]
 

@@ -11,13 +11,13 @@ class HadoopFiles:
     """
     A location in a non-local file system, accessed through the driver's own Hadoop client.
 
-    The client is a separate instance of the one that Spark reads and writes with, with the same configuration and
-    credentials. Neither the end of the SparkContext nor that of the JVM closes it.
+    The client is not the one that Spark reads and writes with, but has the same configuration and credentials. Neither
+    the end of the SparkContext nor the shutdown of the JVM closes it.
     """
 
     def __init__(self, gateway: Any, location: str) -> None:
         """
-        Remember the location; the client is created with the first object, because there is no SparkContext yet.
+        Remember the location; the client is created when it is first used, because there is no SparkContext yet.
 
         Args:
             gateway: py4j's gateway of the driver.
@@ -54,7 +54,7 @@ class HadoopFiles:
         Close the client.
 
         Raises:
-            OSError: it did not answer.
+            OSError: it can't be closed.
         """
         if self._client is not None:
             with as_os_error():
@@ -76,7 +76,12 @@ class HadoopFiles:
 
 
 class HadoopObject:
-    """One object that is being written (FSDataOutputStream)."""
+    """
+    One object that is being written (FSDataOutputStream).
+
+    Attributes:
+        keeps: whether written data survives the end of this process even before the object is closed.
+    """
 
     def __init__(self, stream: Any) -> None:
         """Take over an open stream."""

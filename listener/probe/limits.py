@@ -1,4 +1,4 @@
-"""The limits of the probe: the defaults of settings, which even an application with lineage switched off reads."""
+"""The limits of the probe. The settings take defaults from them, even if lineage is switched off."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ProbeLimits:
         max_waiting: the maximum number of characters of the records that wait to be taken, which is also limited to a
             sixteenth of the heap. Further records are dropped and counted.
         reads: whether to send the plans of executions without an output.
-        options: names of options, in lower case, whose values it may read besides those of `placed.WHERE`.
+        options: names of options, in lower case, whose values the probe may read besides those of `placed.WHERE`.
     """
 
     max_nodes: int = 100_000

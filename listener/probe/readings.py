@@ -1,8 +1,8 @@
 """
-The probe's table: its readings besides the tree itself.
+The table of what the probe reads besides the tree itself.
 
-Some values are not tree nodes: a file relation, a catalog's table, options. The probe reads them during its single
-walk, by the getters that are registered for their class, superclasses or interfaces. Each is registered next to the
+Some values are not tree nodes: a file relation, a catalog's table, options. The probe reads them while it walks the
+tree, by the getters that are registered for their class, superclasses or interfaces. Each is registered next to the
 rule that uses it: in the files of sources, of commands and of expressions. A chain is method names joined by dots;
 `[key]` looks up a key in a map, ignoring case; a whole map never leaves the JVM, because its other values may be
 secret.
@@ -57,7 +57,7 @@ def table(options: Iterable[str] = ()) -> str:
     Return the table as the probe expects it: one entry per line, its parts separated by tabs.
 
     Args:
-        options: names of options that it may read besides those that state where a source is.
+        options: names of options that the probe may read besides those that state where a source is.
     """
     load_plugins()
     lines = [

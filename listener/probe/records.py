@@ -1,7 +1,7 @@
 """
 The probe's records as frozen values: one class per kind of record, and `parse`, the only reader of their JSON.
 
-The classes are named after what Spark calls their subject. `parse` raises `InvalidRecordError` for a record that is not
+The classes have Spark's names for their subjects. `parse` raises `InvalidRecordError` for a record that is not
 JSON, has an unknown kind or lacks a member.
 """
 
@@ -70,7 +70,7 @@ class BatchExecution:
 
     Args:
         id: number of the micro-batch.
-        query: id of the streaming query, which stays when the query restarts from its checkpoint.
+        query: id of the streaming query, which stays the same when the query restarts from its checkpoint.
         checkpoint: the URI of the checkpoint; None if it is unknown.
     """
 
@@ -86,7 +86,7 @@ class QueryExecution:
 
     Args:
         plan: the analyzed plan.
-        plan_class: full JVM name of that plan's root.
+        plan_class: full name of the Java class of that plan's root.
         is_command: whether the root is a command.
         is_read: whether the plan was left out because it only reads.
         stream: id of the streaming query's run, if this is one of its micro-batches.
@@ -96,7 +96,7 @@ class QueryExecution:
         text_identity: identity of the text object in the JVM, shared by all executions of a statement.
         statement: what Spark's parser made of the text.
         fault: why the plan could not be encoded.
-        unresolved: full JVM name of the parsed plan's root, if the analysis failed.
+        unresolved: full name of the Java class of the parsed plan's root, if the analysis failed.
     """
 
     plan: EncodedPlan | None = None
@@ -114,12 +114,12 @@ class QueryExecution:
 
     @property
     def has_plan(self) -> bool:
-        """Whether it has the plan, or the reason why it can't have it."""
+        """Whether the plan is known, or why it could not be encoded."""
         return self.plan is not None or self.fault is not None
 
     @property
     def statement_text(self) -> str | None:
-        """The text of the statement; the text of a mere query does not count."""
+        """The text of the statement; the text of a query counts only if its statement writes."""
         if self.sql is not None:
             return self.sql
         return self.query_sql if self.statement is not None and self.statement.writes else None
@@ -132,8 +132,8 @@ class ScanMetrics:
 
     Args:
         attributes: exprIds of its output columns.
-        read: the statistics of the read; without a row count, the inputs of the read are unknown.
-        version: the version of its table, if that has versions and the scan is no part of a stream.
+        read: the statistics of the read; without a row count, no event reports them.
+        version: the version of its table, if the table has versions and the scan is not part of a stream.
     """
 
     attributes: tuple[int, ...]
@@ -171,8 +171,8 @@ class Commit:
     """
     A commit to a table of Iceberg or Delta Lake that an execution may have made.
 
-    It was made by this application, while the execution ran, to a table that the execution writes (Iceberg), or to any
-    table (Delta Lake): see `listener.runs.commits` for whose it is.
+    This application made it while the execution ran, to a table that the execution writes (Iceberg) or to any table
+    (Delta Lake). `listener.runs.commits` decides which execution made it.
 
     Args:
         format: `iceberg` or `delta`.
@@ -183,8 +183,8 @@ class Commit:
         table: the name of the table; None if it is unknown.
         operation: the operation of the commit in the format's words, such as `append`; None if it is unknown.
         branch: the branch that was written; None for the main one.
-        query: the id of the streaming query that made it, by the commit's own mark; None if it has none.
-        epoch: the micro-batch of that query, by the commit's own mark.
+        query: the id of the streaming query that made it, if the commit names one.
+        epoch: the micro-batch of that query, if the commit names one.
         rows: the rows that it added; None if that is unknown.
         bytes: the size of the files that it added; None if that is unknown.
         table_id: the id of the table, which no other table of its name has; None if it is unknown.
@@ -217,7 +217,7 @@ class ExecutionStarted:
         query: what is known about its query by then.
         call_site: the line of Python that runs it; None if it is unknown.
         model: whether it is a part of saving a model of Spark ML.
-        loads: if it is a part of loading one, the class of the model and the classes above it.
+        loads: if it is a part of loading one, the class of the model and its superclasses.
         session: the settings of its session; None if they are unknown.
     """
 
@@ -244,7 +244,7 @@ class ExecutionEnded:
         is_checkpoint: whether later plans use its rows under this plan's exprIds, without containing this plan.
         metrics: its metrics.
         commits: the commits that it may have made, oldest first by table; empty if it failed.
-        schema: of a CREATE TABLE that lists no columns, those that Spark has found, as a type in JSON.
+        schema: the columns that Spark has found for a CREATE TABLE that lists none, as a type in JSON; else None.
         session: the settings of its session, if the start did not have them; else None.
     """
 
@@ -268,7 +268,7 @@ class StreamStarted:
         run: id of the query's run.
         time: when it started (timezone-aware).
         name: the query's name, if the user gave it one.
-        query: id of the query, which stays when it restarts from its checkpoint.
+        query: id of the query, which stays the same when it restarts from its checkpoint.
     """
 
     run: str
@@ -280,7 +280,7 @@ class StreamStarted:
 @attrs.frozen
 class SourceProgress:
     """
-    How far a trigger has come with one source.
+    The progress of one source in a trigger.
 
     Args:
         description: Spark's description of the source.
@@ -315,7 +315,7 @@ class StreamProgressed:
         watermark: the watermark (timezone-aware); None if the query has none, or none yet.
         sources: its sources, in the order of the plan.
         sink: Spark's description of the sink.
-        cut: whether there were more sources.
+        cut: whether there were more sources than are listed.
     """
 
     run: str
@@ -350,7 +350,10 @@ class StreamTerminated:
 
 
 RddSource: TypeAlias = "str | tuple[str, ...]"
-"""A path; a pair of JDBC URL and table; `?` with the class of an RDD that reveals neither; `?...` for what was cut."""
+"""
+A path; a pair of a JDBC URL and a table, or of Kafka's servers and a topic; `?` with the class of an RDD that reveals
+neither; `?...` for what was cut.
+"""
 
 
 @attrs.frozen
@@ -363,7 +366,7 @@ class RddJobStarted:
         time: when it started (timezone-aware).
         writes: whether it writes through Spark's Hadoop writer.
         path: directory that it writes to; None if it is unknown.
-        format: full JVM name of the Hadoop output format; None if it is unknown.
+        format: full name of the Java class of the Hadoop output format; None if it is unknown.
         sources: where its rows come from.
         model: whether it is a part of saving a model of Spark ML.
     """
@@ -652,7 +655,7 @@ def _stream_progressed(raw: _Members) -> StreamProgressed:
         duration=raw.optional_number("duration"),
         rows=raw.optional_number("rows"),
         executed=raw.flag("executed"),
-        # Spark begins with 1970 until it has seen an event.
+        # Spark reports 1970 until it has seen an event.
         watermark=watermark if watermark is not None and watermark.timestamp() > 0 else None,
         sources=tuple(_source_progress(each) for each in raw.all_inner("sources")),
         sink=raw.optional_text("sink"),
@@ -753,7 +756,7 @@ def _failure(raw: _Members) -> Failure | None:
     language: Literal["JAVA", "PYTHON"] = "PYTHON" if error.text("class").endswith(".PythonException") else "JAVA"
     raised = tuple(_raised(one) for one in error.all_inner("raised"))
     if not error.text("class"):
-        # Only its text is known, so it may come from anywhere.
+        # Spark gives only the text, which may quote rows.
         raised = (Raised("", error.text("message"), of_rows=True),)
     return Failure(error.text("message"), language, error.text("stack") or None, raised)
 

@@ -38,15 +38,15 @@ class Application:
         reads: whether executions without an output become runs.
         rdds: whether RDD-only jobs become runs.
         source_location: URI of the user's script.
-        call_sites: where the lines of the user's Python are reported: `facet`, `url` (there too) or `none`.
-        append_command: whether job names have the command.
+        call_sites: where events report the lines of the user's Python: `facet`, `url` (also in a URL), or `none`.
+        append_command: whether job names contain the command.
         append_dataset_name: whether job names end with the name of the dataset they write.
         replace_dots: whether `_` replaces the dots in job names.
         trimming: the rules that shorten the names of datasets.
         views: whether permanent views that are read count as inputs.
         submission: how it was started; None if that is unknown.
-        batch_interval: the seconds between two events that report micro-batches of a run; if it is negative, they come
-            only when there are as many micro-batches as one event lists.
+        batch_interval: the minimum number of seconds between two events that report micro-batches of a run; if it is
+            negative, the run reports them only when there are as many as one event can list.
     """
 
     id: str
@@ -88,7 +88,7 @@ class Application:
         Args:
             outcome: how the application ended.
             time: when it ended (timezone-aware).
-            gaps: the records that were lost on the way.
+            gaps: the faults of the listener, and what was lost.
             records: the total number of records.
             metrics: the listener's counters, by name.
         """

@@ -49,7 +49,7 @@ _UNRESOLVED_WRITES = tuple(
     "InsertInto CreateTableAsSelect ReplaceTableAsSelect AppendData Overwrite MergeInto UpdateTable DeleteFrom "
     "CreateDataSourceTable CreateTable CreateView SaveInto".split()
 )
-# The most streaming queries that are remembered, to know one again that is restarted.
+# The maximum number of streaming queries that are remembered, so that a restarted one is recognized.
 _MOST_QUERIES = 10_000
 
 
@@ -169,7 +169,7 @@ class Runs:
         return self._place(execution, query, plan_lineage)
 
     def _release(self, record: ExecutionEnded) -> list[RunState]:
-        """Place an execution that was held, if Spark has dropped the table as planned, or the attempt has failed."""
+        """Place an execution that was held back, if Spark has dropped the table as planned, or if it has failed."""
         execution = self._executions.get(record.id)
         if execution is None or execution.held is None:
             return []
@@ -265,14 +265,14 @@ class Runs:
         if statement is not None and not self._statements.end(statement, failed=record.failure is not None):
             return []
         if run is None or run.key != execution.key or execution.stream is not None:
-            # A statement fails with what is inside it; a stream goes on if `foreachBatch` catches it.
+            # A statement fails with any execution inside it; a stream goes on if `foreachBatch` catches the failure.
             is_reported = run is not None and run.batches is None
             return [] if is_reported else self._analysis_error(execution, record)
         del self._runs[run.key]
         return [self._state(run, end_type(record.failure), record.time, record.failure)]
 
     def _count(self, run: OpenRun, execution: Execution, record: ExecutionEnded) -> None:
-        """Add the counts of an execution to its run; in a stream, the micro-batch counts the rows of the sources."""
+        """Add the counts of an execution to its run; in a stream, only the micro-batch counts source rows."""
         own = [] if execution.plan_lineage is None else [execution.plan_lineage]
         around = self._executions.get(execution.root)
         if execution.stream is not None:
@@ -293,7 +293,7 @@ class Runs:
                     run.batches.wrote(batch.id, each.write.dataset.identifier, each.write.lifecycle)
 
     def _batch_of(self, execution: Execution) -> BatchExecution | None:
-        """Return the micro-batch of an execution, or of the execution of which it is a write."""
+        """Return the micro-batch that an execution is, or in which it writes."""
         around = self._executions.get(execution.root)
         return execution.batch or (around.batch if around is not None else None)
 
@@ -329,12 +329,12 @@ class Runs:
         return ConcurrentExecution(execution.root, outputs if known else None, ended)
 
     def _repeats(self, execution: Execution, stream: str | None) -> bool:
-        """Return whether an execution is the second one of a micro-batch: it fetches the result of the first's plan."""
+        """Return whether an execution is inside another one of its micro-batch, and so only fetches its result."""
         around = self._executions.get(execution.root) if execution.root != execution.id else None
         return stream is not None and around is not None and around.stream == stream
 
     def _output_of(self, execution: Execution) -> Identifier | None:
-        """Return the output that an execution writes to, or the executions around it; None if there are several."""
+        """Return the output of an execution or, if its plan has none, of its root's executions; None if not one."""
         own = [execution] if execution.plan_lineage is not None and execution.plan_lineage.outputs else None
         found = own or [each for each in self._executions.values() if each.root == execution.root]
         plans = (each.plan_lineage for each in found if each.plan_lineage is not None)
@@ -342,7 +342,7 @@ class Runs:
         return next(iter(outputs)) if len(outputs) == 1 else None
 
     def _analysis_error(self, execution: Execution, record: ExecutionEnded) -> list[RunState]:
-        """Return START and FAIL, without datasets, of a statement whose analysis failed, as only Spark 4 reports."""
+        """Return START and FAIL, without datasets, of a statement whose analysis failed; only Spark 4 reports it."""
         if execution.unresolved is None or record.failure is None:
             return []
         name = execution.unresolved.rsplit(".", 1)[-1]
@@ -376,7 +376,7 @@ class Runs:
         elif len(plan_lineage.outputs) > len(run.plan_lineage.outputs):
             run.plan_lineage = plan_lineage
         elif run.reads_more(plan_lineage):
-            # The batches before it had no new data of a source.
+            # The earlier batches had no new data from one of the sources.
             run.grow(plan_lineage)
         if run.batches is not None:
             run.batches.begin(execution.batch, plan_lineage)
@@ -395,7 +395,7 @@ class Runs:
         return batches
 
     def _progress(self, record: StreamProgressed) -> list[RunState]:
-        """Collect a committed micro-batch, and report the collected ones if it is time to."""
+        """Collect a committed micro-batch, and report the collected ones if a report is due."""
         run = self._runs.get(record.run)
         if run is None or run.batches is None:
             return []
@@ -404,7 +404,7 @@ class Runs:
         if batch is None:
             return []
         if not batches.has_room(batch) and not run.started and self._application.reads:
-            # The query may never write, and its START can't be sent as late as its end.
+            # The query may never write, and the batches can't wait until its end.
             run.started = True
             states.append(self._state(run, "START", record.time))
         while not batches.has_room(batch):
@@ -471,6 +471,6 @@ class Runs:
         inputs = tuple(run.batches.at_version(read) for read in state.inputs) if event_type != "START" else state.inputs
         outputs = state.outputs
         if event_type == "RUNNING":
-            # A later batch may have committed already, and is not reported yet.
+            # A later batch, which is not reported yet, may have committed already.
             outputs = tuple(run.batches.as_committed(output) for output in outputs)
         return attrs.evolve(state, inputs=inputs, outputs=outputs, stream=stream, gaps=(*state.gaps, *gaps))

@@ -1,9 +1,9 @@
 """
-Find out which commits to tables are an execution's own.
+Decide which commits to tables an execution has made.
 
 The probe reports the commits that an execution may have made: all those of this application while it ran, to the tables
-that it writes. Several threads of one application may write to one table at the same time. A commit that may be
-another execution's is assigned to none.
+that it writes (Iceberg), or to any table (Delta Lake). Several threads of one application may write to one
+table at the same time. A commit that may be another execution's is assigned to none.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _key(commit: Commit) -> tuple[str, str, datetime.datetime | None]:
 
 
 def _certain(commits: tuple[Commit, ...], metrics: ExecutionMetrics, *, contested: bool) -> tuple[Commit, ...]:
-    """Return the commits that carry this micro-batch's mark, that only it can have made, or that fit its writes."""
+    """Return the commits that name a streaming query, that no other execution can have made, or that fit the writes."""
     marked = tuple(each for each in commits if each.query is not None)
     if marked or not contested:
         return marked or commits

@@ -37,14 +37,15 @@ class Execution:
         sql: text of its statement.
         stream: id of the streaming query's run, if this is one of its micro-batches.
         batch: which of its micro-batches this is.
-        unresolved: full JVM name of the parsed plan's root, where the analysis failed.
+        unresolved: full name of the Java class of the parsed plan's root, if the analysis failed.
         settled: whether its plan was seen, or does not matter.
         plan_lineage: the lineage of its plan.
         statement: its statement, if that is run as several executions.
         dropped: the tables that Spark has dropped since it began.
         call_site: the line of Python that runs it; None if it is unknown.
         session: the settings of its session; None if they are unknown.
-        held: its query and lineage, if only what Spark has dropped by the end shows whether it did anything.
+        held: its query and lineage while it is held back, because only the tables that Spark has dropped by its end
+            show whether it did anything.
     """
 
     id: int

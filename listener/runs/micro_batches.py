@@ -2,7 +2,7 @@
 Collect the micro-batches of a streaming query's run between two events.
 
 The writes of a batch are known from its executions; its reads and its commit from Spark's progress, which comes after
-them. The collected batches are bounded: the run reports them in a RUNNING event before they grow too many.
+them. The collected batches are bounded: the run reports them in a RUNNING event before there are too many.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ MOST_BATCHES = 1000
 MOST_CHARACTERS = 256 * 1024
 """The maximum number of characters of these; a single batch may take more."""
 _TASK = "micro-batches"
-_OF_A_BATCH = 120
-_OF_A_PART = 90
+# About how many characters an event has for each batch, and for each source or sink, besides their texts.
+_BATCH_CHARACTERS = 120
+_PART_CHARACTERS = 90
 _TICK = datetime.timedelta(microseconds=1)
 
 
@@ -138,12 +139,12 @@ class MicroBatches:
         output: Identifier | None,
     ) -> None:
         """
-        Add what one execution of a batch counted; call this only if it did not fail.
+        Add the metrics of one execution of a batch; call this only if it did not fail.
 
         Args:
             batch: the number of the batch.
             metrics: the metrics of the execution.
-            parts: the lineage of the plans that its scans may be of.
+            parts: the lineage of the plans to which its scans may belong.
             output: the output that it writes to; None if that is unknown.
         """
         running = self._running.setdefault(batch, _RunningBatch())
@@ -217,7 +218,7 @@ class MicroBatches:
         self._size += _size(batch)
 
     def forget_oldest(self) -> None:
-        """Forget a batch of a run that may never begin, since it has written nothing so far."""
+        """Forget the oldest batch; its run has written nothing so far, and may never begin."""
         self._size -= self._collected.pop(0).size
         self._forgotten += 1
 
@@ -257,7 +258,7 @@ class MicroBatches:
             batches = tuple(self._named(each) for each in self._collected)
             self._collected, self._size = [], 0
         if event_type in ("FAIL", "ABORT"):
-            self._report_what_stays()
+            self._report_partial_commits()
         gaps = list(self._gaps)
         if self._forgotten:
             gaps.append(Gap(_TASK, f"{self._forgotten} batches before the first write are not listed"))
@@ -267,14 +268,14 @@ class MicroBatches:
         return query, tuple(gaps)
 
     def at_version(self, read: RunInput) -> RunInput:
-        """Return an input with the last version of it that a batch has read, if the batches have one."""
+        """Return an input with the latest version that a batch has read, if one is known."""
         version, layer = self._versions.get(read.dataset.identifier), read.dataset.storage_layer
         if version is None or layer is None:
             return read
         return attrs.evolve(read, dataset=attrs.evolve(read.dataset, versions=TableVersions(layer, (version,))))
 
     def as_committed(self, output: RunOutput) -> RunOutput:
-        """Return an output with the last version of it that a reported batch has committed."""
+        """Return an output with the latest version that a reported batch has committed."""
         sink, layer = self._committed.get(output.dataset.identifier), output.dataset.storage_layer
         if sink is None or sink.version is None or layer is None:
             return output
@@ -286,8 +287,8 @@ class MicroBatches:
         if len(self._gaps) < MOST_BATCHES:
             self._gaps[Gap(_TASK, message)] = None
 
-    def _report_what_stays(self) -> None:
-        """Report which versions an uncommitted batch has committed to its sinks: the batch is run again."""
+    def _report_partial_commits(self) -> None:
+        """Report the versions that uncompleted batches have committed to their sinks: Spark repeats the batches."""
         for number, running in self._running.items():
             for sink in running.sinks():
                 if sink.version is not None and sink.dataset is not None:
@@ -351,9 +352,9 @@ def _sinks(identifier: Identifier, wrote: _BatchOutput) -> list[BatchSink]:
 def _size(batch: MicroBatch) -> int:
     texts = 0
     for source in batch.sources:
-        texts += _OF_A_PART + len(source.description) + len(source.start or "") + len(source.end or "")
+        texts += _PART_CHARACTERS + len(source.description) + len(source.start or "") + len(source.end or "")
         texts += len(source.dataset.namespace) + len(source.dataset.name) if source.dataset is not None else 0
     for sink in batch.sinks:
-        texts += _OF_A_PART + len(sink.description or "")
+        texts += _PART_CHARACTERS + len(sink.description or "")
         texts += len(sink.dataset.namespace) + len(sink.dataset.name) if sink.dataset is not None else 0
-    return _OF_A_BATCH + texts
+    return _BATCH_CHARACTERS + texts

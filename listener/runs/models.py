@@ -3,7 +3,7 @@ Models of Spark ML: a model is one dataset, its folder, however many files and f
 
 Spark writes each stage of a pipeline separately, as `stages/0_Tokenizer_.../metadata`, with the stage's data beside it.
 The output of a model's `transform` comes from the model, if this application has loaded it. A plan does not name its
-models: it contains their code, whose class is that of the model or a class above it.
+models: it contains their code, whose class is that of the model or a superclass.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ class LoadedModels:
 
     def __init__(self) -> None:
         """Start with no models."""
-        # Folder -> the classes of the models in it, and those above them.
+        # Folder -> the classes of the models in it, and their superclasses.
         self._classes: dict[Identifier, frozenset[str]] = {}
 
     def load(self, part: PlanLineage, classes: Iterable[str]) -> PlanLineage:
         """
-        Learn of a model.
+        Remember a model that is loaded.
 
         Args:
             part: the lineage of a read that is a part of loading it.
-            classes: the class of the model, and those above it.
+            classes: the class of the model, and its superclasses.
 
         Returns:
             The lineage of the read: its input is the model.

@@ -1,4 +1,4 @@
-"""The records of nested executions wait until the plan of their root is known."""
+"""Hold back the records of nested executions until the plan of their root is known."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class NestedRecordBuffer:
             waited for it, then the end.
         """
         if isinstance(record, TableDropped):
-            # It has both executions that are known already and of those that wait.
+            # It concerns the executions that have been handled, and also those that wait.
             for waiting in self._records.values():
                 waiting.append(record)
         if not isinstance(record, (ExecutionStarted, ExecutionEnded)):

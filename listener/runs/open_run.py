@@ -240,12 +240,12 @@ class OpenRun:
         plan_lineage: the lineage of the plan that it began with.
         started: whether its START was sent.
         nested: the lineage of the plans of nested writes.
-        counted: what its scans and writes counted.
+        counted: the statistics of its scans and writes.
         beyond: whether there were more nested writes than are kept.
         batches: the micro-batches that no event has reported yet; None unless it is the run of a streaming query.
         call_site: the line of Python that runs it, as events name it; None if it is unknown.
         session: the settings of its session; None if they are unknown.
-        committed: the commits that it has made so far, by output; of a stream only the last one.
+        committed: the commits that it has made so far, by output; for a stream only the last one.
     """
 
     key: str
@@ -293,10 +293,10 @@ class OpenRun:
 
     def locate(self, plan_lineage: PlanLineage) -> bool:
         """
-        Give what it creates the name that it has in the nested write, which knows the location.
+        Give each table that this run creates the name that it has in a nested write, which knows the location.
 
         Returns:
-            Whether the nested write is the one that fills what this run creates.
+            Whether the nested write fills a table that this run creates.
         """
         known = {
             (w.dataset.catalog.name, link.name): w.dataset
@@ -310,7 +310,7 @@ class OpenRun:
         return found
 
     def describe(self, fields: tuple[Field, ...]) -> None:
-        """Give the columns that Spark has found to the one table that it makes without knowing them."""
+        """Add the columns that Spark has found to the one table that the run creates without listing them."""
         outputs = self.plan_lineage.outputs
         if not fields or len(outputs) != 1 or outputs[0].write.dataset.fields:
             return
@@ -339,11 +339,11 @@ class OpenRun:
 
     def count(self, metrics: ExecutionMetrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
         """
-        Add what one of its executions or jobs counted.
+        Add the metrics of one of its executions or jobs.
 
         Args:
             metrics: the metrics of the execution or job.
-            parts: the lineage of the plans that its scans may be of.
+            parts: the lineage of the plans to which its scans may belong.
             output: the output that it writes to, if that is known.
         """
         known = any(output == each.write.dataset.identifier for part in self.parts for each in part.outputs)

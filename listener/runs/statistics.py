@@ -25,7 +25,7 @@ class OutputStatistics:
     by_tasks: list[int] = attrs.Factory(lambda: [0, 0])
 
     def add(self, metrics: ExecutionMetrics) -> None:
-        """Add what one execution or job counted."""
+        """Add the metrics of one execution or job."""
         for written in metrics.writes:
             _add(self.by_writes, written)
         self.by_tasks[0] += metrics.tasks.rows_written
@@ -38,11 +38,11 @@ class OutputStatistics:
 
     @property
     def statistics(self) -> Statistics | None:
-        """The counts of the write commands; those of the tasks where the commands did not count."""
+        """The counts of the write commands, or those of the tasks if the commands did not count."""
         rows, size, files = self.by_writes
         if rows is None and any(self.by_tasks):
             return Statistics(self.by_tasks[0], self.by_tasks[1] or None)
-        # Writes of DataSource V2 only report rows.
+        # DataSource V2 writes report only rows.
         size = self.by_tasks[1] or None if size is None else size
         return None if rows is size is files is None else Statistics(rows, size, files)
 
@@ -64,11 +64,11 @@ class RunStatistics:
 
     def add(self, metrics: ExecutionMetrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
         """
-        Add what one execution or job counted.
+        Add the metrics of one execution or job.
 
         Args:
             metrics: its metrics.
-            parts: the lineage of the plans that its scans may be of.
+            parts: the lineage of the plans to which its scans may belong.
             output: the output that it writes to, if that is known.
         """
         owner: dict[int, Identifier] = {}
@@ -127,7 +127,7 @@ def inputs_of(parts: Iterable[PlanLineage], counted: RunStatistics) -> tuple[Run
 
 
 def _as_scanned(dataset: Dataset, scanned: tuple[str, ...]) -> Dataset:
-    """Return a dataset with the versions that scans have read; for others, the plan has the versions."""
+    """Return a dataset with the versions that scans have read, or else those in the plan."""
     planned = dataset.versions
     if planned is None or set(scanned) <= set(planned.ids):
         return dataset
@@ -197,7 +197,7 @@ def sources_of(parts: Iterable[PlanLineage]) -> dict[Identifier, tuple[Identifie
 
 
 def _without_zeros(counts: Statistics) -> Statistics | None:
-    """Return counts without those that stayed at zero; None if none is left."""
+    """Return counts without those that are zero; None if all are."""
     left = Statistics(counts.rows or None, counts.bytes or None, counts.files or None)
     return None if left == Statistics() else left
 

@@ -60,7 +60,7 @@ class SourceNames:
             described = self._described(source)
             found = described if described in self._inputs else None
             if described is not None and source.start == source.end:
-                # No plan has shown the source yet.
+                # The source is idle, so perhaps no plan has shown it yet.
                 self._idle[place] = described
             if found is None and len(self._leaves) == len(sources) and len(self._leaves[place]) == 1:
                 found = self._leaves[place][0]
@@ -72,7 +72,7 @@ class SourceNames:
             self._known[open_[0]] = left[0]
 
     def name_of(self, place: int) -> Identifier | None:
-        """Return the input of the source with an index; None if that is unknown (yet)."""
+        """Return the input of the source at an index; None while it is unknown."""
         return self._known.get(place) or self._idle.get(place)
 
     def topics_of(self, source: SourceProgress) -> list[Identifier]:

@@ -36,7 +36,7 @@ class Layer:
 
     Args:
         given: its values.
-        problems: what could not be read, as sentences without full stop.
+        problems: what could not be read, as sentences without a full stop.
         transport_type: the transport that its options are for; None if it names none.
     """
 

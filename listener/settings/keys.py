@@ -136,7 +136,7 @@ def _disabled_facets(reading: LayerReading, pattern: Key[bool]) -> frozenset[str
             disabled.add(name)
         elif name in FACETS_NOT_YET:
             reading.warnings.append(f"{given.label} asks for the facet {name}, which is not supported yet")
-        # Only if the name is close to one of our facets: plug-ins may bring any other name.
+        # Only if the name is close to one of our facets: plug-ins may add facets with any other name.
         if near := nearest_facet(name):
             reading.warnings.append(f"{given.label} names no facet that is known; did you mean {near}?")
     return frozenset(disabled)
@@ -217,7 +217,7 @@ class Settings:
     Args:
         transport: the options below `transport`, nested and unchecked, including `type`; empty if none is set.
         sources: each key that is set, dotted and without prefix, and where its value comes from.
-        warnings: one sentence for each setting that has no effect, without full stop and without values.
+        warnings: one sentence for each setting that has no effect, without a full stop and without values.
     """
 
     transport: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
@@ -400,8 +400,8 @@ class Settings:
             default=None,
             example="hostList",
             example_name="kafka-prod",
-            text="How to find the hosts in namespaces of datasets that the name in the key replaces: `hostList`,"
-            " `pattern`, or `patternGroup`, which replaces them by a group of its pattern.",
+            text="How the hosts in namespaces of datasets are found: by a `hostList` or a `pattern`, whose matches"
+            " become the name in the key, or by a `patternGroup`, whose matches become a group of its pattern.",
         ),
         Key(
             "dataset.namespaceResolvers.<name>.hosts",
@@ -461,8 +461,8 @@ class Settings:
         whole_number_kind(-1),
         default=60,
         source=OURS,
-        text="The minimum of seconds between two RUNNING events of a streaming query, which list its micro-batches;"
-        " 0: one event for each; -1: none until there are 1,000 micro-batches or 256 KB of them.",
+        text="The minimum number of seconds between two RUNNING events of a streaming query, which list its"
+        " micro-batches; 0: one event for each; -1: none until there are 1,000 micro-batches or 256 KB of them.",
     )
     append_command: bool = key(
         "jobName.appendCommand",

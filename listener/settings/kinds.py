@@ -68,7 +68,7 @@ class ParentContext:
 
 
 def one_of(*words: str) -> ValueKind[str]:
-    """Return the kind for a value that is one of some words."""
+    """Return the kind of values that are one of these words."""
 
     def convert(value: object) -> str:
         text = _to_text(value).lower()
@@ -80,7 +80,7 @@ def one_of(*words: str) -> ValueKind[str]:
 
 
 def whole_number_kind(least: int) -> ValueKind[int]:
-    """Return the kind for whole numbers from `least` to the largest Java int."""
+    """Return the kind of whole numbers from `least` to the largest Java int."""
 
     def convert(value: object) -> int:
         text = _to_text(value)

@@ -61,14 +61,14 @@ def _problem(path: Path, status: os.stat_result, *, sticky: bool = False) -> str
 
 
 def _is_private(path: Path, group: int) -> bool:
-    """Return whether a group is the one of its name that many systems make for each user, and no list adds others."""
+    """Return whether a group is the private one that many systems create for a user, and no access list adds others."""
     import grp
     import pwd
 
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
         found = grp.getgrgid(group)
-        # The bits of the group then apply to everyone on the list.
+        # With an access list, the group's bits apply to everyone on it.
         has_list = hasattr(os, "listxattr") and _ACCESS_LIST in os.listxattr(path)
     except (KeyError, OSError):
         return False

@@ -22,7 +22,7 @@ TRANSPORT = "transport."
 
 _READER = "reader"
 
-# A short number, also with a unit; a switch in other words.
+# A short number, perhaps with a unit; or a word that switches something on or off.
 _HARMLESS_VALUE = re.compile(
     r"-?[0-9]{1,12}(?:\.[0-9]{1,6})? ?[a-z]{0,3}|true|false|yes|no|on|off|none|null|enabled|disabled"
 )
@@ -130,7 +130,7 @@ class LayerReading:
 
     Attributes:
         given: what each layer gave, weakest first, by dotted name.
-        warnings: the warnings so far, as sentences without full stop; there may be duplicates.
+        warnings: the warnings so far, as sentences without a full stop; there may be duplicates.
     """
 
     def __init__(self, layers: Sequence[Layer]) -> None:
@@ -204,7 +204,7 @@ def _path(name: str) -> tuple[str, ...]:
 
 
 def _is_or_is_not(value: object) -> str:
-    """Return the beginning of the sentence about a wrong value, which is only shown if it can't be a secret."""
+    """Return the beginning of the sentence about a wrong value; it shows the value only if that can't be a secret."""
     text = str(value).strip().lower()
     if isinstance(value, str | int | float) and _HARMLESS_VALUE.fullmatch(text):
         return f"is {text}; it must be "

@@ -4,9 +4,9 @@ Import the modules that the listener needs: on one thread, and a package before 
 Python's import system has a lock for each module. A thread that imports `package.module` takes the module's lock, and
 then the package's, unless the package is there already. A thread that imports `package`, whose own code imports that
 module, takes them in the other order. If two threads do both at once, Python raises an error in one of them, which may
-be the user's. Therefore a thread of ours never takes the first order: our packages import none of their own modules,
-and `openlineage.client` comes before its modules. A thread of the user's may still take it, and then the error comes in
-ours: Python detects it in the thread that locks last, and the package takes the longest to import.
+be the user's. Therefore our threads never use the first order: our packages import none of their own modules, and
+`openlineage.client` comes before its modules. The user's threads may still use it. Then the error is raised in our
+thread: Python raises it in the thread that locks last, and the package takes the longest to import.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def import_all() -> None:
 
 def importing(function: Callable[[], T]) -> T:
     """
-    Call a function that begins with an import, and again if a thread of the user's imports the same in the other order.
+    Call a function that begins with an import; repeat it if a thread of the user's imports the same in the other order.
 
-    Between two calls that thread goes on: this one holds no lock then.
+    Between two calls, this thread holds no lock, so that the other one goes on.
 
     Args:
-        function: may repeat the part before its import several times.
+        function: the function; its part before the import may run several times.
 
     Returns:
         The function's result.

@@ -1,14 +1,14 @@
 """
 Report the ends of the open runs when the driver is killed.
 
-No signal handler reports them. Each forked process would inherit a handler in Python. It would run only when the main
-thread leaves a call into C, and so keep processes alive that are to end. Instead the JVM holds the STARTs of all
-open runs (`LastWords.java`). It outlives the Python process of the driver by a moment, and then starts this module in
-another Python process, with the words as its standard input.
+No signal handler reports them. Each forked process would inherit a handler in Python. The handler would run only when
+the main thread leaves a call into C, and so would keep processes alive that should end. Instead the JVM holds the
+STARTs of all open runs (`LastWords.java`). It outlives the Python process of the driver by a moment, and then starts
+this module in another Python process, with the words as its standard input.
 
 The transport's options, which may hold a login, are not passed with the STARTs: they would stay in the JVM's heap for
-as long as the job runs. They are in a file in memory that the JVM has open and does not read. The other process finds
-it.
+as long as the job runs. They are in a file in memory that the JVM keeps open but does not read. The other process finds
+it there.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_valu
 from openlineage_pyspark.transport.event import Event
 
 MESSAGE = "the driver's Python process ended without notice: a signal killed it, or it called os._exit"
-# More than this, and the JVM would keep a noticeable part of the job's heap: the runs with the largest STARTs are left
-# out. They get no end.
+# With more than this, the JVM would keep a noticeable part of the job's heap. Beyond it, the runs with the largest
+# STARTs are left out: they get no end.
 _MOST_BYTES = 4 << 20
 # Isolated, the interpreter has no working directory in its path. The standard library comes first, so that none of its
 # modules is taken from anywhere else; then the driver's own path, in its order, so that the same versions are imported.
@@ -48,7 +48,7 @@ standard = [each for each in sys.path if each.startswith(library) and "-packages
 sys.path[:] = dict.fromkeys([*standard, *json.loads(sys.argv.pop()), *sys.path])
 runpy.run_module({__name__!r}, run_name="__main__")
 """
-# Beyond the limit for the delivery: the start of the interpreter.
+# For the start of the interpreter, in addition to the limit for the delivery.
 _START_SECONDS = 5
 _OF_DELIVERY = (
     *("spool_path", "spool_max_bytes", "spool_max_total_bytes", "spool_max_age_days", "spool_sender"),
@@ -57,7 +57,7 @@ _OF_DELIVERY = (
 
 
 def entrusting(probe: Probe, settings: Settings, name: str) -> Callable[[tuple[Event, ...]], None]:
-    """Return what entrusts the STARTs of all open runs to the JVM; it does nothing if that is switched off."""
+    """Return the function that entrusts the STARTs of all open runs to the JVM; it does nothing if that is disabled."""
     if not settings.last_words_enabled or not sys.executable:
         return _keep_silent
     receiver = {key: getattr(settings, key) for key in ("transport", *_OF_DELIVERY)}
@@ -86,7 +86,7 @@ def _command() -> tuple[str, ...]:
     options += ["-S"] if sys.flags.no_site else []
     options += ["-B"] if sys.dont_write_bytecode else []
     options += ["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else []
-    # Empty is the working directory at each import, and not of a script's own choice.
+    # Without empty entries: those are the working directory at the time of each import.
     path = [os.path.abspath(each) for each in sys.path if isinstance(each, str) and each]  # noqa: PTH100 - of a zip too
     return (sys.executable, *options, "-c", _PROGRAM, json.dumps(path))
 
@@ -94,10 +94,10 @@ def _command() -> tuple[str, ...]:
 @contextlib.contextmanager
 def _in_memory(name: str, content: str) -> Iterator[str]:
     """
-    Yield the path of a file that is in memory alone, readable by this user's processes.
+    Yield the path of a file that is only in memory, readable by this user's processes.
 
     Raises:
-        OSError: this system has none.
+        OSError: this system has no such files.
     """
     if not hasattr(os, "memfd_create"):
         raise OSError("this system has no files in memory")
@@ -127,7 +127,7 @@ def _keep_silent(_starts: tuple[Event, ...]) -> None:
 
 
 def _words(starts: tuple[Event, ...], settings: Settings) -> dict[str, Any]:
-    """Return the STARTs of open runs that fit, the application's, which came first, last; and how each is to end."""
+    """Return the STARTs of the open runs that fit, with the application's at the end, and how each run ends."""
     kept: list[Event] = []
     room = _MOST_BYTES
     for start in sorted(starts, key=lambda start: len(start.body)):
@@ -172,7 +172,7 @@ def ended(start: str, kind: str, time: datetime.datetime, *, with_message: bool 
 
 
 def _return_to(folder: str) -> None:
-    """Go to the working directory of the driver, where relative paths of its configuration begin."""
+    """Change to the driver's working directory, to which relative paths in its configuration refer."""
     try:
         os.chdir(folder)
     except OSError as problem:

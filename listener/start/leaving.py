@@ -1,4 +1,4 @@
-"""Run the last of a process's `atexit` functions. Every job of the environment loads this module."""
+"""Run a function as the last of a process's `atexit` functions. Every job of the environment loads this module."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _UNNAMED = frozenset({"", "pyspark-shell", "pysparkshell", "cli.py"})
 
 
 def named_by_pipeline(application: str) -> str:
-    """Return the name of the pipeline that this process runs, where its application was given no name of its own."""
+    """Return the name of the pipeline that this process runs, if its application has no name of its own; else that."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     if application.lower() not in _UNNAMED or not isinstance(main, str) or Path(main).parts[-3:] != _PROGRAM:
         return application
@@ -27,7 +27,7 @@ def pipeline_name(arguments: Sequence[str], folder: Path) -> str | None:
     Return the name in the specification of a pipeline; None if it can't be read.
 
     Args:
-        arguments: what follows the program's name.
+        arguments: the arguments of the program.
         folder: where the program runs; without `--spec`, the specification is there, or in a folder around it.
     """
     given = [text.removeprefix("--spec=") for text in arguments if text.startswith("--spec=")]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _JAVA_LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
 _READ_SECONDS = 10.0
-"""The longest time to wait for the settings, which say how long to wait for the rest."""
+"""The longest time to wait for the settings, which limit the wait for the rest."""
 _TO_DO = (
     "the shortest configuration is spark.openlineage.transport.type=file with spark.openlineage.transport.location=PATH"
 )
@@ -48,7 +48,7 @@ class ListenerParts:
 
 
 class StillPreparingError(Exception):
-    """The work goes on for longer than the user's thread may wait."""
+    """The work takes longer than the user's thread may wait."""
 
 
 class Preparation:
@@ -122,7 +122,7 @@ class Preparation:
 
         settings = load(self._conf, os.environ, default_search())
         if settings.disabled:
-            # Before anything else is imported: who switches it off does not want to pay for it.
+            # Before anything else is imported: whoever switches lineage off does not want to pay for it.
             self._problem = NotConfiguredError("spark.openlineage.disabled is true")
             return
         self._wait_seconds = settings.start_timeout

@@ -1,8 +1,8 @@
 """
-Attaches the listener to a Spark application, and detaches it.
+Attach the listener to a Spark application, and detach it.
 
-When registered by configuration, the work starts before the context is created and runs alongside, so that the user's
-thread only has to put a compiled probe on the listener bus. `register` does the same for a running session.
+If the configuration enables lineage, the work starts before the context is created and runs alongside, so that the
+user's thread only has to put a compiled probe on the listener bus. `register` does the same for a running session.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Handle:
 
     def last_run(self, timeout_seconds: float = 10.0) -> RunState | None:
         """
-        Return the last state of the run that has ended last; `last_run` of the package gives it with its lineage.
+        Return the final state of the run that ended most recently; the package's `last_run` adds its lineage.
 
         Args:
             timeout_seconds: the longest time to wait for what Spark has not reported yet.
@@ -188,9 +188,9 @@ class Handle:
 
         prepared = self._prepared
         facts = context_facts(self._java_context)
-        attempt = _TIMES[facts.application_id] + 1
+        attempt = _REGISTRATIONS[facts.application_id] + 1
         worker = worker_of(facts, prepared.settings, prepared.probe, prepared.delivery, self._guard, attempt)
-        _TIMES[facts.application_id] = attempt
+        _REGISTRATIONS[facts.application_id] = attempt
         return worker
 
     def _end(self, outcome: Outcome) -> bool:
@@ -237,13 +237,13 @@ class Handle:
 
 _HANDLES: list[Handle] = []
 # How many times each application was registered.
-_TIMES: Counter[str] = Counter()
+_REGISTRATIONS: Counter[str] = Counter()
 _WATCHING: list[ScriptEnd] = []
 
 
-# Those that the user's thread no longer waits for.
+# The preparations that the user's thread no longer waits for.
 _LATE: list[Preparation] = []
-# Between the end of the script and the thread of a preparation.
+# Guards `_LATE`: the end of the script and the thread of a preparation both change it.
 _LATE_LOCK = threading.RLock()
 
 
@@ -251,7 +251,7 @@ def attach(context: Any, java_context: Any, preparation: Preparation, guard: Gua
     """
     Start listening to a context; if that fails, log why.
 
-    If the preparation takes longer than the user's thread may wait, the context is listened to from its end on.
+    If the preparation takes longer than the user's thread may wait, listening starts when it is done.
 
     Args:
         context: a `pyspark.SparkContext`.
@@ -260,7 +260,7 @@ def attach(context: Any, java_context: Any, preparation: Preparation, guard: Gua
         guard: keeps faults away from the user's job.
     """
     try:
-        _attach_if_asked(context, java_context, preparation, guard)
+        _attach_if_configured(context, java_context, preparation, guard)
     except StillPreparingError:
         _LATE.append(preparation)
         _watch()
@@ -282,11 +282,11 @@ def _attach_late(context: Any, java_context: Any, preparation: Preparation, guar
             f"nothing is known of the first {preparation.seconds:.0f} s; the listener was not prepared within "
             "spark.openlineage.start.timeoutInMillis"
         )
-        if handle_of(context) is None and _attach_if_asked(context, java_context, preparation, guard):
+        if handle_of(context) is None and _attach_if_configured(context, java_context, preparation, guard):
             guard.report("listening from the start", missing)
 
 
-def _attach_if_asked(context: Any, java_context: Any, preparation: Preparation, guard: Guard) -> bool:
+def _attach_if_configured(context: Any, java_context: Any, preparation: Preparation, guard: Guard) -> bool:
     """Start listening to a context, or log why not; return whether it is listened to."""
     try:
         _attach(context, java_context, preparation.result(), guard)

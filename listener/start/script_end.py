@@ -24,7 +24,7 @@ class ScriptEnd:
     def __init__(self) -> None:
         """Start watching; a process needs only one of these."""
         self._process = os.getpid()
-        self._asked: dict[object, object] = {}
+        self._statuses: dict[object, object] = {}
         original = sys.exit
 
         @functools.wraps(original)
@@ -45,7 +45,7 @@ class ScriptEnd:
         if isinstance(problem, BaseException) and not isinstance(problem, SystemExit):
             return failed_outcome("ABORT" if isinstance(problem, KeyboardInterrupt) else "FAIL", problem)
         # The last one: any before it were caught, but something still refers to them.
-        status = next(reversed(self._asked.values()), None)
+        status = next(reversed(self._statuses.values()), None)
         if status in (None, 0):
             return Outcome("COMPLETE")
         message = (
@@ -56,7 +56,7 @@ class ScriptEnd:
     def _remember(self, exit_: SystemExit) -> None:
         # In another thread, SystemExit ends only that thread.
         if threading.current_thread() is threading.main_thread() and os.getpid() == self._process:
-            vars(exit_)["_openlineage"] = _PassingStatus(self._asked, exit_.code)
+            vars(exit_)["_openlineage"] = _PassingStatus(self._statuses, exit_.code)
 
 
 class _PassingStatus:
@@ -67,14 +67,14 @@ class _PassingStatus:
     interpreter, when no Python code runs any more, so its status stays remembered.
     """
 
-    def __init__(self, asked: dict[object, object], status: object) -> None:
-        self._asked = asked
+    def __init__(self, statuses: dict[object, object], status: object) -> None:
+        self._statuses = statuses
         self._key = object()
-        asked[self._key] = status
+        statuses[self._key] = status
 
     def __del__(self) -> None:
         if sys._getframe().f_back is not None:
-            self._asked.pop(self._key, None)
+            self._statuses.pop(self._key, None)
 
 
 def is_interactive() -> bool:

@@ -1,4 +1,4 @@
-"""The secrets in the configuration, and the filter of all log lines of this package: no secrets, and one prefix."""
+"""Find the secrets in the configuration, and keep them out of this package's log; give its lines one prefix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PLACEHOLDER = re.compile(r"\?|\*{3}|\$\{[\w.:\-]{1,200}\}")
 # Their names look like secrets, but they hold the working directory and the kind of desktop.
 _NO_SECRETS = ("PWD", "OLDPWD", "DESKTOP_SESSION", "GDMSESSION", "XDG_SESSION_ID")
 _PASSWORD = re.compile(r"(?i)pass|pw|psw|phrase|(?:^|[._\-])pin$")
-# Below these options users choose the names, so that a name does not show what its value is.
+# Below these options users choose the names, so a name does not show whether its value is secret.
 _FREE = ("headers", "custom_headers", "urlParams")
 
 
@@ -39,8 +39,8 @@ def secret_values(
     """
     Return the secret values, longest first, each also as URLs, JSON, Python and XML would write it.
 
-    If there are more than 2,000 forms, the values themselves go before other forms of them, passwords before other
-    secrets, and those whose names state that they are secret before those found inside other values.
+    If there are more than 2,000 forms, the values themselves take precedence over their other forms, passwords over
+    other secrets, and those whose names show that they are secret over those found inside other values.
 
     Args:
         conf: the Spark configuration.
@@ -99,7 +99,7 @@ def _written(value: str) -> Iterator[str]:
     yield escape(value)
 
 
-# Surrogates of no byte: YAML and JSON can write them.
+# Surrogates that represent no byte; YAML and JSON can contain them.
 _HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
@@ -125,7 +125,7 @@ class _Redacting(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
         shown = self._redaction.text(text)
-        # `transport` knows nothing of the prefix; messages from before this filter is there already have it.
+        # The messages of `transport` have no prefix; the listener's have it, because some come before this filter.
         if not shown.startswith(PREFIX_OF_LOG):
             shown = f"{PREFIX_OF_LOG}{shown}"
         if shown != text:

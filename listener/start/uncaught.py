@@ -81,7 +81,7 @@ def _raised(problem: BaseException, between: str) -> Raised:
 
 
 def _class_and_message(problem: BaseException) -> tuple[str, str]:
-    """Return the class of an exception as a traceback spells it, and what follows there."""
+    """Return the class of an exception as a traceback spells it, and the text after it."""
     lines = traceback.format_exception_only(type(problem), problem)
     # In a SyntaxError, the message is below the place in the source.
     text = next((beginning_of(line) for line in lines if not line.startswith(" ")), "").rstrip("\n")
@@ -97,8 +97,8 @@ def _after(lines: list[str]) -> list[str]:
 
 
 def _quotes_rows(problem: BaseException) -> bool:
-    """Return whether an exception of PySpark's comes from where rows are handled."""
-    # PySpark has the JVM's stack trace as text. The JVM itself may be gone.
+    """Return whether an exception of PySpark's comes from code that handles rows."""
+    # PySpark keeps the JVM's stack trace as text; the JVM itself may be gone.
     name = type(problem).__name__
     if name == "PythonException":
         return True
