@@ -20,8 +20,8 @@ def without_secrets(address: str) -> str:
     """
     Return an address without user, password, query and fragment, even if it is not a valid URL.
 
-    A password may hold any character, also `/`, `?` and `#`. If the text before the first of these can't be a host and
-    port, everything up to the last `@` is taken as the login.
+    A password may contain any character, even `/`, `?` and `#`. If the text before the first of these can't be a host
+    and port, everything up to the last `@` is assumed to be the login.
     """
     found = _ADDRESS.match(address)
     start, rest = found.groups() if found else ("", address)

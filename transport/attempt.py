@@ -1,7 +1,7 @@
 """
-Call a transport, which may be foreign code: whatever it raises becomes a value. Decide when to repeat the call.
+Call a transport, which may be foreign code: any exception becomes a value. Decide when to repeat the call.
 
-`RetryPolicy` has the delay of one event, `Breaker` is the circuit breaker of a receiver.
+`RetryPolicy` determines the delays of an event, `Breaker` is the circuit breaker of a receiver.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class RetryPolicy:
 
     Args:
         first_seconds: the limit on the delay after the first failed attempt; it doubles with each further one.
-        longest_seconds: the limit on the delay of one event; it may be short, since the receiver takes other events.
+        longest_seconds: the limit on the delay of one event; it may be short, because the receiver takes other events.
         longest_pause_seconds: the limit on the pause of a receiver that is unavailable.
-        longest_asked_seconds: the limit on what the receiver may ask for (`Retry-After`).
+        longest_asked_seconds: the limit on the delay that the receiver may ask for (`Retry-After`).
         attempts: after this many failed attempts, while other events got through, an event is given up.
         unanswered: after this many failed attempts in a row without an answer, the receiver is unavailable.
         refused: after this many failed attempts in a row with an answer that asks for a retry, the receiver is
             unavailable.
         lasting: after this many failed attempts in a row whose cause lasts until it is repaired, the receiver counts as
-            away too.
+            unavailable too.
     """
 
     first_seconds: float = 0.5
@@ -136,7 +136,7 @@ class Breaker:
         """
         probed, self._probing = self._probing, False
         if self.is_open and not probed and not asked:
-            # The attempt began before the receiver counted as unavailable, so it is not news.
+            # The attempt began before the receiver counted as unavailable, so its failure shows nothing new.
             return
         least = self._policy.refused if answered else self._policy.unanswered
         self._failures += 1.0 / (self._policy.lasting if lasting else least)
@@ -155,7 +155,7 @@ class ForeignError(TransportError):
     server that is unavailable.
 
     Args:
-        place: the type of the exception and where it was raised; its text is not shown, as it may hold a key.
+        place: the type of the exception and where it was raised; its text is not shown, as it may contain a key.
     """
 
     def __init__(self, place: str) -> None:
@@ -176,7 +176,7 @@ def attempt(
 
     Args:
         work: one call of the transport.
-        judged: turns an exception that is not a TransportError into one.
+        judged: returns the TransportError for any other exception.
     """
     try:
         work()

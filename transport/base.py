@@ -20,7 +20,7 @@ def sender_of(**parts: object) -> str:
     Return the text for `Transport.sender`; empty if nothing identifies the sender.
 
     Args:
-        parts: what identifies it, as values that JSON can hold; empty ones are left out.
+        parts: what identifies it, as values that JSON can represent; empty ones are left out.
     """
     given = {name: part for name, part in parts.items() if part}
     return json.dumps(given, sort_keys=True, default=str) if given else ""
@@ -82,7 +82,7 @@ class Transport(abc.ABC):
     @property
     def held(self) -> int:
         """
-        Return how many of the last sent events would be lost if this process died; the spool keeps them until then.
+        Return how many of the events sent last would be lost if this process died; the spool keeps them for so long.
 
         It is read after each event and after `close`, and must not block.
         """
@@ -94,8 +94,8 @@ class Transport(abc.ABC):
         Make a transport from its configuration; this default is for a transport without options.
 
         Args:
-            _options: the options below `spark.openlineage.transport`, nested. Values from a properties file are text,
-                values from YAML have their types.
+            _options: the options below `spark.openlineage.transport`, nested. Values from a properties file are texts;
+                values from YAML have types.
 
         Raises:
             TransportConfigError: an option is missing or can't be used.

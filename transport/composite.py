@@ -1,9 +1,9 @@
 """
 Combine several transports: all of them get each event, or the first that works.
 
-If each gets each event, whatever the others do, each has its own delivery, with its own queue, spool and retries:
-`independent_parts` returns the transports, and `FanOut` passes the events to their deliveries. Otherwise the answer of
-one part decides about the next, so all are behind one delivery, as a `CompositeTransport`.
+If every transport gets every event, each has its own delivery, with its own queue, spool and retries:
+`independent_parts` returns the transports, and `FanOut` passes the events to their deliveries. Otherwise the outcome at
+one part decides whether the next one gets the event, so one delivery sends to all, through a `CompositeTransport`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# The limit on events that wait for another attempt; one that is dropped here is sent again to every part.
+# The limit on the remembered events, which wait for another attempt; one beyond it is sent to every part again.
 _MOST_REMEMBERED = 10_000
 
 
@@ -106,7 +106,7 @@ class CompositeTransport(Transport):
     The parts get an event one after the other; an unexpected exception in one counts as a failure like any other.
 
     An event that has to be sent again goes only to the parts that don't have it yet. If one part has refused it for
-    good while another failed for now, the second one is tried again, and the refusal is the outcome in the end.
+    good and another has failed for now, the other one is tried again; in the end, the refusal is the outcome.
 
     Args:
         parts: the transports, in the order in which they get an event; this transport closes them.
@@ -169,7 +169,7 @@ class CompositeTransport(Transport):
 
     @property
     def held(self) -> int:
-        """The number of last events, from the oldest one that a part still holds."""
+        """The number of events since the oldest one that a part still holds, that one included."""
         with self._lock:
             oldest = [before[0] for number in range(len(self.parts)) if (before := self._held_by(number))]
             return self._delivered - min(oldest, default=self._delivered)

@@ -1,4 +1,4 @@
-"""What is delivered: one finished OpenLineage event."""
+"""The unit of delivery: one finished OpenLineage event."""
 
 from __future__ import annotations
 

@@ -134,10 +134,10 @@ class KafkaTransport(Transport):
         from confluent_kafka import KafkaException
 
         producer = self._producer = self._producer or self._open()
-        words: list[KafkaError | None] = []
+        errors: list[KafkaError | None] = []
 
         def note(error: KafkaError | None, _message: Message) -> None:
-            words.append(error)
+            errors.append(error)
 
         try:
             producer.produce(self._topic, event.body, self._key or message_key(event.body), on_delivery=note)
@@ -145,8 +145,8 @@ class KafkaTransport(Transport):
         except BufferError:
             raise TransportError(f"{self.destination}: the producer's queue is full", retryable=True) from None
         except KafkaException as exc:
-            words.append(exc.args[0])
-        for error in words:
+            errors.append(exc.args[0])
+        for error in errors:
             if error is not None:
                 raise self._undelivered(error)
 
@@ -183,7 +183,7 @@ class KafkaTransport(Transport):
 
 
 class _AtDebug:
-    """Logs librdkafka's messages at DEBUG: each failed connection is one, and users see failures as TransportErrors."""
+    """Logs librdkafka's messages, one per failed connection, at DEBUG: users see failures as TransportErrors."""
 
     def log(self, _level: int, text: str, *values: object) -> None:
         _log.debug(text, *values)
@@ -216,7 +216,7 @@ def _unusable(text: str, properties: Mapping[str, str]) -> TransportConfigError:
         remedy = "Set sasl.mechanism, sasl.username and sasl.password instead."
         return TransportConfigError("properties.sasl.jaas.config", "only works in Java", remedy)
     remedy = "See the list of its properties: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md."
-    # librdkafka may call a property by another name than the user.
+    # librdkafka may use another name for a property than the user.
     named = re.search(r'property:? "([\w.-]+)"', text)
     name = next((name for name in properties if name in text), named[1] if named else None)
     if name is None:

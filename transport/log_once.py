@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
-# A transport that words every failure differently must not flood the log either.
+# Even a transport that gives every failure a different text must not flood the log.
 _MOST_KINDS = 20
 
 

@@ -33,5 +33,5 @@ class MemoryTransport(Transport):
         self.events.append(event)
 
     def close(self, timeout: float, /) -> None:
-        """Note the seconds that it was given; the events stay."""
+        """Record the given seconds; the events stay."""
         self.closed_within = timeout

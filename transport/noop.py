@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class NoopTransport(Transport):
-    """Nowhere: lineage is computed, and events are dropped."""
+    """Nowhere: lineage is computed, and events are discarded."""
 
     def send(self, event: Event) -> None:
         """Discard the event."""

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-# What represents a byte that is not UTF-8 in an argument or a variable of the environment.
+# Each represents a byte that is not UTF-8 in an argument or an environment variable.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 KEY_PREFIX = TransportConfigError.PREFIX
@@ -60,7 +60,7 @@ class Option(Generic[T]):
     One option of a transport.
 
     Args:
-        name: below `spark.openlineage.transport`, nested with dots; `headers.<name>` is a map with free names.
+        name: its name below `spark.openlineage.transport`, nested with dots; `headers.<name>` is a map with free names.
         kind: how its value is read: `text`, `flag`, `size`, `texts`, `text_map`, or what `number` returns.
         text: one sentence for users.
         default: the value if it is not set. None, an empty text or an empty list if there is no default.
@@ -90,7 +90,7 @@ class Option(Generic[T]):
 
     def given(self, options: Mapping[str, object]) -> T | None:
         """
-        Return the value that is set; None if none is.
+        Return the value that is set; None if there is none.
 
         Args:
             options: the options that are given.
@@ -123,7 +123,7 @@ class Option(Generic[T]):
             remedy: what to do if it is not set, as a sentence.
 
         Raises:
-            TransportConfigError: it is not set, two spellings are, or the value is not of its kind.
+            TransportConfigError: it is not set, two spellings are set, or the value is not of its kind.
         """
         value = self.given(options)
         if not value:
@@ -279,7 +279,7 @@ def is_without_effect(name: str, known: Iterable[str]) -> bool:
 
     Args:
         name: the name.
-        known: names; `fs_kwargs.<option>` means all names that begin so.
+        known: names; `fs_kwargs.<option>` means all names that begin with `fs_kwargs.`.
     """
     return any(name == each or ("<" in each and name.startswith(_stem(each))) for each in known)
 

@@ -44,7 +44,7 @@ def open_transport(name: str, options: Mapping[str, object]) -> Transport:
     Return a new transport, and log a warning for each option that it does not read.
 
     Args:
-        name: the value of `spark.openlineage.transport.type`; one such as `module.Class` is the path of a
+        name: the value of `spark.openlineage.transport.type`; a value such as `module.Class` is the path of a
             transport class for openlineage-python.
         options: the options below `spark.openlineage.transport`, nested, in the spelling of the
             OpenLineage Java client (or, where it differs, of the Python client).

@@ -1,8 +1,8 @@
 """
-The events that wait to be delivered, on disk and in memory, and which of them goes next.
+The events that wait to be delivered, on disk and in memory, and the order in which they are sent.
 
 `RunQueue` hands out the events, one at a time for each run; `DatasetBarrier` holds back the START of a run until the
-ends of the earlier runs on its datasets have left. Nothing here is thread-safe: the owner locks.
+ends of the earlier runs on its datasets are sent. Nothing here is thread-safe: the owner locks.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _Key = tuple[int, str]
 
 # Sequence offset that sorts recovered events before all own ones; there will never be this many events.
 _FIRST = 1 << 60
-# The terminal event of a run stops holding up other runs after so many answers that put it off, or so many attempts
-# of any outcome: the event itself may be what is wrong.
+# The terminal event of a run stops holding up other runs after this many answers that put it off, or this many
+# attempts of any outcome: the event itself may be the cause.
 _ANSWERS = 3
 _ATTEMPTS = 10
 
@@ -54,7 +54,7 @@ class Entry:
         reads: the datasets that its run reads.
         writes: the datasets that its run writes.
         attempts: how many attempts have failed.
-        strikes: how many of them failed while the receiver was not known to be unavailable.
+        strikes: how many of them failed while the receiver did not count as unavailable.
         others_sent: how many events had been delivered when its first attempt failed.
         sequence: its place in the order; the queue sets it.
         since: when it came into an orphaned spool, in seconds since the epoch.
@@ -81,7 +81,7 @@ class Entry:
 
 class DatasetBarrier:
     """
-    The terminal events that have not left yet, by the datasets of their runs.
+    The terminal events that have not been sent yet, by the datasets of their runs.
 
     A receiver such as Marquez takes events as they come: a reader's START that overtakes the writer's COMPLETE is tied
     to the previous version of the dataset. Runs that share no dataset, or only read the same ones, have no order.
@@ -109,7 +109,7 @@ class DatasetBarrier:
                     table.pop(key, None)
 
     def before(self, start: Entry) -> Entry | None:
-        """Return a terminal event that must leave before this START; None if there is none."""
+        """Return a terminal event that must be sent before this START; None if there is none."""
         for table, datasets in ((self._writers, start.reads | start.writes), (self._readers, start.writes)):
             for dataset in datasets:
                 ends = table.get((id(start.spool), dataset))
@@ -125,9 +125,9 @@ class _Run:
     The waiting events of one run.
 
     Args:
-        entries: in the order in which they go.
+        entries: the events, in the order in which they are sent.
         size: the bytes of all of them.
-        whole: whether nothing of the run has left yet, from its START on.
+        whole: whether none of its events has been sent yet, and the first one is its START.
         in_flight: whether the first one is being sent.
         not_before: the time before which the first one is not tried, on a monotonic clock, in seconds.
     """
@@ -141,11 +141,11 @@ class _Run:
 
 class RunQueue:
     """
-    The waiting events: those of one run one after the other, those of several runs oldest first.
+    The waiting events: those of one run in order, and among several runs the oldest first.
 
     A run waits while one of its events is in flight or scheduled for a later attempt, and while the START of its
-    parent is still here. Other runs overtake it, except that a run does not begin before earlier runs have ended that
-    wrote what it reads, or read or wrote what it writes: see `DatasetBarrier`.
+    parent is still here. Other runs overtake it. But a run does not begin before those earlier runs have ended
+    that wrote what it reads, or that read or wrote what it writes: see `DatasetBarrier`.
     """
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ class RunQueue:
         self._later: list[tuple[float, str]] = []
         # The runs that wait for the START of their parent, by the parent's id.
         self._children: dict[str, list[str]] = {}
-        # The runs that wait whole, from START to their terminal event: these may be dropped.
+        # The runs that are complete here, from the START to the terminal event: these may be dropped.
         self._droppable: OrderedDict[str, None] = OrderedDict()
         self._next = 0
         self._count = 0
@@ -169,12 +169,12 @@ class RunQueue:
 
     @property
     def size(self) -> int:
-        """The bytes that all of them take."""
+        """The bytes of all waiting events."""
         return self._size
 
     @property
     def in_flight(self) -> int:
-        """How many of them are being sent."""
+        """How many events are being sent."""
         return self._in_flight
 
     def put(self, entry: Entry, *, first: bool = False) -> None:
@@ -203,13 +203,13 @@ class RunQueue:
 
     def take(self, now: float) -> Entry | None:
         """
-        Return the event that goes next, and mark it as in flight.
+        Return the event to send next, and mark it as in flight.
 
         Args:
             now: the time on a monotonic clock, in seconds.
 
         Returns:
-            The event; None if none may go now.
+            The event; None if none may be sent now.
         """
         while self._later and self._later[0][0] <= now:
             _, run_id = heapq.heappop(self._later)
@@ -280,7 +280,7 @@ class RunQueue:
 
     def drop_finished(self, excess: int, newcomer: str) -> list[Entry]:
         """
-        Remove the oldest runs that wait whole, from START to terminal event, to make room.
+        Remove the oldest runs that are complete here, from START to terminal event, to make room.
 
         The receiver has seen nothing of them. If dropping all of them is not enough, none is dropped.
 
@@ -364,9 +364,9 @@ class Backlog:
     """
     The waiting events: those of this application, and those recovered from the spools of earlier ones.
 
-    If there is no room for a new event, the oldest runs that wait whole are dropped, see `RunQueue.drop_finished`. If
+    If there is no room for a new event, the oldest complete runs are dropped, see `RunQueue.drop_finished`. If
     that is not enough, the new event is dropped with all later ones of its run, and with the earlier ones if none of
-    them has left yet: half a run is of no use to a receiver.
+    them has been sent yet: half a run is of no use to a receiver.
 
     Args:
         spool: keeps events until they are delivered; None for memory only. The backlog owns and closes it.
@@ -537,7 +537,7 @@ class Backlog:
         Write the events that only memory holds, as far as the spool takes them.
 
         Args:
-            urgent: whether to try it even if a write failed a moment ago: there is no later.
+            urgent: whether to try even if a write failed a moment ago, because this is the last chance.
         """
         if self._own is not None:
             with contextlib.suppress(SpoolError):
@@ -596,7 +596,7 @@ class Backlog:
         self._leave_behind(entry)
 
     def _leave_behind(self, entry: Entry) -> None:
-        """Count an event out of its recovered spool, and close that spool after its last event."""
+        """Note that an event has left its recovered spool, and close the spool after its last event."""
         if not entry.recovered or entry.spool is None:
             return
         self._left[entry.spool] -= 1

@@ -208,7 +208,7 @@ class Delivery:
         return os.getpid() != self._process
 
     def _wait(self, seconds: float) -> None:
-        """Make everything due, and wait for the answers as `flush` describes it."""
+        """Make everything due, and wait for the answers as `flush` does."""
         now = time.monotonic()
         end, last_attempt = now + seconds, now + min(seconds, _LAST_ATTEMPT_SECONDS)
         self._backlog.hurry()
@@ -252,7 +252,7 @@ class Delivery:
                 done = True
             finally:
                 if not done:
-                    # Something other than an Exception is ending this thread: the next call starts another one.
+                    # Something other than an Exception ends this thread: the next call starts another one.
                     with self._changed:
                         self._workers.discard(threading.current_thread())
                         if not isinstance(task, Recovery):
@@ -282,7 +282,7 @@ class Delivery:
                 now = time.monotonic()
                 kept_at = self._backlog.next_keep()
                 if kept_at is not None and kept_at <= now:
-                    # No later event may come that would write it too.
+                    # There may be no later event whose write would include it.
                     self._backlog.keep_again()
                     kept_at = self._backlog.next_keep()
                 pause = self._breaker.pause(now)
@@ -290,7 +290,7 @@ class Delivery:
                     if self._may_recover():
                         self._recovering = True
                         return self._recovery
-                    # Nothing is sent before the first look for orphaned spools, which go first.
+                    # Nothing is sent before the first search for orphaned spools, because those are sent first.
                     is_ready = self._has_recovered or self._recovery is None
                     entry = self._backlog.take(now) if is_ready else None
                     if entry is not None:
@@ -417,7 +417,7 @@ class Delivery:
         if not problem.lasting:
             return "It is tried again"
         later = "It is tried again now and then, until that is repaired"
-        # Another key is another sender, whose applications leave these events alone.
+        # Another key is another sender, whose applications do not send these events.
         new_key = ", with another key `replay --to URL`" if problem.status in _ABOUT_LOGIN else ""
         return f"{later}, and kept: {_commands(dead=False)}{new_key}" if kept else later
 
@@ -429,7 +429,7 @@ class Delivery:
 
 
 def _remedy(directory: Path, *, dead: bool) -> str:
-    """Return the remedy for events that stay behind, as the end of a sentence."""
+    """Return what to do about the remaining events, as the end of a sentence."""
     return f"; what is left or was refused stays in {directory}: {_commands(dead=dead)}"
 
 

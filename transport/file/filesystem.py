@@ -85,7 +85,7 @@ def offered(open_filesystem: Callable[[str], Filesystem]) -> Iterator[None]:
 
 def filesystem_for(location: str) -> Filesystem | None:
     """
-    Return the file system that is offered for a location; None if none is.
+    Return the file system that is offered for a location; None if there is none.
 
     Args:
         location: a URL with its scheme.

@@ -54,8 +54,8 @@ class Sizes:
 
     Args:
         max_bytes: the limit on an object; a line that would exceed it begins the next one.
-        max_seconds: the time from the first line to the end of its object; 0 writes one object per line. None means
-            60 seconds if a line is safe only in a finished object, else no limit.
+        max_seconds: the longest time from the first line of an object to its end; 0 writes one object per line. None
+            means 60 seconds if a line is safe only in a finished object, else no limit.
         compress: whether each object is compressed with gzip.
     """
 
@@ -100,7 +100,7 @@ class Objects:
 
     @property
     def held(self) -> int:
-        """The number of last lines that are in memory only."""
+        """The number of lines, the latest ones, that are only in memory."""
         return len(self._held)
 
     def append(self, line: bytes) -> None:
@@ -252,7 +252,7 @@ def _remedy(location: str) -> str:
     """Return how to give Spark the file system of a location."""
     scheme = location.partition(":")[0].lower()
     if scheme in ("s3", "s3n"):
-        # What Amazon's own services call it; Hadoop has had no class for it since version 3.
+        # Amazon's own services use these schemes; Hadoop has had no class for them since version 3.
         return f"write s3a: in place of {scheme}:, and {_remedy('s3a:')}"
     package = _PACKAGES.get(scheme)
     if package is None:

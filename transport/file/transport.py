@@ -66,7 +66,7 @@ def rotated_path(path: Path) -> Path:
     Return a free name for a file that is rotated now: `events.20260102T030405.678901Z.ndjson`, in UTC.
 
     Args:
-        path: of the file, such as `events.ndjson`.
+        path: the path of the file, such as `events.ndjson`.
     """
     now = dt.datetime.now(dt.timezone.utc)
     while True:
@@ -88,7 +88,7 @@ class Compressor:
         Compress all rotated files of a path in the background, whichever process rotated them.
 
         Args:
-            path: of the file that is written, not of a rotated one.
+            path: the path of the file that is written, not of a rotated one.
         """
         if self._thread is None:
             thread = threading.Thread(target=self._work, name="openlineage-compression", daemon=True)
@@ -128,11 +128,11 @@ def _compress(path: Path) -> None:
     """
     Replace a file of this user by a compressed one, so that at every moment one of the two is complete.
 
-    Whoever may write into the directory may put links and files of their own there: no link is followed, nothing of
-    another user is read, and only a new file is written.
+    Anyone who may write into the directory can put links and files there. So no link is followed, no file of another
+    user is read, and only a new file is written.
     """
     try:
-        # Without blocking, in case that somebody put a pipe there.
+        # Without blocking, in case somebody has put a pipe there.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, PermissionError):
         # Another process has done it, or it is another user's.
@@ -145,7 +145,7 @@ def _compress(path: Path) -> None:
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
             return
-        # Another process may be compressing it, or about to end its last write; who takes longer will be back.
+        # Another process may be compressing it, or finishing its last write; if that takes long, a later call does it.
         if _locked(descriptor) and is_at(path, descriptor):
             _replace(descriptor, path)
     finally:
@@ -162,7 +162,7 @@ def _locked(descriptor: int) -> bool:
 
 def _replace(descriptor: int, path: Path) -> None:
     """Write the compressed file, and delete the plain one, whose lock this process has."""
-    # Left by a process that was killed: nobody writes one without the lock.
+    # A process that was killed has left these: nobody writes one without the lock.
     for stale in path.parent.glob(f"{glob.escape(path.name)}.gz*.part"):
         if stale.lstat().st_uid == os.geteuid():
             stale.unlink()
@@ -186,10 +186,10 @@ def _replace(descriptor: int, path: Path) -> None:
 
 def lock_within(descriptor: int, seconds: float) -> bool:
     """
-    Lock an open file, unless somebody else holds the lock for too long: whoever may read a file may lock it.
+    Lock an open file, unless somebody else holds the lock for too long: anyone who may read a file may lock it.
 
     Args:
-        descriptor: of the file.
+        descriptor: the descriptor of the file.
         seconds: the limit on the wait; 0 tries once.
 
     Returns:
@@ -233,7 +233,7 @@ _PASSING_ERRORS = frozenset(
 _MOST_CHANGES = 100
 # How long a line waits for a lock that another process holds: longer than any process needs for a line.
 _LOCK_SECONDS = 2.0
-# As many as Linux follows.
+# The limit of Linux.
 _MOST_LINKS = 40
 
 
@@ -259,7 +259,7 @@ class LocalFile:
         self._rotation = rotation
         self._compressor = Compressor()
         self._warned = self._reported_lock = False
-        # How long the next line waits for the lock: not again, once somebody has held it for too long.
+        # How long the next line waits for the lock: 0 after somebody has held it for too long.
         self._patience = _LOCK_SECONDS
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -358,7 +358,7 @@ class LocalFile:
         descriptor = _open(self._path)
         try:
             # Without a lock, a line that another process is writing would look like a broken one. Some network file
-            # systems have no locks, and somebody may hold one for ever: there the single write has to do.
+            # systems have no locks, and somebody may hold one for ever: then the single write has to suffice.
             locked = False
             with contextlib.suppress(OSError):
                 locked = lock_within(descriptor, self._patience)
@@ -391,7 +391,7 @@ def _open(path: Path) -> int:
     """
     Open the file; follow a link only if it belongs to this user, or to somebody whom this user has to trust.
 
-    Whoever may write into the directory may put a link there that leads to another file of this user.
+    Anyone who may write into the directory can put a link there that leads to another file of this user.
 
     Raises:
         OSError: it can't be opened, or is another user's link.
@@ -407,7 +407,7 @@ def _open(path: Path) -> int:
             state = link.lstat()
             trusted = (os.geteuid(), 0, link.parent.stat().st_uid)
         except FileNotFoundError:
-            # The file that the link leads to is made now.
+            # The link leads to no file yet: it is created below.
             break
         if not stat.S_ISLNK(state.st_mode):
             break

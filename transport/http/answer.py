@@ -22,8 +22,8 @@ _log = logging.getLogger(__name__)
 
 PASSING_STATUSES = frozenset({408, 425, 429})
 
-# These concern neither the event nor the receiver's state, but the login and the address: an expired key, a gateway
-# that does not know its receiver yet, a proxy. The same event is accepted once that is repaired.
+# These concern neither the event nor the receiver's state, but the login or the address: an expired key, a gateway
+# that does not know its receiver yet, a proxy. The same event is accepted once the cause is repaired.
 LASTING_STATUSES = frozenset({*range(300, 400), 401, 402, 403, 404, 405, 407, 410, 421, 451})
 
 _STATUSES: Option[tuple[str, ...]] = Option(

@@ -162,8 +162,8 @@ class TokenLogin:
         reply = self._client.post(request.url, request.form, {"Accept": "application/json"}, request.authorization)
         shown = without_secrets(request.url)
         if not 200 <= reply.status < 300:
-            # The answer is about the login; the event has not been judged, so it is tried again. It is not the
-            # receiver's status, so it is left out, and the receiver counts as unavailable.
+            # The answer is about the login; the event has not been judged, so it is tried again. The status is not the
+            # receiver's, so the error does not have it, and the receiver counts as unavailable.
             raise TransportError(
                 f"the token endpoint {shown} answered {reply.status}{self._code(reply)}",
                 retryable=True,

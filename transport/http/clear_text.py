@@ -30,7 +30,7 @@ def warn_of_clear_text(settings: HttpSettings, options: Mapping[str, object]) ->
 
     Args:
         settings: the checked options.
-        options: the options as they were given, of which `allowPlainHttp` confirms that it is intended.
+        options: the options as they were given; `allowPlainHttp` among them confirms that this is intended.
     """
     if declared.ALLOW_PLAIN_HTTP.read(options):
         return

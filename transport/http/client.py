@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 _LONGEST_READ_BYTES = 65536
 # Small, since a piece that does not arrive completely in time is lost.
 _PIECE_BYTES = 64
-# How much of a body is handed to the kernel at once, and how much of it the kernel keeps: what it keeps is still on its
-# way while the wait for the answer begins.
+# How much of a body is handed to the kernel at once, and how much the kernel buffers: what it buffers is still to be
+# sent when the wait for the answer begins.
 _SENT_BYTES = 16 * 1024
 _KERNEL_BYTES = 128 * 1024
-# The least limit on a pause while a body is sent: a slow line may take nothing for a moment.
+# The minimum of the limit on a pause while a body is sent: a slow line may take nothing for a moment.
 _LEAST_SENDING_SECONDS = 10.0
 
 
@@ -73,8 +73,8 @@ class HttpClient:
         tls: the certificates.
         connect_seconds: the limit on connecting.
         read_seconds: the limit on the wait for the response, and on the time that the whole response may take. A
-            request may take longer, as long as the server keeps accepting it: nothing may be taken for this time, or
-            for 10 s if that is longer.
+            request may take longer, as long as the server keeps accepting it: a pause may last for this time, or for
+            10 s if that is longer.
     """
 
     def __init__(self, tls: TlsSettings, connect_seconds: float, read_seconds: float) -> None:
@@ -184,7 +184,7 @@ def same_server(old: str, new: str) -> bool:
 
     Args:
         old: the address of the request.
-        new: the address of the redirect; the default port of HTTPS counts as the same server as that of HTTP.
+        new: the address of the redirect; a change from HTTP to HTTPS, both at their default ports, stays on the server.
     """
     try:
         before, after = urlsplit(old), urlsplit(new)
@@ -217,7 +217,7 @@ def _is_stuck(error: BaseException) -> bool:
 
 
 def _root_cause(error: BaseException) -> str:
-    # Before it reads an answer, urllib3 1.26 tries what Python 2 had, which is a TypeError.
+    # Before it reads an answer, urllib3 1.26 tries an argument of Python 2, which raises a TypeError.
     *_, error = (error, *(each for each in _chain(error) if not isinstance(each, TypeError)))
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"certificate refused: {error.verify_message}"
@@ -249,7 +249,7 @@ class _InTime(io.RawIOBase):
     """
     A response as a stream, with the socket's timeout as the limit on the whole of it.
 
-    By itself the timeout starts again with each byte, so that a server which drips bytes would never be cut off.
+    By itself, the timeout starts again with each byte, so that a server that sends single bytes would never be cut off.
     """
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
@@ -287,9 +287,9 @@ class _Response(HTTPResponse):
 
 def _send_in_pieces(sock: socket.socket, data: bytes) -> None:
     """
-    Send a request in pieces, each with a limit of its own.
+    Send a request in pieces, each with its own time limit.
 
-    By itself the limit on connecting holds for the whole request, and a large one never gets over a slow line.
+    By itself, the limit on connecting applies to the whole request, so a large one would always fail on a slow line.
     """
     before = sock.gettimeout()
     sock.settimeout(max(getattr(_posting, "read_seconds", 0.0), _LEAST_SENDING_SECONDS))
@@ -333,8 +333,8 @@ class _SecurePool(HTTPSConnectionPool):
     ConnectionCls = _SecureConnection
 
     def _validate_conn(self, conn: Any) -> None:
-        # Without the warning of urllib3: it is for the user's terminal with each event, and `-W error` makes it an
-        # exception with which no event is sent.
+        # Without the warning of urllib3: it would reach the user's terminal with each event, and with `-W error` it is
+        # an exception, so that no event is sent.
         if conn.sock is None:
             conn.connect()
 
@@ -374,14 +374,14 @@ class _RequestLogFilter(logging.Filter):
         return not getattr(_posting, "active", False)
 
 
-_not_of_ours = _RequestLogFilter()
+_request_log_filter = _RequestLogFilter()
 
 
 @contextmanager
 def _unseen(read_seconds: float) -> Iterator[None]:
     """Keep the requests of this thread out of urllib3's log, and note their limit."""
     # Adding the same filter again changes nothing.
-    logging.getLogger("urllib3.connectionpool").addFilter(_not_of_ours)
+    logging.getLogger("urllib3.connectionpool").addFilter(_request_log_filter)
     _posting.active, _posting.read_seconds = True, read_seconds
     try:
         yield

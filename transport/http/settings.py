@@ -62,7 +62,7 @@ def read_http_settings(options: Mapping[str, object]) -> HttpSettings:
     Read the options of the http transport.
 
     Args:
-        options: the nested options. A timeout below 100 ms is raised to that.
+        options: the nested options. A timeout below 100 ms is raised to 100 ms.
 
     Raises:
         TransportConfigError: an option is missing or can't be used.

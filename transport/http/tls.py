@@ -50,7 +50,7 @@ class ClientCertificate:
 @attrs.frozen(kw_only=True)
 class TlsSettings:
     """
-    The settings of secure connections. All files were readable when this was made.
+    The settings of secure connections. All files were readable when this value was made.
 
     Args:
         authorities: the file or directory with the certificate authorities to trust, in the PEM format; None for

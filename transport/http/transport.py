@@ -33,8 +33,8 @@ class HttpTransport(Transport):
 
     Each event is posted as JSON, in one attempt, over connections that are kept. A post has the event's id as
     `Idempotency-Key`, so that a receiver can drop a repeat. Redirects are followed if they keep the method (307, 308),
-    the server and its encryption; any other is an error, since it would turn the event into a GET or hand the
-    credentials to a stranger.
+    the server and its encryption; any other is an error, because it would turn the request into a GET or send the
+    credentials to another server.
 
     Args:
         settings: where and how to post.
@@ -102,8 +102,8 @@ class HttpTransport(Transport):
         Raises:
             TransportError: there was no response, or its status is not 2xx. Retryable are: no response, no token, 408,
                 425, 429 and 5xx; except a 5xx with `"code":400` in its body, Marquez's answer to a bad event. Answers
-                about the client or the address (3xx, 401, 403, 404 and others) are too, and last until somebody repairs
-                that.
+                about the client or the address (3xx, 401, 403, 404 and others) are retryable too, and last until
+                somebody repairs the cause.
         """
         authorization = self._login.header()
         reply = self._post(event, authorization)

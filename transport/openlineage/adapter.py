@@ -273,7 +273,7 @@ class ClassTransport(ForeignTransport):
         if not _is_there(path.partition(".")[0]):
             problem = "looks like the path of a class, but there is no such package"
             raise TransportConfigError("type", problem, "Install the package, or correct the path.")
-        # Only the class knows which of them name the receiver, and which the sender.
+        # Only the class knows which options name the receiver, and which the sender.
         given = {name: value for name, value in _plain(options).items() if name != TYPE.name}
         return cls(cls._made(_plain(options)), path, sender=sender_of(options=given))
 
@@ -293,7 +293,7 @@ def _plain(options: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _answer(error: BaseException) -> tuple[int | None, Mapping[str, str]]:
-    """Return the HTTP status and headers of the answer that an exception or its cause has; None and {} if none has."""
+    """Return the HTTP status and headers of the answer that an exception or its cause holds, else None and {}."""
     found: BaseException | None = error
     while found is not None:
         response = getattr(found, "response", None)

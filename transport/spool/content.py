@@ -123,7 +123,7 @@ def spooled_bodies(directory: Path) -> list[tuple[str, bytes]]:
     Return all events, those that wait and those that were refused for good, in the order of arrival.
 
     Returns:
-        Where each one is, for people, and its body; the body is empty if the row is damaged.
+        For each event, a text that states where it is, and its body; the body is empty if the row is damaged.
 
     Raises:
         SpoolError: it can't be read at the moment.
@@ -156,7 +156,7 @@ def dead_letters(directory: Path) -> list[DeadLetter]:
     """
     Return the events that the receiver refused for good, in the order of arrival.
 
-    One that is damaged has no run, and its reason states that.
+    A damaged one has no run, and its reason states the damage.
 
     Raises:
         SpoolError: it can't be read at the moment.

@@ -1,4 +1,4 @@
-"""Damage: what reading a broken database may raise, and how it differs from a temporary fault."""
+"""Distinguish the exceptions that a damaged database raises from temporary faults."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAGIC = b"SQLite format 3\0"
 
 def is_damage(problem: BaseException, directory: Path) -> bool:
     """
-    Return whether an exception shows that a database is damaged, so that trying again is of no use.
+    Return whether an exception shows that a database is damaged, so that another attempt is of no use.
 
     Args:
         problem: one of `FAULTS`.
@@ -47,7 +47,7 @@ def damage_reason_of(problem: BaseException) -> str:
     """Return why a database can't be used, in words."""
     if isinstance(problem, sqlite3.Error) or type(problem) is ValueError:
         return str(problem)
-    # Their texts may hold what is in the database.
+    # The texts of other exceptions may quote the content of the database.
     return f"its content is damaged: {type(problem).__name__}"
 
 
@@ -81,7 +81,7 @@ def committed_frames(path: Path) -> int:
     damaged byte is lost (https://www.sqlite.org/fileformat.html#walformat).
 
     Args:
-        path: of the database's log, which nobody writes to.
+        path: the path of the database's log, to which nobody writes.
 
     Raises:
         ValueError: the header of the log is damaged.

@@ -22,9 +22,9 @@ _FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK)
 # Suffix of the name of a directory that is being deleted.
 _REMOVED = ".removed"
 
-# Whoever looks whether a directory is held locks it for a moment (`is_held`): one who finds it locked tries again.
-_LOOKS = 5
-_SECONDS_OF_A_LOOK = 0.02
+# A process that checks whether a directory is held locks it for a moment (`is_held`), so `hold` tries several times.
+_ATTEMPTS = 5
+_PAUSE_SECONDS = 0.02
 
 # Device and inode of a lock file: the same whatever path leads to it.
 _Identity = tuple[int, int]
@@ -99,9 +99,9 @@ def hold(directory: Path, *, new: bool = False) -> bool:
     Raises:
         OSError: it can't be locked.
     """
-    for look in range(_LOOKS):
-        if look:
-            time.sleep(_SECONDS_OF_A_LOOK)
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            time.sleep(_PAUSE_SECONDS)
         with _mutex:
             if _is_ours(directory):
                 return False

@@ -29,7 +29,7 @@ class RecoveryScope:
         any_destination: whether to include spools that were meant for another receiver, or left by another sender.
         dead_letters: whether to retry the events that were refused for good, too.
         retention: what the root may keep; None deletes nothing.
-        sender: whose spools they are; None for those of the transport's own sender, see `Transport.sender`.
+        sender: the sender of the spools; None for the transport's own sender, see `Transport.sender`.
     """
 
     root: Path
@@ -44,7 +44,7 @@ class Recovery:
     Takes over orphaned spools one directory at a time, so that a thousand cost no more memory than one.
 
     Args:
-        scope: which of them.
+        scope: which orphaned spools.
         destination: the receiver of this delivery; see `Transport.destination`.
         sender: its sender, unless the scope names one; see `Transport.sender`.
 
@@ -87,7 +87,7 @@ class Recovery:
         return None
 
     def _is_for_us(self, seen: Content) -> bool:
-        """Return whether to open a directory; delete it if it is for others and too old."""
+        """Return whether to open a directory; delete it if it is for another receiver or sender, and too old."""
         if self._scope.any_destination or seen.is_meant_for(self._destination, self._sender):
             return True
         if not seen.destination:

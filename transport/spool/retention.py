@@ -1,4 +1,4 @@
-"""The limits of a spool's root: what ended applications have left behind is not kept forever."""
+"""Limit what a spool's root keeps of applications that have ended."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Retention:
 
     Args:
         max_bytes: the limit on what all directories take on disk.
-        max_age_seconds: the limit on the age of what waits.
+        max_age_seconds: the limit on the age of waiting events.
     """
 
     max_bytes: int = MAX_TOTAL_BYTES

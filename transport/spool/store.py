@@ -78,7 +78,7 @@ class SpooledEvent:
         size: of its body, in bytes.
         since: when it arrived, in seconds since the epoch.
         reads: the datasets that its run reads.
-        writes: those that it writes.
+        writes: the datasets that its run writes.
     """
 
     number: int
@@ -239,7 +239,7 @@ class Spool:
         try:
             return event_from_row(rows[0])
         except ValueError as exc:
-            # It stays where it is, for whoever wants to repair it.
+            # Its row stays, so that somebody can repair it.
             self._broken.add(number)
             raise SpoolError(f"{self.directory}, event {number}: {exc}", damaged=True) from exc
 
@@ -255,7 +255,7 @@ class Spool:
         Move an event that was refused for good to the dead letters.
 
         Args:
-            number: of the event.
+            number: the number of the event.
             reason: what failed, without credentials.
             answer: the text of the receiver's answer, without credentials.
             max_bytes: the limit on the bodies of all dead letters; beyond it the oldest are deleted.
@@ -302,7 +302,7 @@ class Spool:
                     " checksum, since) SELECT number, run_id, event_type, body, parent_run_id, id, reads, writes,"
                     " checksum, since FROM dead"
                 ).rowcount
-                # An event whose number another one has stays, because the numbers in a damaged database may be wrong.
+                # An event stays if another one has its number: in a damaged database, numbers may be wrong.
                 connection.execute(
                     "DELETE FROM dead WHERE (number, id) IN (SELECT number, id FROM waiting WHERE number = dead.number)"
                 )
@@ -495,7 +495,7 @@ def _open(path: Path, *, checked: bool) -> sqlite3.Connection:
 
 
 def strict_text(value: bytes) -> str:
-    """Return a text of a database; by default sqlite3 raises an error that looks like a passing one."""
+    """Return a text of a database; sqlite3's own conversion raises an error that looks like a temporary one."""
     return value.decode()
 
 
@@ -504,7 +504,7 @@ def _check(connection: sqlite3.Connection, frames: int) -> None:
     Raise ValueError if a database is damaged in a way that would hide events.
 
     Args:
-        connection: to the database.
+        connection: the connection to the database.
         frames: how many frames its log should have.
     """
     [(busy, found, _)] = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
