@@ -43,10 +43,10 @@ def records_past_failures(runner: ScriptRunner, request: ScriptRequest) -> Scrip
     """
     records = runner.run(request)
     for _ in range(_MOST_FAILURES):
-        open_ones = [each for each in _decisions(records) if each not in request.flipped]
-        if not open_ones or not _fails(records):
+        untried = [each for each in _decisions(records) if each not in request.flipped]
+        if not untried or not _fails(records):
             break
-        tried = attrs.evolve(request, flipped=(*request.flipped, open_ones[-1]))
+        tried = attrs.evolve(request, flipped=(*request.flipped, untried[-1]))
         further = runner.run(tried)
         if _fails(further) and _progress(further) <= _progress(records):
             break
@@ -59,7 +59,7 @@ def _fails(records: ScriptRecords) -> bool:
 
 
 def _progress(records: ScriptRecords) -> int:
-    """Return how much a script has read, written and decided until its end."""
+    """Return how much a script has read, written and decided before its end."""
     return sum(each["k"] != "problem" or each["code"] == DECISION for each in records)
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _MEGABYTE = 1024 * 1024
 _SCRIPT_ENDED = 0
-# What libraries say when the kernel refuses a change or a connection.
+# What libraries report when the kernel refuses a change or a connection.
 _DENIED = "permission denied"
 
 
@@ -79,13 +79,13 @@ def _run(stage: Stage) -> None:
             analyzed(session, statement)
     session.made()
     patches = Patches(spark, tables, session, stage)
-    # The probe must be compiled, and settings read, before the doors are closed.
+    # The probe must be compiled, and settings read, before the script is restricted.
     patches.world.plan(spark.range(0))
     patches.apply()
     install_lakes(patches)
     if "awsglue" not in request.allowed:
         install_glue(stage, patches.without_columns)
-    _close_the_doors(stage, port, str(spark.sparkContext._temp_dir))
+    _restrict(stage, port, str(spark.sparkContext._temp_dir))
     pipeline = ScriptPipeline(patches.world, stage)
     pipeline.install()
     module = types.ModuleType("__main__")
@@ -101,7 +101,7 @@ def _run(stage: Stage) -> None:
     stage.record("end")
 
 
-def _close_the_doors(stage: Stage, port: int, sparks_folder: str) -> None:
+def _restrict(stage: Stage, port: int, sparks_folder: str) -> None:
     """Restrict the script to its folder, its arguments and the given variables."""
     request = stage.request
     sys.dont_write_bytecode = True
@@ -116,14 +116,14 @@ def _close_the_doors(stage: Stage, port: int, sparks_folder: str) -> None:
     install_handlers(stage)
     install_random_ids(stage.is_users)
     install_reading_of_texts()
-    limit = _taken() + request.megabytes * _MEGABYTE
+    limit = _memory_in_use() + request.megabytes * _MEGABYTE
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     threading.Thread(target=_watch, args=(stage, threading.main_thread().ident), daemon=True).start()
     AuditHook(stage, port, sparks_folder).install()
     restrict_this_thread((request.scratch, sparks_folder), port)
 
 
-def _taken() -> int:
+def _memory_in_use() -> int:
     """Return how much memory the process uses at this point."""
     pages = (
         Path("/proc/self/statm").read_text(encoding="utf-8").split()[0] if Path("/proc/self/statm").exists() else "0"
@@ -132,7 +132,7 @@ def _taken() -> int:
 
 
 def _watch(stage: Stage, main_thread: int | None) -> None:
-    """End the process when its time is over, and record the line that it had come to."""
+    """End the process when its time is over, and record the line that the script had reached."""
     over = threading.Event()
     over.wait(stage.request.seconds)
     frame = sys._current_frames().get(main_thread or 0)

@@ -96,8 +96,8 @@ def _without_texts(lineage: Lineage, hidden: Sequence[str]) -> Lineage:
         return lineage
 
     def shown(edge: InputField) -> InputField:
-        ways = (attrs.evolve(each, description=_masked(each.description, hidden)) for each in edge.transformations)
-        return attrs.evolve(edge, transformations=tuple(ways))
+        described = (attrs.evolve(each, description=_masked(each.description, hidden)) for each in edge.transformations)
+        return attrs.evolve(edge, transformations=tuple(described))
 
     outputs = []
     for dataset, columns in lineage.outputs:

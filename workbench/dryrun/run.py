@@ -65,7 +65,7 @@ class ScriptRunner:
 
     def run(self, request: ScriptRequest) -> ScriptRecords:
         """
-        Run a script, and return its records until it ended.
+        Run a script, and return its records up to its end.
 
         Args:
             request: the script; its scratch folder is made here, and removed at the end.
@@ -76,11 +76,11 @@ class ScriptRunner:
         if self._host is None or self._host.poll() is not None:
             self._start_host()
         with tempfile.TemporaryDirectory(dir=self._folder, ignore_cleanup_errors=True) as scratch:
-            asked = attrs.evolve(request, scratch=scratch)
-            (file := Path(scratch, "request.json")).write_text(asked.to_text(), encoding="utf-8")
+            complete = attrs.evolve(request, scratch=scratch)
+            (file := Path(scratch, "request.json")).write_text(complete.to_text(), encoding="utf-8")
             out = Path(scratch, "records.jsonl")
             with out.open("wb") as records, Path(scratch, "stderr").open("wb") as errors:
-                status = self._run(asked, file, records.fileno(), errors)
+                status = self._run(complete, file, records.fileno(), errors)
             found = tuple(_lines(out))
             if not found and status:
                 lines = Path(scratch, "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()

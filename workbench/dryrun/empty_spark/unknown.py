@@ -61,7 +61,7 @@ class UnknownNames:
         self._tables: dict[tuple[str, ...], Unknown] = {}
 
     def put_view(self, name: str, known: Unknown) -> None:
-        """Add a temporary view of which only the sources are known."""
+        """Add a temporary view whose sources are known, but not its columns."""
         self._views[name.lower()] = known
 
     def drop_view(self, name: str) -> bool:
@@ -69,7 +69,7 @@ class UnknownNames:
         return self._views.pop(name.lower(), None) is not None
 
     def put_table(self, parts: tuple[str, ...]) -> None:
-        """Add a table of which only the full name is known."""
+        """Add a table whose full name is known, but not its columns."""
         self._tables[name_key(parts)] = Unknown(tables=(".".join(map(in_backticks, parts)),))
 
     def drop_table(self, parts: tuple[str, ...]) -> None:
@@ -127,7 +127,7 @@ class UnknownRows:
         return vars(self)["_frame"].count()
 
     def isEmpty(self) -> Any:  # noqa: N802
-        """Return the assumed answer whether there are no rows, which only the data show."""
+        """Return whether there are assumed to be no rows: only the data show it."""
         return vars(self)["_frame"].isEmpty()
 
     def collect(self, *_: object, **__: object) -> list[Any]:

@@ -75,7 +75,7 @@ class World:
 
     Args:
         spark: the session.
-        session: what analyzes its statements of SQL.
+        session: analyzes its SQL statements.
         stage: the stage of the script.
     """
 
@@ -84,7 +84,7 @@ class World:
         self.session = session
         self.stage = stage
         self._unknown = UnknownNames()
-        # Makes a table or a view that another part of a pipeline reads, and returns the name of it there.
+        # A pipeline replaces these: the first makes a table or a view that it defines, the second shortens its name.
         self.maker: Callable[[str], bool] = lambda _: False
         self.plain_name: Callable[[str], str] = str
         self._jvm = spark._jvm
@@ -117,7 +117,7 @@ class World:
             if mode == "append" and writer.is_on("mergeSchema"):
                 self._widen(self.whole(name), frame)
             if place.is_of_files and Unknown.of(frame) is None:
-                # The table has a path of its own, by which it may be read.
+                # The table has its own path, by which the script may read it.
                 self.stage.learn(place, self._columns(frame), writer.partitions)
 
         return Writer(self._format, self.stage.request.folder, to_place, to_table)

@@ -58,7 +58,7 @@ class DynamicFrame:
         return type(self)(frame, self.glue_ctx, self.name)
 
     def count(self) -> Any:
-        """Return how many rows there are, which only data know."""
+        """Return how many rows there are, which depends on the data."""
         return self._frame.count()
 
     def schema(self) -> Any:

@@ -1,1 +1,1 @@
-"""PySpark's classes as a script meets them: each call that needs data is answered without any."""
+"""PySpark's classes as a script sees them: each call that needs data gets an answer without data."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
 _PANDAS = "pandas"
-# The modules of Arrow -> what writes in them -> the place and the name of its target.
+# The modules of Arrow -> the functions that write -> the place and the name of the argument with the target.
 _WRITERS: Mapping[str, Mapping[str, tuple[int, str]]] = {
     "pyarrow": {
         "OSFile": (0, "path"),
@@ -50,7 +50,7 @@ _WRITERS: Mapping[str, Mapping[str, tuple[int, str]]] = {
     },
 }
 _WITH_MODE = frozenset({"OSFile", "memory_map"})
-# The modules of Arrow -> what reads a file in them.
+# The modules of Arrow -> the functions that read a file.
 _READERS: Mapping[str, tuple[str, ...]] = {
     "pyarrow.csv": ("open_csv", "read_csv"),
     "pyarrow.dataset": ("dataset", "parquet_dataset"),
@@ -138,7 +138,7 @@ def _writer(name: str, write: Callable[..., Any], target: tuple[int, str], stage
 
 
 def _patch_files(stage: Stage) -> None:
-    """Make Arrow's file systems change nothing: that of this machine says what it would do, others are stand-ins."""
+    """Make Arrow's file systems change nothing: this machine's reports what it would do, others are stand-ins."""
     module: Any = sys.modules[_FILES]
     real = module.LocalFileSystem
     changes = {name: _file_change(f"LocalFileSystem.{name}", getattr(real, name), stage) for name in _CHANGES_OF_FILES}
@@ -149,7 +149,7 @@ def _patch_files(stage: Stage) -> None:
 
 
 def _file_change(name: str, real: Callable[..., Any], stage: Stage, *, with_owner: bool = True) -> Callable[..., Any]:
-    """Return a function that says what another one would change, unless it changes only the scratch folder."""
+    """Return a function that reports what another one would change, unless it changes only the scratch folder."""
     inside = os.path.realpath(stage.request.scratch) + os.sep
 
     def changing(*given: Any, **named: Any) -> Any:

@@ -91,10 +91,10 @@ class Fitted:
 
 
 def _model(*_: Any) -> None:
-    """Stand for a model's function, which is never called."""
+    """Represent a model's function, which is never called."""
 
 
-# Spark uses this name for what its own models do.
+# Spark's own models have this name for the function.
 _model.__name__ = "UDF"
 
 
@@ -164,7 +164,7 @@ class _Reader:
         self._stage = stage
 
     def load(self, path: str) -> Any:
-        """Return a model of which nothing is known."""
+        """Return a model about which nothing is known."""
         message = f"the model {path} is not read in a dry run: the columns that it adds are unknown"
         self._stage.problem("UNKNOWN_SCHEMA", message)
         return self._make()

@@ -129,7 +129,7 @@ def folder_of(descriptor: object) -> str:
 
 def without_moment(text: str) -> str:
     """
-    Return a text without the day and the time of this run: two runs of one script say the same.
+    Return a text without the day and the time of this run, so that two runs of one script report the same.
 
     Args:
         text: a text with names of files.
@@ -150,7 +150,7 @@ def without_moment(text: str) -> str:
 
 
 def _taking_stand_ins(file: Any, *, is_text: bool) -> Any:
-    """Make an opened file take stand-ins as texts."""
+    """Make an opened file accept stand-ins as texts."""
     write = file.write
 
     def written(content: Any) -> Any:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
 PASSED_ON = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV")
-"""The variables that every script sees. Others may hold secrets, and names made from them would be shown to others."""
+"""The variables that every script sees. Others may hold secrets, which names made from them would show."""
 
 
 class UnsetVariable(str):
@@ -38,7 +38,7 @@ class UnsetVariable(str):
 
 
 def hide_environment(stage: Stage) -> None:
-    """Keep the variables that were given for the script, and return a stand-in for any other that it asks for."""
+    """Keep the variables that were given for the script, and return a stand-in for any other that it reads."""
     given = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     for name in list(os.environ):
         del os.environ[name]

@@ -1,8 +1,8 @@
 """
 Keep a script from doing harm: an audit hook refuses everything that acts outside of the process, and reports the line.
 
-Python is not a sandbox: malicious code can bypass a hook. The hook protects against scripts that do what they do in
-production, such as to delete a folder, to call a service or to read a key, and reports each attempt.
+Python is not a sandbox: malicious code can bypass a hook. The hook protects against scripts that act as in
+production, such as by deleting a folder, calling a service or reading a key, and reports each attempt.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ class AuditHook:
 
     def install(self) -> None:
         """Install the hook, for the rest of the process."""
-        sys.addaudithook(self._hear)
+        sys.addaudithook(self._audit)
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         check = self._checks.get(event)
         if check is None and event not in _PROCESSES:
             return

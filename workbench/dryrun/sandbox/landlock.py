@@ -42,7 +42,7 @@ def restrict_this_thread(writable: Iterable[str], port: int) -> bool:
         port: the only port to which a TCP connection may be opened, on any machine: the kernel knows no addresses.
 
     Returns:
-        Whether the kernel has done it. It can't be asked on other systems than Linux, and a container may forbid it.
+        Whether the kernel has done so: only Linux can, and a container may forbid the request.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -59,7 +59,7 @@ def restrict_this_thread(writable: Iterable[str], port: int) -> bool:
     try:
         for folder in writable:
             _allow_beneath(rules, folder, changes)
-        # Of a file, only these rights can be given.
+        # For a file, only these rights can be granted.
         _allow_beneath(rules, os.devnull, (_WRITE_FILE | _TRUNCATE) & changes)
         # Pools of threads have semaphores, which are files in memory.
         if os.path.ismount(_MEMORY):
@@ -75,7 +75,7 @@ def restrict_this_thread(writable: Iterable[str], port: int) -> bool:
 
 
 def _allow_beneath(rules: int, path: str, rights: int) -> None:
-    """Add a rule that gives rights to everything beneath a path."""
+    """Add a rule that grants rights to everything beneath a path."""
     opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         _call(_ADD_RULE, rules, _BENEATH_PATH, struct.pack("<Qi", rights, opened), 0)

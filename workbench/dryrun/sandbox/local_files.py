@@ -45,7 +45,7 @@ class LocalFiles:
             (Path, "is_file", self._is_file),
             (Path, "is_dir", self._is_known),
         ):
-            setattr(owner, name, self._asking(getattr(owner, name), known))
+            setattr(owner, name, self._answering(getattr(owner, name), known))
         self._install_lists()
         self._install_patterns()
 
@@ -53,15 +53,15 @@ class LocalFiles:
         listed, walked, iterated = os.listdir, os.walk, Path.iterdir
 
         def listing(folder: Any = ".") -> list[Any]:
-            return self._listed(folder, listed) if self._is_asked() else listed(folder)
+            return self._listed(folder, listed) if self._is_users() else listed(folder)
 
         def iterating(folder: Path) -> Iterator[Path]:
             return (
-                iter([folder / each for each in self._listed(folder, listed)]) if self._is_asked() else iterated(folder)
+                iter([folder / each for each in self._listed(folder, listed)]) if self._is_users() else iterated(folder)
             )
 
         def walking(top: Any, *rest: Any, **named: Any) -> Iterator[Any]:
-            if not self._is_asked() or os.path.lexists(top):
+            if not self._is_users() or os.path.lexists(top):
                 return walked(top, *rest, **named)
             return iter([(top, [], self._listed(top, listed))])
 
@@ -73,24 +73,24 @@ class LocalFiles:
 
         def globbed(pattern: Any, **named: Any) -> list[Any]:
             real = found(pattern, **named)
-            return [*real, *self._matching(str(pattern), real)] if self._is_asked() else real
+            return [*real, *self._matching(str(pattern), real)] if self._is_users() else real
 
         def one_by_one(pattern: Any, **named: Any) -> Iterator[Any]:
             # `glob.glob` calls this one.
             real = found_one_by_one(pattern, **named)
-            if not self._is_asked():
+            if not self._is_users():
                 return real
             every = list(real)
             return iter([*every, *self._matching(str(pattern), every)])
 
         def within(folder: Path, pattern: Any, **named: Any) -> Iterator[Path]:
             real = list(below(folder, pattern, **named))
-            more = self._matching(str(folder / pattern), real) if self._is_asked() else ()
+            more = self._matching(str(folder / pattern), real) if self._is_users() else ()
             return iter([*real, *map(Path, more)])
 
         def everywhere(folder: Path, pattern: Any, **named: Any) -> Iterator[Path]:
             real = list(far_below(folder, pattern, **named))
-            more = self._matching(str(folder / _EVERYWHERE / pattern), real) if self._is_asked() else ()
+            more = self._matching(str(folder / _EVERYWHERE / pattern), real) if self._is_users() else ()
             return iter([*real, *map(Path, more)])
 
         for owner, name, function in (
@@ -98,14 +98,14 @@ class LocalFiles:
         ):  # fmt: skip
             setattr(owner, name, function)
 
-    def _is_asked(self) -> bool:
+    def _is_users(self) -> bool:
         """Return whether the call comes from the user's code, and not from a library."""
         return self._stage.is_users(sys._getframe(2).f_code.co_filename)
 
-    def _asking(self, real: Callable[..., bool], known: Callable[[str], bool]) -> Callable[..., bool]:
+    def _answering(self, real: Callable[..., bool], known: Callable[[str], bool]) -> Callable[..., bool]:
         def answer(path: Any, **named: Any) -> bool:
             is_there = real(path, **named)
-            if is_there or not self._is_asked() or not isinstance(path, str | os.PathLike):
+            if is_there or not self._is_users() or not isinstance(path, str | os.PathLike):
                 return is_there
             whole = _whole(path)
             if self._is_known(whole):

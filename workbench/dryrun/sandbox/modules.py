@@ -39,7 +39,7 @@ class StandIn:
     """
     An object that accepts every use and returns further stand-ins.
 
-    Each decision of the script on one is reported, because a real run may decide otherwise.
+    Each decision that the script bases on one is reported, because a real run may decide otherwise.
 
     Args:
         name: the name of the object that it represents.
@@ -319,7 +319,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     Args:
         stage: records each.
-        allowed: the modules of which the real ones are loaded.
+        allowed: the modules that are loaded and not replaced.
         guarded: the modules whose absence the script itself handles.
     """
 

@@ -1,4 +1,4 @@
-"""Tell scripts and notebooks from files of SQL. This module imports nothing that runs them."""
+"""Distinguish scripts and notebooks from SQL files. This module imports nothing that runs them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 Turn notebooks of Jupyter, and those that Databricks exports as source, into scripts: their cells, one after the other.
 
 SQL cells (`%%sql`, `%sql`) become calls of the session, and `%run` a call that runs the other notebook. Other magics
-and shell commands are left out: they are not Python, and a dry run does not do their work.
+and shell commands are left out: they are not Python, and a dry run does not execute them.
 """
 
 from __future__ import annotations
@@ -98,12 +98,12 @@ def _lines_of_source(lines: list[str]) -> Iterator[str]:
     """Yield the lines of a cell of a notebook in source form."""
     code = [line.removeprefix(_MAGIC).removeprefix(" ") if line.startswith(_MAGIC) else "" for line in lines]
     if any(each.strip() for each in code):
-        yield from _lines_of_cell(code) if any(map(_is_taken, code)) else lines
+        yield from _lines_of_cell(code) if any(map(_is_supported, code)) else lines
     else:
         yield from lines
 
 
-def _is_taken(line: str) -> bool:
+def _is_supported(line: str) -> bool:
     """Return whether a line of magic begins a supported cell."""
     return line.lstrip().lstrip("%").partition(" ")[0] in ("sql", "run", "python") and line.lstrip().startswith("%")
 
@@ -120,7 +120,7 @@ def _lines_of_cell(lines: list[str]) -> Iterator[str]:
     if is_whole and word == "python":
         yield from (*lines[:first], rest, *lines[first + 1 :])
     elif is_whole and word == "sql":
-        yield from _asked([*lines[:first], "" if rest.startswith("-") else rest, *lines[first + 1 :]])
+        yield from _calls_of([*lines[:first], "" if rest.startswith("-") else rest, *lines[first + 1 :]])
     elif begins.startswith("%%"):
         yield from (f"# {line}" for line in lines)
     else:
@@ -139,7 +139,7 @@ def _plain(line: str) -> str:
     return f"{indent}pass  # {stripped}" if stripped.startswith(("%", "!")) else line
 
 
-def _asked(lines: list[str]) -> Iterator[str]:
+def _calls_of(lines: list[str]) -> Iterator[str]:
     """Yield calls for the statements of an SQL cell, each on the line on which it begins."""
     calls = [""] * len(lines)
     for each in statements_of("\n".join(lines), ""):
