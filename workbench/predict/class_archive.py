@@ -28,7 +28,7 @@ _MOST_FILES = 4
 _SECONDS_TO_WRITE = 120
 # The JVM prints its warnings on the standard output of the command.
 _SILENT = "-Xlog:all=off:stdout"
-# From these variables, a JVM that Spark starts takes options. With two archives it may not start.
+# A JVM that Spark starts takes options from these variables; with two archives it may not start.
 _OPTIONS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 _OF_ARCHIVES = re.compile("SharedArchiveFile|ArchiveClassesAtExit|-Xshare")
 
@@ -112,8 +112,8 @@ def class_archive(folder: Path, jars: Path, purpose: str) -> ClassArchive | None
         digest.update(f"\0{jar}\0{state.st_size}\0{state.st_mtime_ns}".encode())
     path = folder.absolute() / f"{_BEGIN}{digest.hexdigest()[:16]}{_ENDING}"
     is_made = not path.exists()
-    looked_at = folder if is_made else path
-    if why_not_own(looked_at, looked_at.stat()):
+    checked = folder if is_made else path
+    if why_not_own(checked, checked.stat()):
         return None
     if not is_made:
         with contextlib.suppress(PermissionError):
@@ -148,7 +148,7 @@ def _major(release: str) -> int:
 
 def _remove_oldest(folder: Path) -> None:
     kept = sorted(folder.glob(f"{_BEGIN}*{_ENDING}"), key=lambda each: each.stat().st_mtime_ns, reverse=True)
-    # A killed process has left its partial file behind.
+    # The partial files of processes that were killed.
     left = [each for each in folder.glob(f"{_BEGIN}*{_PART}") if time.time() - each.stat().st_mtime > _SECONDS_TO_WRITE]
     for old in (*kept[_MOST_FILES:], *left):
         old.unlink(missing_ok=True)

@@ -151,7 +151,7 @@ def _downstream_of(starts: Iterable[ColumnName], states: Iterable[PlacedGraph]) 
     pending = deque((place, 0) for place in sorted(started))
     while pending:
         place, depth = pending.popleft()
-        # What decides about all rows of a table is a source of each of its columns.
+        # A column that influences all rows of a table is a source of each of its columns.
         reads = {place, *(columns.get(place[0], ()) if not place[1] else ())}
         for target in sorted({each for read in reads for each in below.get(read, ())}):
             if target not in started and target not in depths:

@@ -31,7 +31,7 @@ class NamedSources:
 
     Args:
         plan: the plan.
-        memory: the columns of sources that the output of each such leaf consists of.
+        memory: the columns of sources that make up the output of each such leaf.
     """
 
     plan: Plan

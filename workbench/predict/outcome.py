@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 
 HowFar: TypeAlias = Literal["exact", "text", "nothing"]
-"""How much is known of a statement: the result of Spark's analyzer, what its text shows, or nothing."""
+"""How much is known about a statement: the result of Spark's analyzer, what its text shows, or nothing."""
 Reason: TypeAlias = Literal[
     "unknown-table", "unknown-column", "unknown-function", "no-value", "syntax", "unsupported", "error", "dry-run"
 ]
@@ -31,7 +31,7 @@ GATES = ("short", "text-only", "nothing", "any", "never", *REASONS)
 """The gates that can decide about the exit code; `short` applies to statements whose lineage is not exact."""
 NoteCode: TypeAlias = Literal["BRANCH", "DECISION", "STAND_IN", "PATTERN", "NOT_DONE", "HANDLED"]
 OTHER_OUTCOME: NoteCode = "BRANCH"
-"""The code of the note before what a script only writes if a decision on data has another outcome."""
+"""The code of the note before a statement that a script runs only if a decision on data has another outcome."""
 DECISION: NoteCode = "DECISION"
 """The code of the note about a decision on data."""
 NOTES: frozenset[str] = frozenset(get_args(NoteCode))
@@ -56,14 +56,14 @@ _MOST_OF_A_LINE = 3
 
 
 def reason_for(problem: Problem) -> Reason:
-    """Return the reason for which a statement has a problem."""
+    """Return the reason for a statement's problem."""
     if problem.code in NOTES:
         return "dry-run"
     return next((reason for code, reason in _OF_CODES.items() if problem.code.startswith(code)), "error")
 
 
 def certainty_of_statement(found: StatementLineage) -> HowFar:
-    """Return how much is known of a statement."""
+    """Return how much is known about a statement."""
     if found.from_text:
         return "text"
     if found.lineage is not None:
@@ -72,7 +72,7 @@ def certainty_of_statement(found: StatementLineage) -> HowFar:
 
 
 def severity_of(found: StatementLineage) -> Severity:
-    """Return the severity of a statement's problem: nothing is known, its lineage is not exact, or a part is opaque."""
+    """Return the severity of a statement's problem: an error if nothing is known, or the statement itself is wrong."""
     if found.problem is None or certainty_of_statement(found) == "exact":
         return "note"
     is_wrong = certainty_of_statement(found) == "nothing" or reason_for(found.problem) in _WRONG
@@ -86,7 +86,7 @@ def fails(found: StatementLineage, gates: Collection[str]) -> bool:
     certainty, names = certainty_of_statement(found), {"any", reason_for(found.problem)}
     if certainty != "exact":
         names |= {"short", "text-only" if certainty == "text" else "nothing"}
-    # Errors are problems in the statement itself, and statements of which nothing is known.
+    # Errors are problems in the statement itself, and statements about which nothing is known.
     names = names | {"error"} if severity_of(found) == "error" else names - {"error"}
     return not names.isdisjoint(gates)
 
@@ -230,7 +230,7 @@ def _line(problem: Problem) -> tuple[object, ...]:
 def _merged(
     problems: Mapping[str, list[StatementLineage]], of_lines: Mapping[tuple[object, ...], Mapping[str, None]]
 ) -> dict[str, list[StatementLineage]]:
-    """Return the problems of each message; of many that differ on one line, the first one stands for all."""
+    """Return the problems of each message; of many that differ on one line, only the first is kept."""
     merged: dict[str, list[StatementLineage]] = {}
     for message, every in problems.items():
         first = next(each.problem for each in every if each.problem is not None)

@@ -240,7 +240,7 @@ UNCHANGED = AnalysisOptions()
 def guarded_analysis(
     session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = UNCHANGED
 ) -> Analyzed:
-    """Analyze a statement, as `analyzed` does. A fault of this program only affects this statement."""
+    """Analyze a statement, as `analyzed` does. A fault of this program affects only this statement."""
     found = guard_of_statements().attempt("the analysis of a statement", analyzed, session, statement, options)
     return Analyzed("", refusal=_fault(found)) if isinstance(found, CaughtException) else found
 
@@ -456,7 +456,7 @@ class _Reading:
 
 
 def _guarded(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
-    """Return the lineage of a statement. A fault of this program only affects this statement."""
+    """Return the lineage of a statement. A fault of this program affects only this statement."""
     found = guard_of_statements().attempt("the lineage of a statement", _lineage_of, answer, reading)
     if not isinstance(found, CaughtException):
         return found

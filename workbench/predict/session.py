@@ -6,9 +6,8 @@ connector, metastore or file is needed; what a statement would create is declare
 and SQL functions are in the session itself.
 
 The author of the scripts is not trusted: in a pull request they may come from anybody, and the result goes into a
-comment.
-So no statement computes a value (Spark's `java_method` calls any method of Java), opens a file or a connection, loads a
-class that it names, or starts Python.
+comment. So no statement computes a value (Spark's `java_method` calls any method of Java), opens a file or a
+connection, loads a class that it names, or starts Python.
 """
 
 from __future__ import annotations

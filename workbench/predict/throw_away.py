@@ -48,7 +48,7 @@ _CONF = {
     "spark.hadoop.fs.defaultFS": "file:///",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.legacy.createHiveTableByDefault": "false",
-    # Otherwise Spark would list a path in a FROM, wherever it is.
+    # Otherwise Spark would list any path in a FROM.
     "spark.sql.runSQLOnFiles": "false",
     # Otherwise Spark would substitute environment variables, which a script must not show (`variables.py`).
     "spark.sql.variable.substitute": "false",

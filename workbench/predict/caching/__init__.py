@@ -1,1 +1,1 @@
-"""Spark's results for statements, kept for the next time: on what each depends, and when it still holds."""
+"""Spark's results for statements, cached for later runs: what each depends on, and when it is still valid."""

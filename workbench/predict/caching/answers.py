@@ -100,7 +100,7 @@ def answers_of(
 
 class _OneSession:
     """
-    The session that analyzes statements, which starts when it is needed, or before. Use it in a `with` statement.
+    The session that analyzes statements; it starts when it is needed, or earlier. Use it in a `with` statement.
 
     Args:
         given: the knowledge before the first statement.
@@ -123,7 +123,7 @@ class _OneSession:
 
     def start(self) -> None:
         """
-        Start a session, which nothing has changed; one that runs ends before.
+        Start a session that nothing has changed; end the one that runs.
 
         Raises:
             LineageError: Spark does not start.
@@ -158,7 +158,7 @@ class _Asked:
 @attrs.frozen
 class _Read:
     """
-    What can be known without Spark.
+    The facts about scripts that need no Spark.
 
     Args:
         of_ddl: the statements, each with whether it is in a file that only declares tables.
@@ -177,7 +177,7 @@ class _Read:
 
 
 def _read(scripts: Sequence[Script], given: Given, store: KeptAnswers | None = None) -> _Read:
-    """Return what can be known about scripts without Spark."""
+    """Return the facts about scripts that need no Spark."""
     of_ddl = statements_in(scripts)
     dependences = _dependences([each for each, _ in of_ddl], given, () if store is None else store.opaque())
     known = {} if store is None else store.read({each.key for each in dependences})
@@ -186,7 +186,7 @@ def _read(scripts: Sequence[Script], given: Given, store: KeptAnswers | None = N
 
 class _Digests:
     """
-    Tells whether a statement is new, without the knowledge on which its answer depends.
+    Recognizes new statements, without the knowledge on which its answer depends.
 
     Args:
         given: the knowledge before the first statement.

@@ -2,7 +2,7 @@
 Cache Spark's results for statements, each under a key that represents everything on which the result depends.
 
 The results are in one SQLite file, so that each can be read without the others. The file holds only values and no code;
-what can't be read counts as absent.
+a result that can't be read counts as absent.
 """
 
 from __future__ import annotations
@@ -153,13 +153,13 @@ class KeptAnswers:
             _forget(connection, now)
 
     def reading(self, key: str) -> bytes | None:
-        """Return what is cached of the text of a statement under a key; None if nothing is."""
+        """Return the reading of a statement's text that is cached under a key; None if there is none."""
         row = self._connection.execute("SELECT document FROM readings WHERE key = ?", (key,)).fetchone()
         return None if row is None else bytes(row[0])
 
     def keep_readings(self, readings: Mapping[str, bytes], known: Iterable[str]) -> None:
         """
-        Cache what was read in texts, and drop the least recently used answers and readings if there are too many.
+        Cache readings of texts, and drop the least recently used answers and readings if there are too many.
 
         Args:
             readings: the new ones, by their keys.

@@ -3,7 +3,7 @@ Find what each statement of a script depends on, and what it changes for later o
 
 A statement sees a table, a view, a function or a variable only by a name in its text, in the text of a view or a
 function that it names, or in the value of a variable. So each name has a fingerprint of the texts of all statements
-that changed something of this name, and of everything that these could see. The key of a statement is made from its
+that changed an object of this name, and of everything that these could see. The key of a statement is made from its
 text and the fingerprints of all names that it can see, so a cached answer is right for every statement with the same
 key. A key may depend on more than the statement sees, but never on less: an unrecognized statement is assumed to see
 and to change everything, and the session that analyzes a statement reports its effects (`is_covered`).

@@ -1,8 +1,8 @@
 """
-Cache what was read in the texts of statements that Spark can't analyze.
+Cache the readings of the texts of statements that Spark can't analyze.
 
-A reading depends on nothing but the text, its dialect and the columns that are known, which are its key. So where no
-file has changed, no text is parsed again, and the parser, which is large, is not imported.
+A reading depends only on the text, its dialect and the known columns, which are its key. So if no file has changed, no
+text is parsed again, and the parser, which is large, is not imported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @contextmanager
 def kept_readings(folder: Path | None) -> Iterator[ReadStatement]:
     """
-    Yield what reads the texts of statements, and caches what it reads.
+    Yield a reader of the texts of statements, which caches its readings.
 
     Args:
         folder: the folder of the cache; None to cache nothing.

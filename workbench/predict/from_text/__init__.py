@@ -1,1 +1,1 @@
-"""Lineage from the text of a statement, where Spark can't analyze it."""
+"""Lineage from the text of a statement that Spark can't analyze."""

@@ -142,7 +142,7 @@ def _output(content: TextLineage, target: Dataset | None, names: _Named) -> tupl
 
 def unknown_table(name: str, catalog: str = _CATALOG, database: str = "default") -> Dataset:
     """
-    Return a table of which only the name is known.
+    Return a table whose name alone is known.
 
     Args:
         name: its name, as the text writes it.

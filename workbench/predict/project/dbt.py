@@ -181,7 +181,7 @@ def scripts_of_raw_models(scripts: Iterable[Script]) -> list[Script]:
 
 
 def _within_project(path: Path) -> PurePath | None:
-    """Return the path of a file within its dbt project; None if it is in none."""
+    """Return the path of a file within its dbt project; None if it is in no project."""
     for folder in path.parents:
         if (folder / _PROJECT).is_file():
             return path.relative_to(folder)

@@ -1,7 +1,7 @@
 """
-Blank what Spark's SQL does not have in a file: comments that begin with `#`, and lines for clients.
+Blank the parts of a file that Spark's SQL does not have: comments that begin with `#`, and lines for clients.
 
-`#` begins a comment in BigQuery and MySQL, so an apostrophe behind it begins no string. A line such as that of psql
+`#` begins a comment in BigQuery and MySQL, so an apostrophe after it begins no string. A line such as that of psql
 with a backslash, or `.read` of DuckDB, is a command for the client alone, and no `;` ends it.
 """
 

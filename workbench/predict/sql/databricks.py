@@ -1,7 +1,7 @@
 """
 Rewrite Databricks statements that Spark's grammar lacks into statements that it has.
 
-Where possible, blanks replace what is left out, so that positions in the statement stay the same.
+Where possible, blanks replace the parts that are left out, so that positions in the statement stay the same.
 """
 
 from __future__ import annotations
@@ -202,18 +202,18 @@ def _put_in(blank: str, words: str) -> str | None:
 
 
 def keeps_places(text: str, made: str) -> bool:
-    """Return whether what `as_spark` has made of a statement has each part of it at its place."""
+    """Return whether the result of `as_spark` for a statement has each part at its original place."""
     return len(made) == len(text) or made.startswith(_CONDITIONS, len(text))
 
 
 def without_conditions_on(text: str, name: str) -> str | None:
     """
-    Return what `as_spark` has made of a pipeline's table, without the expectations that name a column.
+    Return the result of `as_spark` for a pipeline's table, without the expectations that name a column.
 
-    An expectation may be about a column that the query does not return. It says nothing of the other columns.
+    An expectation may be about a column that the query does not return. It states nothing about the other columns.
 
     Args:
-        text: the statement that `as_spark` has made.
+        text: the result of `as_spark`.
         name: the name of the column.
 
     Returns:

@@ -19,7 +19,7 @@ def plainly_created(text: str) -> str:
     removed parts, so that every position in the statement stays the same.
 
     Args:
-        text: a CREATE TABLE ... AS, or a REPLACE TABLE ... AS. Any other text is returned as it is.
+        text: a CREATE TABLE ... AS, or a REPLACE TABLE ... AS. Any other text is returned unchanged.
     """
     begin = _end_of_name(text)
     end = None if begin is None else _start_of_query(text, begin)

@@ -62,5 +62,5 @@ def _lines(lines: list[str], comment: str) -> Iterator[str]:
             in_sql, code = True, f"{' ' * begin.end()}{code[begin.end() :]}"
         elif code.lstrip().startswith("%"):
             in_sql = False
-        # In an SQL notebook, what follows MAGIC without %sql is in another language.
+        # In an SQL notebook, the text after MAGIC without %sql is in another language.
         yield f"{' ' * len(magic)}{code}" if in_sql and (comment != _SQL or begin is not None) else ""

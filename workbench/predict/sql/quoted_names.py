@@ -1,8 +1,8 @@
 """
-Take a table's name apart that BigQuery writes in one pair of backticks: `` `project.dataset.table` ``.
+Split a table's name that BigQuery writes in one pair of backticks: `` `project.dataset.table` ``.
 
-Spark reads such a name as one part. No table of Spark's own catalog has a dot in a part of its name, so a name of a
-table with dots in it is one of several parts.
+Spark reads such a name as one part. No table of Spark's own catalog has a dot in a part of its name, so a
+table's name with dots has several parts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def with_parts_of_names(text: str, views: Collection[str] = ()) -> str:
     """
     Return a statement in which each table that is named in one pair of backticks has a name of several parts.
 
-    A part has backticks where it needs them. If at most one part does, all else stays at its place.
+    A part has backticks if it needs them. If at most one part does, the rest of the statement stays at its place.
 
     Args:
         text: the statement.

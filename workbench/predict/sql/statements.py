@@ -87,7 +87,7 @@ def statements_of(text: str, file: str) -> tuple[ScriptStatement, ...]:
     Return the statements of a file, in their order.
 
     Args:
-        text: the file's content; of a notebook, the SQL cells are read.
+        text: the file's content; only the SQL cells of a notebook are read.
         file: the file's name.
     """
     return tuple(_Splitting(for_parsers(sql_in(text)), file).statements())
@@ -243,7 +243,7 @@ class _Splitting:
         return self._tokens[at][1].text
 
     def _place(self, offset: int) -> tuple[int, int]:
-        """Return the line and the column of an offset after the last one that was asked for."""
+        """Return the line and the column of an offset, which is not before that of the previous call."""
         while (end := self._text.find("\n", self._counted, offset)) >= 0:
             self._line += 1
             self._counted = self._line_begin = end + 1

@@ -3,8 +3,7 @@ The variables in the statements of scripts: `${name}`, as in Spark's own substit
 
 Spark also substitutes environment variables and properties of the JVM. Scripts must not see them, because their author
 could make a secret of the machine appear in the output. Spark also replaces an unset variable by nothing, which
-causes an error
-elsewhere in the statement.
+causes an error elsewhere in the statement.
 
 Parameters are `:name`, as in Spark's API and Databricks, whose value is inserted as a string; and `{{ name }}` and
 `@name`, whose value is inserted unchanged.
@@ -45,7 +44,7 @@ _HELD = re.compile(r"\$\{|\{\{|@")
 _OF_TEMPLATE = "template "
 _BEGINNING = re.compile(r"(?:\s|--.*\n)+(?:CREATE|DELETE|INSERT|MERGE|SELECT|UPDATE|WITH)\b", re.IGNORECASE)
 _HELD_TEMPLATE = "template(*)"
-# Behind these words, a value or a clause begins.
+# After these words, a value or a clause begins.
 _BEFORE_VALUE = frozenset(
     "ALL AND ANY AS BETWEEN BY CASE DESC DISTINCT ELSE EXCEPT EXISTS FROM HAVING IN INTERSECT INTERVAL IS JOIN LIKE "
     "LIMIT MINUS NOT NULLS OFFSET ON OR OVER QUALIFY RETURN RLIKE SELECT SET THEN UNION USING VALUES WHEN WHERE "
@@ -173,7 +172,7 @@ def _held(text: str, before: str, behind: str) -> str:
             return f"`{run}`"
         if _OF_TEMPLATE not in run:
             return "NULL"
-        # The text does not show the columns that a template reads. Behind a value, it usually makes further columns.
+        # The text does not show the columns that a template reads. After a value, it usually makes further columns.
         is_further = _ends_value(rest.rstrip() or before, word)
         return f", {_HELD_TEMPLATE}" if is_further else _HELD_TEMPLATE
 
@@ -181,7 +180,7 @@ def _held(text: str, before: str, behind: str) -> str:
 
 
 def holds_template(text: str) -> bool:
-    """Return whether `placeheld` has put something for a template into a statement."""
+    """Return whether `placeheld` has put a placeholder for a template into a statement."""
     return _HELD_TEMPLATE in text
 
 

@@ -1,1 +1,1 @@
-"""The tables and functions that statements may name: what Spark is given of them before it analyzes a statement."""
+"""The tables and functions that statements may name, as they are declared to Spark before an analysis."""

@@ -124,7 +124,7 @@ class DeclaringSpark:
         self.call("put", parts[0], self.array(parts[1:-1]), parts[-1], schema, self.array(table.partitions))
 
     def register_function(self, name: str, type_: str = "VOID") -> None:
-        """Declare a function of which only the name is known; VOID becomes most other types."""
+        """Declare a function whose name alone is known; VOID becomes most other types."""
         of_type = self.parser.parseDataType(type_)
         given = self.objects([name, of_type])
         function = self._methods["function"].invoke(None, given)

@@ -212,7 +212,7 @@ class Following:
             self._consequences.add("setting")
 
     def _create_function(self, text: str) -> None:
-        """Declare an SQL function; if Spark refuses its query, it can be called, but nothing is known of it."""
+        """Declare an SQL function; if Spark refuses its query, it can be called, but nothing is known about it."""
         names = names_after(text, "EXISTS") or names_after(text, "FUNCTION")
         try:
             self._knowledge.retried(lambda: self._spark.session.sql(text))

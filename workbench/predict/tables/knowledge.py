@@ -149,7 +149,7 @@ class Knowledge:
 
     def know_function(self, name: str) -> None:
         """
-        Declare a function of which only the name is known: edges through it are opaque.
+        Declare a function whose name alone is known: edges through it are opaque.
 
         Args:
             name: its name, perhaps with a database before it.
@@ -288,7 +288,7 @@ class Knowledge:
         return bool(found)
 
     def _guess_function(self, named: set[str], type_: str) -> bool:
-        """Give a function of which only the name is known the type that Spark requires, for one statement."""
+        """Give a function whose name alone is known the type that Spark requires, for one statement."""
         every = {each.lower(): each for each in (*self._declared, *self._stubs)}
         names = [every[each] for each in sorted(named & every.keys()) if each not in self._of_type]
         for name in names[:1]:
