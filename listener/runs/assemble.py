@@ -334,7 +334,12 @@ class Runs:
         return stream is not None and around is not None and around.stream == stream
 
     def _output_of(self, execution: Execution) -> Identifier | None:
-        """Return the output of an execution or, if its plan has none, of its root's executions; None if not one."""
+        """
+        Return the output of an execution or, if its plan has none, of the executions with its root.
+
+        Returns:
+            The output; None unless there is exactly one.
+        """
         own = [execution] if execution.plan_lineage is not None and execution.plan_lineage.outputs else None
         found = own or [each for each in self._executions.values() if each.root == execution.root]
         plans = (each.plan_lineage for each in found if each.plan_lineage is not None)

@@ -327,7 +327,7 @@ class MicroBatches:
         return found
 
     def _named(self, collected: _WaitingBatch) -> MicroBatch:
-        """Return a batch with the names of its sources, some of which may only be known since a later batch."""
+        """Return a batch with the names of its sources; perhaps only a later batch has shown some of them."""
         batch, sources = collected.batch, []
         for place, source in zip(collected.places, collected.batch.sources, strict=True):
             name = source.dataset or self.names.name_of(place)

@@ -84,7 +84,7 @@ def event_options(settings: Settings, redaction: Redaction) -> EventOptions:
 
 def application_from_facts(facts: ContextFacts, settings: Settings, attempt: int = 1) -> Application:
     """
-    Return the application, with what all its runs share.
+    Return the application: the facts that all its runs share.
 
     Args:
         facts: the SparkContext's facts about the application.

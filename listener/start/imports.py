@@ -50,7 +50,7 @@ def importing(function: Callable[[], T]) -> T:
     """
     Call a function that begins with an import; repeat it if a thread of the user's imports the same in the other order.
 
-    Between two calls, this thread holds no lock, so that the other one goes on.
+    Between two calls, this thread holds no lock, so the other one can go on.
 
     Args:
         function: the function; its part before the import may run several times.

@@ -15,7 +15,12 @@ _UNNAMED = frozenset({"", "pyspark-shell", "pysparkshell", "cli.py"})
 
 
 def named_by_pipeline(application: str) -> str:
-    """Return the name of the pipeline that this process runs, if its application has no name of its own; else that."""
+    """
+    Return the name of the application, or of the pipeline that this process runs if the application has no name.
+
+    Args:
+        application: the name that Spark has for the application.
+    """
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     if application.lower() not in _UNNAMED or not isinstance(main, str) or Path(main).parts[-3:] != _PROGRAM:
         return application
