@@ -68,7 +68,7 @@ UNKNOWN_COLUMN = "UNRESOLVED_COLUMN"
 UNOPENED = "unopened"
 """The parameter of a refusal with the provider of a view with unknown columns."""
 _TEMPORARY_VIEW = "CreateViewCommand"
-# Each file, and each script, may declare variables of its own, under names that others have too.
+# Each file, and each script, may declare its own variables, under names that others use too.
 _DECLARES = re.compile(r"DECLARE\s+(?:OR\s+REPLACE\s+)?", re.IGNORECASE)
 # Kinds of statements -> the function that returns the table that they change.
 _NAMED_BY = {
@@ -457,7 +457,7 @@ def _unexpected(text: str, refusal: Refusal) -> str | None:
 
 
 def _missing(found: Analyzed, refusal: Refusal | None) -> Analyzed:
-    """Return the result for a statement of which a part is left out, with the refusal of this part, if one is."""
+    """Return the result for a statement, with the refusal of the part that was left out, if there is one."""
     if refusal is None or found.refusal is not None or found.missed is not None:
         return found
     return attrs.evolve(found, missed=attrs.evolve(refusal, line=None, column=None))

@@ -68,7 +68,7 @@ def _arguments(text: str, begin: int) -> tuple[int, list[str]]:
 
 
 def _with_unit(function: str, parts: list[str]) -> str:
-    """Return the arguments of a call, of which a unit is a string and comes first."""
+    """Return the arguments of a call, with the unit as a string and in the first position."""
     place = -1 if function in _UNIT_LAST else 0
     unit = _UNIT.fullmatch(parts[place])
     if len(parts) < 2 or unit is None or unit[1].upper() not in _UNITS:

@@ -24,7 +24,7 @@ def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[
     Return the scripts at some paths, in their order.
 
     Args:
-        paths: files; or folders, of which all SQL files and all Databricks notebooks are read, in the order of their
+        paths: files; or folders, in which all SQL files and all Databricks notebooks are read, in the order of their
             names.
         is_ddl: whether they only declare tables.
         globs: which files in folders are read instead, as for `files_in`.

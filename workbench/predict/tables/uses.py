@@ -35,12 +35,12 @@ class _Use:
 
 def type_by_use(statement: str, column: str, unknown: str = "STRING") -> str | None:
     """
-    Return the type of a column of which a statement uses parts; None if it uses none.
+    Return the type of a column from the parts that a statement uses; None if it uses none.
 
     Args:
         statement: the text.
         column: the name of the column.
-        unknown: the type of parts of which no further parts are used.
+        unknown: the type of parts whose own parts are not used.
     """
     found = [each for each in tokens(statement) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
     use = _Use()
