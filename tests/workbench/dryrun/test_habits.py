@@ -478,13 +478,14 @@ spark.sql("INSERT OVERWRITE DIRECTORY 'out/folder' USING json SELECT id FROM k")
 
 
 PYTHON_SOURCE = """
+import service
 from pyspark.sql.datasource import DataSource
 class Api(DataSource):
     @classmethod
     def name(cls):
         return "acme_api"
     def schema(self):
-        return "id INT, title STRING" if self.options["kind"] == "books" else self.options["nothing"]
+        return "id INT, title STRING" if self.options["kind"] == "books" else service.columns()
 spark.dataSource.register(Api)
 books = spark.read.format("acme_api").option("kind", "books").option("url", "https://a/b").load()
 books.select(F.upper("title").alias("t")).write.mode("overwrite").parquet("out/books")
@@ -498,4 +499,4 @@ def test_a_data_source_of_the_script_has_its_own_schema_and_the_name_of_a_real_r
     pytest.importorskip("pyspark.sql.datasource")
     found = seen(runner, tmp_path, PYTHON_SOURCE)
     assert found.edges == ["datasource:PythonTable/acme_api(url=https://a/b).title -> out/books.t"]
-    assert found.problems == [(14, "STAND_IN"), (14, "UNKNOWN_SCHEMA")]
+    assert found.problems == [(4, "STAND_IN"), (15, "UNKNOWN_SCHEMA")]

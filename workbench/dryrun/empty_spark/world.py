@@ -185,13 +185,11 @@ class World:
         return None if known is None else self._parsed(", ".join(f"{in_backticks(n)} {t}" for n, t in known))
 
     def _declared_schema(self, place: DataPlace, reader: Reader) -> Any:
-        """Return the schema that a data source of the script states for its options; None if it fails."""
-        try:
-            stated = self.stage.python_sources[place.format](dict(reader.given)).schema()
-            return self._parsed(stated) if isinstance(stated, str) else self._types.fromJson(stated.json())
-        except Exception as problem:  # noqa: BLE001 (whatever the script raises)
-            self.stage.problem("STAND_IN", f"the schema of the data source {place.format} is unknown: {problem}")
+        """Return the schema that a data source of the script states for its options; None if that is unknown."""
+        stated = self.stage.python_sources[place.format](reader.given)
+        if not stated:
             return None
+        return self._types.fromJson(stated) if stated.startswith("{") else self._parsed(stated)
 
     @property
     def _types(self) -> Any:

@@ -321,7 +321,13 @@ class Patches:
         register = owner.register
 
         def registering(registration: Any, source: Any) -> None:
-            self._stage.python_sources[str(source.name()).lower()] = source
+            def schema(options: Mapping[str, str]) -> str:
+                stated = source(dict(options)).schema()
+                if isinstance(stated, StandIn):
+                    return ""
+                return stated if isinstance(stated, str) else str(stated.json())
+
+            self._stage.python_sources[str(source.name()).lower()] = schema
             register(registration, source)
 
         owner.register = registering

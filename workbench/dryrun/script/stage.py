@@ -25,7 +25,7 @@ from openlineage_pyspark.workbench.dryrun.script.places import datasets_of, key_
 from openlineage_pyspark.workbench.dryrun.script.records import ProblemRecord, Spot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import FrameType
 
     from openlineage_pyspark.facets.model.dataset import Identifier
@@ -60,8 +60,11 @@ class Stage:
         self._begins = os.path.realpath(request.begins) + os.sep
         self._count = 0
         self._instead: Spot | None = None
-        self.python_sources: dict[str, Any] = {}
-        """The data sources that the script has registered: the name, in lower case -> the class."""
+        self.python_sources: dict[str, Callable[[Mapping[str, str]], str]] = {}
+        """
+        The data sources that the script has registered: the name, in lower case -> returns the schema for some options,
+        as DDL or JSON; empty if it is unknown.
+        """
 
     def record(self, kind: str, **values: Any) -> None:
         """Write a record at once, as a line of its own."""
