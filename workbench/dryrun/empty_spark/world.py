@@ -189,11 +189,8 @@ class World:
         stated = self.stage.python_sources[place.format](reader.given)
         if not stated:
             return None
-        return self._types.fromJson(stated) if stated.startswith("{") else self._parsed(stated)
-
-    @property
-    def _types(self) -> Any:
-        return self._jvm.org.apache.spark.sql.types.DataType
+        types = self._jvm.org.apache.spark.sql.types.DataType
+        return types.fromJson(stated) if stated.startswith("{") else self._parsed(stated)
 
     def _parsed(self, ddl: str) -> Any:
         return self.spark._jsparkSession.sessionState().sqlParser().parseTableSchema(ddl)

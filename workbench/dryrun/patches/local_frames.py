@@ -7,6 +7,7 @@ removes files by itself, which nothing in Python sees, so its writers only say w
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -105,13 +106,12 @@ def _reader(name: str, read: Callable[..., Any], stage: Stage) -> Callable[..., 
         source = next(iter((*given, *named.values())), "")
         shown = os.fsdecode(source) if isinstance(source, str | bytes | os.PathLike) else str(source)
         is_elsewhere = "://" in shown or any(isinstance(each, StandIn) for each in (*given, *named.values()))
-        # A reader of pandas calls one of Arrow, and needs its error.
-        if not is_elsewhere or not stage.is_users(sys._getframe(1).f_code.co_filename):
-            try:
+        if not stage.is_users(sys._getframe(1).f_code.co_filename):
+            # A reader of pandas calls one of Arrow, and needs its error.
+            return read(*given, **named)
+        if not is_elsewhere:
+            with contextlib.suppress(FileNotFoundError):
                 return read(*given, **named)
-            except FileNotFoundError:
-                if not stage.is_users(sys._getframe(1).f_code.co_filename):
-                    raise
         message = f"{name}({shown!r}) reads what is not here: what is made of it is unknown"
         stage.problem("STAND_IN", message)
         return StandIn(f"{name}()")

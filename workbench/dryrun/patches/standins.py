@@ -12,7 +12,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, taken_apart
-from openlineage_pyspark.workbench.dryrun.script.counts import Count, Share
+from openlineage_pyspark.workbench.dryrun.script.counts import plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -151,10 +151,6 @@ def install_random_ids(is_users: Callable[[str], bool]) -> None:
 
 def plain_row(row: Any) -> Any:
     """Return a row of a script with plain values instead of stand-ins: Spark does not know their types."""
-    if isinstance(row, Count):
-        return int(row)
-    if isinstance(row, Share):
-        return float(row)
     if isinstance(row, StandIn | RowText):
         return str(row)
     if isinstance(row, dict):
@@ -166,7 +162,7 @@ def plain_row(row: Any) -> Any:
         return found
     if type(row) in (list, tuple, Pieces):
         return list(map(plain_row, row)) if isinstance(row, list) else tuple(map(plain_row, row))
-    return row
+    return plain_number(row)
 
 
 def value_of(data_type: Any, name: str, make_row: Callable[..., Any]) -> Any:

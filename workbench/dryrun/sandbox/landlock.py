@@ -25,9 +25,9 @@ _NO_NEW_PRIVILEGES = 38
 _EXECUTE, _WRITE_FILE = 1 << 0, 1 << 1
 _REMOVE_FILE, _MAKE_FILE = 1 << 5, 1 << 8
 _CHANGES = _WRITE_FILE | sum(1 << bit for bit in range(4, 13))
-# The version of the kernel's interface that knows a right -> the right: to link between folders, and to truncate.
-_LATER_CHANGES = {2: 1 << 13, 3: 1 << 14}
 _TRUNCATE = 1 << 14
+# The version of the kernel's interface that knows a right -> the right: to link between folders, and to truncate.
+_LATER_CHANGES = {2: 1 << 13, 3: _TRUNCATE}
 _MEMORY = "/dev/shm"  # noqa: S108 (not for temporary files of ours)
 _BIND, _CONNECT = 1 << 0, 1 << 1
 _KNOWS_CONNECTIONS = 4
