@@ -500,3 +500,106 @@ def test_a_data_source_of_the_script_has_its_own_schema_and_the_name_of_a_real_r
     found = seen(runner, tmp_path, PYTHON_SOURCE)
     assert found.edges == ["datasource:PythonTable/acme_api(url=https://a/b).title -> out/books.t"]
     assert found.problems == [(4, "STAND_IN"), (15, "UNKNOWN_SCHEMA")]
+
+
+def test_names_that_a_service_gives_leave_the_columns_unknown_and_the_script_goes_on(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    text = """\
+import requests
+from pyspark.sql import Window
+given = requests.get("http://settings").json()
+k = spark.read.schema("id INT, v STRING").parquet("data/k")
+k.select(given["columns"]).write.parquet("out/select")
+k.select(*given["columns"]).write.parquet("out/list")
+k.groupBy(given["by"]).agg(F.sum("id")).write.parquet("out/groups")
+k.groupBy("id").pivot(given["by"]).agg({given["of"]: "sum"}).write.parquet("out/pivot")
+k.join(k.select("id"), given["on"]).write.parquet("out/join")
+k.toDF(*[each["name"] for each in given["columns"]]).write.parquet("out/renamed")
+k.select(F.max(given["of"]).over(Window.partitionBy(given["by"]))).write.parquet("out/window")
+spark.createDataFrame([(1,)], given["columns"]).write.parquet("out/created")
+k.select("missing").write.parquet("out/never")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.edges == []
+    reads = ["select", "list", "groups", "pivot", "join", "renamed", "window"]
+    assert found.writes == [*((["data/k"], f"out/{each}") for each in reads), ([], "out/created")]
+    assert {line for line, code in found.problems if code == "UNKNOWN_SCHEMA"} == {7, 8, 9, 10, 11, 12, 13, 14}
+    # An error of the script itself stays one.
+    assert found.problems[-1] == (15, "SCRIPT_FAILED")
+
+
+def test_a_condition_or_a_value_that_a_service_gives_leaves_all_else_known(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    text = """\
+import requests
+given = requests.get("http://settings").json()
+k = spark.read.schema("id INT, v STRING").parquet("data/k")
+k.filter(given["rule"]).dropDuplicates(given["keys"]).orderBy(F.col(given["by"]).desc()).write.parquet("out/rows")
+k.filter(given["least"] < F.col("id")).select((given["rate"] * F.col("id")).alias("n")).write.parquet("out/values")
+k.withColumn("w", F.expr(given["rule"])).write.parquet("out/added")
+k.withColumns({"w": F.col(given["by"]) + 1, "n": F.col("id") + 1}).write.parquet("out/several")
+k.withColumnRenamed("v", given["name"]).drop(given["other"]).write.parquet("out/dropped")
+k.select("id", k[given["by"]]).write.parquet("out/item")
+spark.read.schema(given["columns"]).parquet("data/k").write.parquet("out/schema")
+"""
+    found = seen(runner, tmp_path, text)
+    both = ("rows", "added", "several", "schema")
+    assert sorted(found.edges) == sorted(
+        [
+            *(f"data/k.{column} -> out/{name}.{column}" for name in both for column in ("id", "v")),
+            *(f"data/k.{column} -> out/{name}.w" for name in ("added", "several") for column in ("id", "v")),
+            "data/k.id -> out/several.n",
+            "data/k.id -> out/values.n",
+            "data/k.id -> out/values.*",
+            "data/k.id -> out/dropped.id",
+            "data/k.v -> out/dropped.{requests.get().json()[name]}",
+        ]
+    )
+    assert {line for line, code in found.problems if code == "UNKNOWN_SCHEMA"} == {11}
+    assert (
+        "filter() depends on {requests.get().json()[rule]}, which is unknown in a dry run: it is left out"
+        in found.messages
+    )
+
+
+def test_columns_named_by_rows_are_unknown_and_those_beside_them_are_not(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+rules = spark.read.schema("name STRING, rule STRING").parquet("data/rules").collect()
+k = spark.read.schema("id INT, v STRING").parquet("data/k")
+k.select([F.col(each.name).alias(f"k_{each.name}") for each in rules]).write.parquet("out/select")
+for each in rules:
+    k = k.withColumn(each.name, F.expr(each.rule))
+k.select("id", "v").write.parquet("out/known")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.edges == ["data/k.id -> out/known.id", "data/k.v -> out/known.v"]
+    assert found.writes == [(["data/k"], "out/select"), (["data/k"], "out/known")]
+
+
+def test_a_statement_with_parts_from_a_service_has_the_datasets_that_its_text_names(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    text = """\
+import requests
+given = requests.get("http://settings").json()
+spark.read.schema("id INT, v STRING").parquet("data/k").createOrReplaceTempView("k")
+spark.sql(f"INSERT INTO {given['db']}.sums SELECT {given['columns']} FROM k")
+spark.sql(f"CREATE OR REPLACE TEMP VIEW w AS SELECT * FROM k WHERE id > {given['least']}")
+spark.table("w").write.parquet("out/viewed")
+spark.sql(f"SELECT a.x FROM {given['db']}_raw.orders a JOIN k ON a.id = k.id").write.parquet("out/joined")
+spark.sql(f"INSERT OVERWRITE DIRECTORY 'out/folder' USING json SELECT id FROM k WHERE {given['rule']}")
+spark.sql(given["query"]).write.parquet("out/query")
+spark.sql(f"SELECT id FROM k WHERE v = '{given['day']}'").write.parquet("out/literal")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.writes == [
+        (["data/k"], "{requests.get().json()[db]}.sums"),
+        (["data/k"], "out/viewed"),
+        (["data/k", "{requests.get().json()[db]}_raw.orders"], "out/joined"),
+        (["data/k"], "out/folder"),
+        ([], "out/query"),
+        (["data/k"], "out/literal"),
+    ]
+    assert found.edges == ["data/k.id -> out/literal.id", "data/k.v -> out/literal.*"]

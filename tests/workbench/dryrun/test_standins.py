@@ -52,7 +52,7 @@ def test_what_is_computed_from_a_count_tells_each_decision_too() -> None:
 
 def test_a_stand_in_takes_every_use_and_says_what_it_stands_for() -> None:
     client = StandIn("boto3").client("s3")
-    assert str(client.get_object(Bucket="b")["Body"].read()) == "{boto3.client().get_object()['Body'].read()}"
+    assert str(client.get_object(Bucket="b")["Body"].read()) == "{boto3.client().get_object()[Body].read()}"
     assert f"s3a://{client.bucket}/x" == "s3a://{boto3.client().bucket}/x"
     assert list(client.list()) == []
     key, name = client.login()
@@ -398,7 +398,7 @@ def test_a_text_of_a_row_can_be_read_as_anything() -> None:
     assert names["day"] == (datetime.datetime(2000, 1, 1), 0)
     assert [names["folder"], names["name"], names["third"], names["number"]] == ["{path}", "{path}", "{path}", 2.0]
     assert [str(names["settings"]), names["color"], names["second"]] == [
-        "{json({settings})['columns']}",
+        "{json({settings})[columns]}",
         "{props}",
         "{sku}",
     ]
@@ -414,5 +414,5 @@ def test_a_text_of_a_row_can_be_read_as_anything() -> None:
 
 def test_the_progress_of_a_stream_is_a_stand_in() -> None:
     query = FinishedQuery()
-    assert str(query.lastProgress["numInputRows"]) == "{lastProgress['numInputRows']}"
-    assert str(query.recentProgress[-1]["sink"]) == "{recentProgress[-1]['sink']}"
+    assert str(query.lastProgress["numInputRows"]) == "{lastProgress[numInputRows]}"
+    assert str(query.recentProgress[-1]["sink"]) == "{recentProgress[-1][sink]}"

@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.session import Analyzed
 
 _STAND_IN = re.compile(r"\{[^{}]*\}")
+_PARTS = re.compile(r"(?:\{[^{}]*\}|[^.])+")
+"""The parts of a name that contains stand-ins: a dot within a stand-in separates nothing."""
+_VIEW, _DIRECTORY = "CreateViewCommand", "InsertIntoDir"
+"""What Spark's parser makes of a temporary view (of another view it makes `CreateView`), and of a write to a folder."""
+_QUOTED_OR_STAND_IN = re.compile(r"`[^`]*`|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\w*(?:\{[^{}]*\}\w*)+")
 _JAVA = "KnownTables.java"
 _CLASS = "openlineage.pyspark.KnownTables"
 _KNOWN_TABLE = "KnownTable"
@@ -317,7 +322,7 @@ class World:
 
     def whole(self, name: str) -> tuple[str, ...]:
         """Return the parts of a table's full name, with its catalog and its database."""
-        return self.session.whole(tuple(name.split(".")) if _is_of_data(name) else names_in(name))
+        return self.session.whole(tuple(_PARTS.findall(name)) if _is_of_data(name) else names_in(name))
 
     def _declare(
         self, parts: tuple[str, ...], columns: Columns, partitions: Sequence[str], place: DataPlace | None = None
@@ -384,10 +389,16 @@ class World:
         for lineage in read_text(text):
             target = lineage.target or target
             for name in lineage.tables:
-                known = self._unknown_of(name)
-                table = None if known is not None else self.session.table(name)
-                read = read.joined(known or Unknown((table.query.plan,) if table is not None else (), (), ()))
+                read = read.joined(self._unknown_of(name) or self._named(name))
         return target, read
+
+    def _named(self, name: str) -> Unknown:
+        """Return what is known about a table or a path that a text names."""
+        names = names_in(name)
+        if is_format_and_path(names):
+            return Unknown(places=(self.reader(streamed=False).format(names[0]).place(names[1:]).to_text(),))
+        table = self.session.table(name)
+        return Unknown((table.query.plan,)) if table is not None else Unknown(tables=(name.replace("`", ""),))
 
     def query(self, text: str, ask: Callable[[], Any]) -> Any:
         """
@@ -427,17 +438,48 @@ class World:
         """Return a statement in which the paths are absolute."""
         return with_whole_paths(text, self.stage.request.folder)
 
-    def is_of_data(self, text: str) -> bool:
-        """Report that parts of a statement come from data; return whether it can't be read for this reason."""
-        if not _is_of_data(text):
-            return False
+    def of_data(self, text: str) -> Unknown | None:
+        """
+        Return what is known about a statement that Spark can't read because parts of it come from data.
+
+        Its tables are those that its text names; what it would write is recorded.
+
+        Returns:
+            None if Spark can read it.
+        """
+        if not _is_of_data(text) or self._is_readable(text):
+            return None
+        message = "parts of this statement come from data: only the tables and paths that its text names are known"
+        self.stage.problem("UNKNOWN_STATEMENT", message)
+        quoted = _with_quoted_stand_ins(text)
+        target, read = self._read_by(quoted)
+        if self._is_readable(quoted) and not self.is_query(quoted):
+            self._record_of_data(quoted, target, read)
+        return read
+
+    def _record_of_data(self, text: str, target: str, read: Unknown) -> None:
+        """Record the write of a statement, of which only the datasets are known."""
+        parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+        record, name = self._record_of_unknown(read), str(parsed.nodeName())
+        if name == _VIEW:
+            self.put_view(names_after(text, "VIEW")[-1], read)
+        elif name == _DIRECTORY and parsed.storage().locationUri().isDefined():
+            path = str(parsed.storage().locationUri().get().getPath())
+            place = data_place(_text_of(parsed.provider()), {}, (path,), self.stage.request.folder)
+            self.stage.record("write", **attrs.asdict(attrs.evolve(record, target=place.to_text())))
+        elif target:
+            parts = self.whole(target.replace("`", ""))
+            if self.session.known(parts) is None:
+                self._without_columns(parts)
+            self.stage.record("write", **attrs.asdict(attrs.evolve(record, table=parts)))
+
+    def _is_readable(self, text: str) -> bool:
+        """Return whether Spark can parse a statement."""
         try:
             self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         except analysis_errors():
-            message = "parts of this statement come from data: what it reads and writes is unknown"
-            self.stage.problem("UNKNOWN_STATEMENT", message)
-            return True
-        return False
+            return False
+        return True
 
     def statement(self, text: str, written: str = "", hidden: Sequence[str] = ()) -> Any:
         """
@@ -603,6 +645,15 @@ def _location_of(parsed: Any) -> str:
 def _is_of_data(text: str) -> bool:
     """Return whether a text contains a stand-in for an unknown value, such as `{country}`."""
     return _STAND_IN.search(text) is not None
+
+
+def _with_quoted_stand_ins(text: str) -> str:
+    """Return a statement whose stand-ins outside of quotes are names in backquotes, so that it may be parsed."""
+
+    def quoted(found: re.Match[str]) -> str:
+        return found[0] if found[0][0] in "`'\"" else in_backticks(found[0])
+
+    return _QUOTED_OR_STAND_IN.sub(quoted, text)
 
 
 def _name(identifier: Identifier) -> str:

@@ -34,6 +34,7 @@ from openlineage_pyspark.workbench.dryrun.patches.rdds import install_rdds, sche
 from openlineage_pyspark.workbench.dryrun.patches.standins import plain_row, row_of
 from openlineage_pyspark.workbench.dryrun.patches.statistics import install_statistics
 from openlineage_pyspark.workbench.dryrun.patches.streams import FinishedQuery, NoQueries
+from openlineage_pyspark.workbench.dryrun.patches.unknown_arguments import install_unknown_arguments
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
 from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
 from openlineage_pyspark.workbench.dryrun.script.values import texts_in, with_quoted_operators, with_values
@@ -107,6 +108,7 @@ class Patches:
         self._patch_actions()
         ScriptCatalog(self._tables, self._stage, self.world_of).install()
         self._patch_functions()
+        install_unknown_arguments(self._stage, self._frame, self.without_columns)
         when_imported(AVRO, lambda: install_avro(self._stage))
         when_imported(PROTOBUF, lambda: install_protobuf(self._stage))
         when_imported(MODELS, lambda: install_models(self._stage, self.without_columns))
@@ -188,9 +190,10 @@ class Patches:
             if named:
                 formatter = sys.modules["pyspark.sql.session"].SQLStringFormatter(session)
                 text = formatter.format(text, **named)
-            text = world.whole_paths(text)
-            if world.is_of_data(text):
-                return self._unknown(session, Unknown())
+            text = world.whole_paths(str(text) if isinstance(text, StandIn) else text)
+            of_data = world.of_data(text)
+            if of_data is not None:
+                return self._unknown(session, of_data)
             if world.is_query(text):
                 given = {} if args is None else {"args": args}
                 found = world.query(text, lambda: ask(session, text, **given))
@@ -216,8 +219,9 @@ class Patches:
             if unknown is not None:
                 return self._unknown(session, unknown)
             is_typed = isinstance(schema, str) or hasattr(schema, "typeName")
-            if isinstance(data, StandIn) and not is_typed:
-                message = f"the columns of a DataFrame of {data} are unknown without a schema: give it one"
+            if isinstance(schema, StandIn) or (isinstance(data, StandIn) and not is_typed):
+                of = data if isinstance(data, StandIn) else f"the schema {schema}"
+                message = f"the columns of a DataFrame of {of} are unknown without a schema: give it one"
                 self._stage.problem("UNKNOWN_SCHEMA", message)
                 return self._unknown(session, Unknown())
             if isinstance(data, RDD) and not is_typed:

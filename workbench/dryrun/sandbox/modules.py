@@ -13,6 +13,7 @@ import importlib.abc
 import importlib.machinery
 import inspect
 import json
+import re
 import sys
 import types
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,6 +34,7 @@ CLIENTS = frozenset(
 )
 """The top-level names of modules that contact other systems."""
 _MOST_SHOWN = 40
+_QUOTES = re.compile(r"[\"'`{}]")
 
 
 class StandIn:
@@ -47,6 +49,8 @@ class StandIn:
 
     stage: ClassVar[Stage | None] = None
     """Where decisions are reported; None for nowhere."""
+    yields_to: ClassVar[tuple[type, ...]] = ()
+    """The classes whose operators apply to a stand-in, such as Spark's columns."""
 
     def __init__(self, name: str = "") -> None:
         self.__dict__["_name"] = name
@@ -65,7 +69,8 @@ class StandIn:
         return StandIn(f"{self._name}()")
 
     def __getitem__(self, key: object) -> Any:
-        return StandIn(f"{self._name}[{key!r}]")
+        # Without quotes, so that a statement of SQL can contain it as a text.
+        return StandIn(f"{self._name}[{_QUOTES.sub('', str(key))}]")
 
     def __setattr__(self, name: str, value: Any) -> None:
         return
@@ -118,6 +123,8 @@ class StandIn:
         return self._is_otherwise(f"without {_shown(item)}")
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, self.yields_to):
+            return NotImplemented
         if self is other or not self._is_asked():
             return self is other
         if _is_nothing(other):
@@ -175,32 +182,32 @@ class StandIn:
     def __invert__(self) -> Any:
         return self
 
-    def __lt__(self, other: object) -> bool:
-        return self._is_otherwise(f"at least {_shown(other)}")
-
-    def __gt__(self, other: object) -> bool:
-        return self._is_otherwise(f"at most {_shown(other)}")
-
-    def __le__(self, other: object) -> bool:
-        return self._is_otherwise(f"above {_shown(other)}")
-
-    def __ge__(self, other: object) -> bool:
-        return self._is_otherwise(f"below {_shown(other)}")
-
-    def __sub__(self, _: object) -> Any:
-        return self
-
-    __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = __sub__
-    __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rpow__ = __sub__
-    # Types such as `Client | None`, conditions, and the order of tasks.
-    __or__ = __ror__ = __and__ = __rand__ = __xor__ = __rxor__ = __sub__
-    __rshift__ = __rrshift__ = __lshift__ = __rlshift__ = __sub__
-
     def __add__(self, other: object) -> Any:
-        return f"{self}{other}" if isinstance(other, str) else self
+        return f"{self}{other}" if isinstance(other, str) else _operated(self, other)
 
     def __radd__(self, other: object) -> Any:
         return f"{other}{self}" if isinstance(other, str) else self
+
+
+def _operated(self: StandIn, other: object) -> Any:
+    return NotImplemented if isinstance(other, self.yields_to) else self
+
+
+def _compared(otherwise: str) -> Callable[[StandIn, object], Any]:
+    def compare(self: StandIn, other: object) -> Any:
+        if isinstance(other, self.yields_to):
+            return NotImplemented
+        return self._is_otherwise(f"{otherwise} {_shown(other)}")
+
+    return compare
+
+
+for _name, _otherwise in (("lt", "at least"), ("gt", "at most"), ("le", "above"), ("ge", "below")):
+    setattr(StandIn, f"__{_name}__", _compared(_otherwise))
+# With types such as `Client | None`, conditions, and the order of tasks.
+for _name in "sub mul truediv floordiv mod pow or and xor rshift lshift".split():
+    setattr(StandIn, f"__{_name}__", _operated)
+    setattr(StandIn, f"__r{_name}__", _operated)
 
 
 class AbsentClass:
