@@ -1,4 +1,4 @@
-"""The output of `lineage --diff`: the differences, the tables that must be rebuilt, and the doubtful changes."""
+"""The output of `lineage --diff`: the differences, the tables that must be rebuilt, and findings for a reviewer."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def file_steps(
         answers: Spark's results for those in SQL.
         found: the lineage of all of their statements.
         options: those of the command line.
-        folder: where the files are as they were in another revision; None if they are where their names point.
+        folder: the folder with the files of another revision; None for the files of the working tree.
     """
     paths = {each.name: Path(each.name) for each in scripts}
     sql = [each for each in scripts if not is_python_script(paths[each.name])]
@@ -94,7 +94,7 @@ def file_steps(
             continue
         others = [path if path.is_absolute() or folder is None else folder / path for path in options.py_files]
         beside = surroundings_of(within[each.name], each.text, within.values(), others)
-        # A notebook that had only SQL in that revision ran no script there.
+        # If a notebook had only SQL in that revision, its lines name it as their file, and no script.
         own = [line for line in found if each.name in (line.script, line.statement.file)]
         opened = hash_of_files((folder or Path.cwd()), (line.opened for line in own if line.opened))
         steps.append(step_of_script(each, own, f"{given} {beside} {opened}"))
@@ -103,7 +103,7 @@ def file_steps(
 
 def change_of(before: FileState, after: FileState, options: argparse.Namespace) -> JudgedChange:
     """
-    Return a judged change, with its consequences for a store; print on standard error what can't be looked up there.
+    Return a change with its findings and everything downstream of it; report what can't be looked up in the store.
 
     Args:
         before: the earlier state.

@@ -1,4 +1,4 @@
-"""`completion`: prints the script with which a shell completes commands, options and their values."""
+"""`completion`: prints a script with which a shell completes commands, options and their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _SHELLS = ("bash", "zsh", "fish")
 _DESCRIPTION = """\
-Prints a script for a shell. For bash, add to ~/.bashrc:  eval "$(openlineage-pyspark completion bash)"
+Prints the script with which a shell completes commands, options and their values.
+For bash, add to ~/.bashrc:  eval "$(openlineage-pyspark completion bash)"
 For zsh, add to ~/.zshrc:  eval "$(openlineage-pyspark completion zsh)"
 For fish:  openlineage-pyspark completion fish > ~/.config/fish/completions/openlineage-pyspark.fish"""
 
@@ -26,7 +27,7 @@ class _Words:
 
     Args:
         places: the words of its arguments, such as those of `store`: `rebuild`, `expire`.
-        options: its options -> the words that each may have; none for any text.
+        options: each of its options -> the values that it may have; none if it takes any text.
         flags: those of its options that have no value.
     """
 

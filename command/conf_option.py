@@ -11,7 +11,7 @@ def add_conf(parser: argparse.ArgumentParser, *, variables: bool = False) -> Non
 
     Args:
         parser: the parser of the command.
-        variables: whether the option also sets variables of SQL, which may have any name.
+        variables: whether the option also sets SQL variables, which may have any name.
     """
     shown = "a Spark property, as spark-submit takes it"
     parser.add_argument(
@@ -21,7 +21,7 @@ def add_conf(parser: argparse.ArgumentParser, *, variables: bool = False) -> Non
         default=[],
         type=_property_or_variable if variables else _property,
         metavar="KEY=VALUE",
-        help=f"{shown}, or the value of a variable; repeatable" if variables else f"{shown}; repeatable",
+        help=f"{shown}, or the value of an SQL variable; repeatable" if variables else f"{shown}; repeatable",
     )
 
 
@@ -39,6 +39,7 @@ def _property(text: str) -> tuple[str, str]:
         from openlineage_pyspark.listener.settings.given import PREFIX
 
         # The argument itself is not shown, because it may contain a secret; a name of one of our keys does not.
-        hint = f"; did you mean {PREFIX}{key.strip()}?" if equals and find_key(key.strip()) else ""
+        name = key.strip().removeprefix(PREFIX.removeprefix("spark."))
+        hint = f"; did you mean {PREFIX}{name}?" if equals and find_key(name) else ""
         raise argparse.ArgumentTypeError(f"must be KEY=VALUE, with a key that begins with spark.{hint}")
     return key.strip(), value

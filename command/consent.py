@@ -21,14 +21,16 @@ def add_yes(parser: argparse._ActionsContainer) -> None:
 
 
 def add_consent(parser: argparse._ActionsContainer) -> None:
-    """Add the options of a command that deletes."""
+    """Add the options of a command that asks before it deletes or changes data."""
     parser.add_argument("--dry-run", action="store_true", help="only list what would be done")
     add_yes(parser)
 
 
 def is_agreed(question: str, options: argparse.Namespace) -> bool:
     """
-    Return whether the user agrees to the list printed before; report that nothing was done if not.
+    Return whether the user agrees to what was listed; if not, report that nothing was done.
+
+    With `--dry-run`, nothing is asked and nothing is done.
 
     Args:
         question: a question to be answered with y or yes.

@@ -24,7 +24,13 @@ from openlineage_pyspark.command.consent import add_yes, may_overwrite
 from openlineage_pyspark.command.file_state import FileState
 from openlineage_pyspark.command.screen import Screen, complain, printable
 from openlineage_pyspark.command.statement_formats import WRITERS
-from openlineage_pyspark.command.store_option import file_reason_of, pairs, refuse_spark_stores, whole_number
+from openlineage_pyspark.command.store_option import (
+    file_reason_of,
+    pairs,
+    refuse_spark_stores,
+    whole_number,
+    write_file,
+)
 from openlineage_pyspark.command.unfold_option import add_unfold, unfold_refusal
 from openlineage_pyspark.errors import LineageError, StoreError
 from openlineage_pyspark.facets.model.dataset import Identifier
@@ -67,17 +73,18 @@ columns of sources and seeds come from the catalog.json beside it"""
 _FUNCTIONS = "declare a function of yours, such as one in Python; edges through it are opaque; repeatable, or NAME,NAME"
 _DIALECT = """sqlglot's name of the SQL dialect, such as snowflake, for statements that Spark can't analyze; by default
 the first dialect that can parse them"""
-_GLOB = "read the files in folders that match this pattern instead, such as '*.q' or 'models/*.sql'; repeatable"
+_GLOB = "in folders, read the files that match this pattern instead, such as '*.q' or 'models/*.sql'; repeatable"
 _SCHEMAS = 'a JSON file with the columns of tables and paths, as in {"s3a://lake/orders": "id INT"}; repeatable'
 _WRITE_SCHEMAS = "write a file for --schemas with all columns that --catalog and --schemas know"
 _PY_FILES = "a folder, a zip or a module that scripts import; repeatable"
-_ALLOW = "load this module, and no stand-in, although it may contact other systems, as requests does; repeatable"
+_ALLOW = "load this module itself, not a stand-in, although it may contact other systems, as requests does; repeatable"
 _ENV = "set an environment variable for scripts; NAME without a value passes on that of this process; repeatable"
 _PARAM = "the value of a notebook's or job's parameter, as its widgets return it; repeatable"
 _BRANCHES = "also run scripts with the other outcome of each decision on data, such as `if df.count() > 0`"
 _TIMEOUT = "the longest time that a script may run; default: 120"
 _DDL = "an SQL file or a folder of them that declares tables; repeatable"
-_CATALOG = "a store's file, event files or a folder of them: tables have the columns that their last run reported"
+_CATALOG = """a store's file, event files or a folder of them: tables have the columns that their last run reported;
+repeatable for event files"""
 _STORE = "with --diff: the store's file, or event files, to search for what is downstream; default: that of --catalog"
 _CACHE = """cache Spark's results in this folder, so that only statements that a change affects are analyzed again; and
 the classes of Spark, so that it starts faster"""
@@ -132,8 +139,8 @@ def run(options: argparse.Namespace) -> int:
         options: those of the command line.
 
     Returns:
-        The exit code: 1 if a statement can't be analyzed, 2 if there is nothing to read, 3 if a change affects
-        something downstream.
+        The exit code: 1 if a reason of `--fail-on` applies, or if the user keeps an existing file; 2 if there is
+        nothing to read, or a file can't be written; 3 if a change affects something downstream.
     """
     refusal = _refusal(options)
     if refusal:
@@ -149,7 +156,7 @@ def run(options: argparse.Namespace) -> int:
             schemas = known.to_text()
             if not may_overwrite(options.write_schemas, schemas, (), options):
                 return _PROBLEM
-            options.write_schemas.write_text(schemas, encoding="utf-8")
+            write_file(options.write_schemas, schemas)
             if not options.files:
                 return 0
         known.tables += () if project is None else project.tables
@@ -182,7 +189,7 @@ def _answers_kept(options: argparse.Namespace) -> Iterator[None]:
     # It takes some seconds to write an archive of classes, so a call that may be the only one writes none.
     options.classes = options.cache if options.cache is not None and options.cache.is_dir() else None
     if options.cache is not None:
-        options.cache.mkdir(parents=True, exist_ok=True)
+        _make_folder(options.cache)
     if options.diff is None or options.cache is not None:
         yield
         return
@@ -190,6 +197,20 @@ def _answers_kept(options: argparse.Namespace) -> Iterator[None]:
         options.cache = Path(folder)
         yield
         options.cache = None
+
+
+def _make_folder(cache: Path) -> None:
+    """
+    Make the folder of the cache, unless it exists.
+
+    Raises:
+        StoreError: it can't be made.
+    """
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        reason = "it is not a folder" if isinstance(problem, FileExistsError) else problem.strerror
+        raise StoreError(f"{cache} can't be used as a cache: {reason}") from None
 
 
 def _has_scripts(scripts: Iterable[Script]) -> bool:
@@ -229,7 +250,7 @@ def _state(
             tuple(options.allow),
             options.timeout,
             dict(options.conf),
-            pairs(options.param),
+            pairs(options.param, "--param", "day=2026-01-01"),
             options.branches,
             options.classes,
         )
@@ -276,7 +297,7 @@ def _refusal(options: argparse.Namespace) -> str:
     if options.check and options.diff is None:
         return "--check needs --diff: it concerns what is downstream of a change"
     if "rebuild" in of_change and not options.plan:
-        return "--fail-on rebuild needs --plan"
+        return "--fail-on rebuild needs --plan: it is about the tables that must be rebuilt"
     if options.unfold and options.diff is not None:
         return "--unfold shows CTEs, views and subqueries of one state, and --diff compares two"
     return unfold_refusal(options)
@@ -331,7 +352,7 @@ def _diff(after: FileState, before: FileState, options: argparse.Namespace) -> i
 
 
 def _report(found: Iterable[StatementLineage], gates: Collection[str]) -> int:
-    """Print what statements lack to standard error, each once, and return the exit code for it."""
+    """Print the problems of statements to standard error, each once, and return the exit code."""
     for cause in summary_of(found).causes:
         sys.stderr.write(f"{printable(str(cause))}\n")
     return _PROBLEM if any(fails(each, gates) for each in found) else 0
@@ -353,11 +374,11 @@ class _Progress:
         self._last = time.monotonic()
 
     def __call__(self, done: int, whole: int) -> None:
-        """Report how many statements are done, if the last report was some seconds ago."""
+        """Report how many statements are done, if there are many and the last report was some seconds ago."""
         now = time.monotonic()
         if whole >= _MANY and now - self._last > _SECONDS:
             self._last = now
-            complain(f"{done:,} of {whole:,} statements")
+            complain(f"{done:,} of {whole:,} statements are analyzed")
 
 
 def _known(options: argparse.Namespace) -> KnownColumns:

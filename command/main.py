@@ -39,10 +39,10 @@ _COMMANDS = {
 }
 """Each command: the module below `command` that adds it, and its line in the help."""
 
-_OF_THE_AGENT = frozenset({"completion", "doctor", "replay", "send", "spool"})
+_WITHOUT_EXTRA = frozenset({"completion", "doctor", "replay", "send", "spool"})
 """The commands that need no extra."""
 
-_WITH_A_BAR = frozenset({"ingest", "replay", "store"})
+_WITH_OWN_PROGRESS = frozenset({"ingest", "replay", "store"})
 """The commands that show their own progress."""
 
 _INTERRUPTED = 130
@@ -66,11 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        if options.command not in _OF_THE_AGENT:
+        if options.command not in _WITHOUT_EXTRA:
             from openlineage_pyspark.workbench.extras import WORKBENCH, require
 
             require(WORKBENCH)
-        with nullcontext() if options.command in _WITH_A_BAR else working(f"{PROGRAM}: {options.command}"):
+        with nullcontext() if options.command in _WITH_OWN_PROGRESS else working(f"{PROGRAM}: {options.command}"):
             status: int = options.run(options)
         sys.stdout.flush()
     except MissingExtraError as problem:
@@ -98,7 +98,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def parser_of(command: str) -> argparse.ArgumentParser:
-    """Return the parser that takes a command, with its name before it."""
+    """Return the parser of a command, whose name comes first."""
     parser = _Parser(prog=PROGRAM)
     name = _COMMANDS[command][0]
     module, below = import_module(f"openlineage_pyspark.command.{name}"), parser.add_subparsers()
@@ -113,7 +113,11 @@ def commands() -> tuple[str, ...]:
 
 def _list_of_commands() -> argparse.ArgumentParser:
     """Return the parser of the options before a command."""
-    parser = _Parser(prog=PROGRAM, description="Inspect, check and send the lineage of PySpark jobs.")
+    parser = _Parser(
+        prog=PROGRAM,
+        description="Inspect, check and send the lineage of PySpark jobs.",
+        epilog=f"`{PROGRAM} COMMAND --help` describes a command and its options.",
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
     for name, (_, help_) in _COMMANDS.items():
@@ -132,7 +136,7 @@ class _Version(argparse.Action):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that accepts only whole options, and that reports unknown ones itself, with its own usage."""
+    """A parser that accepts no abbreviated options, and that reports unknown ones with the usage of their command."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"allow_abbrev": False, **options})
@@ -159,12 +163,14 @@ class _Parser(argparse.ArgumentParser):
         known = [each for each in self._option_string_actions if each.startswith("--")]
         names = [each.partition("=")[0] for each in unknown if each.startswith("--")]
         near = [match for name in names for match in self._near(name, known)]
-        return f"; did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
+        if near:
+            return f"; did you mean {' and '.join(dict.fromkeys(near))}?"
+        return "; options come after the command" if names and self.prog == PROGRAM else ""
 
     @staticmethod
     def _near(name: str, known: Sequence[str]) -> list[str]:
-        if name == "--json" and "--format" in known:
-            return ["--format json"]
+        if name == "--json":
+            return ["--format json"] if "--format" in known else []
         longer = [each for each in known if each.startswith(name)]
         return longer[:1] or get_close_matches(name, known, n=1)
 

@@ -26,7 +26,7 @@ class Progress:
         Args:
             stream: the terminal.
             label: the name of the command.
-            clock: gives the time in seconds.
+            clock: returns the time in seconds.
         """
         self._stream, self._label, self._clock = stream, label, clock
         self._begin = self._last = clock()

@@ -38,7 +38,8 @@ def add_question(commands: argparse._SubParsersAction[argparse.ArgumentParser], 
     if _TABLE in asked.formats:
         tree = "as a tree (the default): each value once, with the expression that makes it"
         parser.add_argument("--tree", dest="format", action="store_const", const="text", help=tree)
-        parser.add_argument("--table", dest="format", action="store_const", const=_TABLE, help="each edge on a line")
+        table = "as a table, with an edge on each line"
+        parser.add_argument("--table", dest="format", action="store_const", const=_TABLE, help=table)
         parser.add_argument(ALL, action="store_true", help="in a tree, show what decides about rows too")
     add_store(parser)
     ask = asking(partial(_ask, asked), lambda options: asked.reads_rows(vars(options)))
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse._ActionsContainer, asked: Question) -> None:
 
 
 def _option(argument: Argument) -> dict[str, Any]:
-    """Return how argparse takes an option."""
+    """Return the keyword arguments of `add_argument` for an option."""
     common: dict[str, Any] = {"help": argument.help.text, "default": argument.default}
     metavar = {"metavar": argument.metavar}
     if argument.shape == "flag":
@@ -88,7 +89,7 @@ def _ask_files(
     ask: Callable[[argparse.Namespace], int],
     options: argparse.Namespace,
 ) -> int:
-    """Query event files, if the arguments name some, else the store."""
+    """Query event files, if the arguments name any, else the store."""
     try:
         answer = of_files(**given_to(asked, options))
         if answer is None:

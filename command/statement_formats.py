@@ -38,7 +38,7 @@ _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 _SARIF_LEVELS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "note"}
 _COMMANDS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}
 _MOST_PLACES = 10
-# No string has it: in JSON, quotes within one have a backslash.
+# No string contains this: in JSON, quotes within a string have a backslash.
 _NO_STATEMENTS = '"statements": []'
 
 
@@ -84,7 +84,7 @@ def _json(found: Sequence[StatementLineage]) -> str:
     document = {"summary": summary.to_dict(), "statements": []}
     answer = Answer("lineage", {}, Values("statements", document), diagnostics=summary.diagnostics())
     text = json.dumps(answer.to_dict(), indent=2)
-    # A line each: Python's encoder is ten times as fast without indents.
+    # Each statement is one line: Python's encoder is ten times as fast without indents.
     lines = ",\n".join(f"      {_statement(each)}" for each in found)
     listed = f"{_NO_STATEMENTS[:-1]}\n{lines}\n    ]" if found else _NO_STATEMENTS
     return f"{text.replace(_NO_STATEMENTS, listed)}\n"

@@ -129,7 +129,7 @@ def opened(options: argparse.Namespace, *, reads_rows: bool = False) -> Store:
 
 def path_of(options: argparse.Namespace) -> str:
     """
-    Return the store's file.
+    Return the store that the options name: its file, or its CATALOG.SCHEMA in Spark.
 
     Raises:
         StoreError: neither the option nor the variable names one.
@@ -152,7 +152,7 @@ def refuse_spark_options(options: argparse.Namespace, path: str) -> None:
     """
     given = [name for name, value in (("--conf", options.conf), ("--packages", options.packages)) if value]
     if given:
-        raise StoreError(f"{' and '.join(given)} can't be used: the store {path} is a file, which needs no Spark")
+        raise StoreError(f"{' and '.join(given)} can't be used: {path} is a file, which needs no Spark")
 
 
 def schema_of(options: argparse.Namespace, what: str) -> str:
@@ -176,7 +176,7 @@ def schema_of(options: argparse.Namespace, what: str) -> str:
 
 def refuse_stores(paths: Iterable[Path]) -> None:
     """
-    Refuse a store where event files are named.
+    Refuse a store that is named instead of event files.
 
     Raises:
         StoreError: one of the paths is a store.
@@ -185,12 +185,12 @@ def refuse_stores(paths: Iterable[Path]) -> None:
 
     for path in paths:
         if is_store_file(path):
-            raise StoreError(f"{path} is a store, not an event file: it can't be read together with event files")
+            raise StoreError(f"{path} is a store, not an event file: name event files, folders of them, or a spool")
 
 
 def refuse_spark_stores(paths: Iterable[Path]) -> None:
     """
-    Refuse stores in Spark's tables where only files are read.
+    Refuse stores in Spark's tables, for a command that only reads files.
 
     Raises:
         StoreError: one of the paths is not an existing file, and can only be the name of a schema.
@@ -212,6 +212,19 @@ def file_reason_of(problem: Exception) -> str:
     return str(problem)
 
 
+def write_file(path: Path, text: str) -> None:
+    """
+    Write a text to a file.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise StoreError(f"{path} can't be written: {problem.strerror or problem}") from None
+
+
 def is_in_spark(options: argparse.Namespace) -> bool:
     """Return whether the options name a store in Spark's tables."""
     from openlineage_pyspark.workbench.store.spark.tables import is_schema_name
@@ -228,7 +241,7 @@ def session_for(name: str, options: argparse.Namespace) -> SparkSession:
         options: those of `add_spark`.
 
     Raises:
-        StoreError: a property is not KEY=VALUE, or no session can be started.
+        StoreError: PySpark is not installed, or no session can be started.
     """
     from openlineage_pyspark.workbench.store.spark.session import active_or_new_session
     from openlineage_pyspark.workbench.store.spark.tables import is_in_session_catalog
@@ -244,9 +257,14 @@ def _conf_of(options: argparse.Namespace) -> dict[str, str]:
     return conf
 
 
-def pairs(texts: Iterable[str]) -> dict[str, str]:
+def pairs(texts: Iterable[str], option: str, example: str) -> dict[str, str]:
     """
     Return texts such as KEY=VALUE as a mapping.
+
+    Args:
+        texts: the values of an option.
+        option: its name, for the message.
+        example: a valid value of it, for the message.
 
     Raises:
         StoreError: one has no `=`.
@@ -255,6 +273,7 @@ def pairs(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         key, separator, value = text.partition("=")
         if not separator:
-            raise StoreError(f"{text!r} is not KEY=VALUE, as in spark.sql.ansi.enabled=true")
+            # The text itself is not shown, because it may contain a secret.
+            raise StoreError(f"{option} must have a value, as in {option} {example}")
         found[key.strip()] = value
     return found

@@ -18,6 +18,6 @@ def add_unfold(parser: argparse.ArgumentParser) -> None:
 
 
 def unfold_refusal(options: argparse.Namespace) -> str:
-    """Return why the option that shows CTEs, views and subqueries has no effect; empty if it has, or is not given."""
+    """Return why the option that shows CTEs, views and subqueries has no effect; empty if it has one or is absent."""
     reason = why_not_unfolded(options.format) if options.unfold else ""
     return f"--unfold {reason}" if reason else ""

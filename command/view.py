@@ -22,6 +22,7 @@ from openlineage_pyspark.command.store_option import (
     opened,
     refuse_spark_options,
     whole_number,
+    write_file,
 )
 from openlineage_pyspark.command.unfold_option import add_unfold, unfold_refusal
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
@@ -101,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
 
     Returns:
         The exit code: 1 if a line was not an event, or if the user keeps a file that is not ours; 2 if there is
-        nothing to read, or the output can't be written. An existing file then stays.
+        nothing to read, or the output can't be written. Then an existing file is unchanged.
     """
     options.format = options.format or _format_of(options.output or "")
     if refusal := _refusal(options):
@@ -155,7 +156,7 @@ def _refusal(options: argparse.Namespace) -> str:
     if options.depth is not None and not options.around:
         return "--depth needs --around: it counts the jobs from there"
     if options.compare and options.format != "html":
-        return "--compare needs --format html"
+        return "--compare needs --format html: only the page shows a comparison"
     if options.store is not None and options.paths:
         return "--store names what is shown: leave out the other files"
     return unfold_refusal(options)
@@ -232,10 +233,7 @@ def _write(text: str, graph: Graph, output: str, *, opens: bool) -> None:
         sys.stdout.write(text)
         return
     path = Path(output)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise StoreError(f"{path} can't be written: {problem.strerror or problem}") from None
+    write_file(path, text)
     counts = ", ".join(
         counted(sum(isinstance(node, kind) for node in graph.nodes), noun)
         for kind, noun in ((DatasetNode, "table"), (ColumnNode, "column"), (JobNode, "job"))

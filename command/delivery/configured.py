@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import attrs
 from openlineage_pyspark.command.conf_option import add_conf
 from openlineage_pyspark.command.delivery.spark_conf import SparkConf, SparkPlace, find_spark, read_conf
+from openlineage_pyspark.command.screen import complain
 from openlineage_pyspark.listener.settings.settings import Settings, default_search, load
 from openlineage_pyspark.transport.base import Transport
 from openlineage_pyspark.transport.composite import CompositeTransport
@@ -56,6 +57,23 @@ def read_configuration(options: argparse.Namespace, environ: Mapping[str, str]) 
     conf = read_conf(spark, environ, options.conf, options.properties_file)
     search = default_search()
     return Configured(spark, conf, search, load(conf.values, environ, search))
+
+
+def read_settings(options: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
+    """
+    Read the configuration, and report it if Spark's defaults can't be read.
+
+    Args:
+        options: the options that `add_options` adds.
+        environ: the environment.
+
+    Returns:
+        The settings that result from all sources.
+    """
+    configured = read_configuration(options, environ)
+    if configured.conf.problem:
+        complain(f"{configured.conf.file} {configured.conf.problem}: its settings are not used")
+    return configured.settings
 
 
 def open_without_driver(options: Mapping[str, Any]) -> Transport:

@@ -50,7 +50,7 @@ def add_patience(parser: argparse.ArgumentParser) -> None:
 
 def reachable_parts(options: argparse.Namespace, settings: Settings, *, instead: str = _OF_SPOOL) -> list[Transport]:
     """
-    Open the transports to deliver through, and print why there are none or which are left out.
+    Open the transports to deliver through, and report why there are none or which are left out.
 
     Args:
         options: `to` and the options that `configured.add_options` adds.
@@ -91,12 +91,12 @@ def address(text: str) -> str:
     """
     if text.lower().startswith(("http:", "https:", _FILE)):
         return text
-    example = "such as http://localhost:5000"
+    example = ", such as http://localhost:5000"
     if _SERVER.fullmatch(text):
-        example = f"did you mean http://{text}?"
+        example = f"; did you mean http://{text}?"
     elif text.startswith(("/", ".", "~")):
-        example = f"did you mean {_FILE}{text}?"
-    raise argparse.ArgumentTypeError(f"must begin with http:, https: or {_FILE}; {example}")
+        example = f"; did you mean {_FILE}{text}?"
+    raise argparse.ArgumentTypeError(f"must begin with http:, https: or {_FILE}{example}")
 
 
 def _options(options: argparse.Namespace, settings: Settings) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
+from openlineage_pyspark.command.delivery.configured import add_options, read_settings
 from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_patience, address, close, reachable_parts
 from openlineage_pyspark.command.delivery.senders import is_of_another_sender, of_another_sender, senders
 from openlineage_pyspark.command.delivery.spool import add_spool_option, contents, root_for
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Sends the events that ended applications left in the spool to the configured receiver: the events of a run in order, and
 the START of a parent before the events of its children. Events for another receiver stay in the spool, unless --to is
-given. The exit code is 1 if any events stay behind."""
+given. The exit code is 1 if any event stays behind or is refused."""
 _TICK_SECONDS = 0.1
 
 
@@ -63,9 +63,10 @@ def run(options: argparse.Namespace) -> int:
         options: `spool`, `to`, `dead`, `patience` and the options that `configured.add_options` adds.
 
     Returns:
-        The exit code: 1 if something stays behind, 2 if there is no usable receiver or spool.
+        The exit code: 1 if an event stays behind, is refused or can't be read; 2 if there is no usable receiver or
+        spool.
     """
-    settings = read_configuration(options, os.environ).settings
+    settings = read_settings(options, os.environ)
     try:
         root = root_for(settings, options.spool)
     except SpoolError as problem:
@@ -98,7 +99,7 @@ def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace,
     counts = _send(deliveries, total, options.patience, screen)
     screen.line(f"{counts.sent:,} of {counted(total, 'event')} sent to {receiver}")
     if counts.failed:
-        screen.line(f"{counts.failed:,} refused for good: openlineage-pyspark spool ls --dead")
+        screen.line(f"{counts.failed:,} refused for good: `openlineage-pyspark spool ls --dead` shows why")
     if counts.dropped:
         screen.line(f"{counts.dropped:,} can't be read any more")
     is_left = _is_left(screen, root, {each.directory for each in meant}, strangers)
@@ -109,21 +110,21 @@ def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace,
 
 def _is_left(screen: Screen, root: Path, meant: set[Path], strangers: set[Path]) -> bool:
     """
-    Print what stays behind and was not taken over by another application; return whether there is any.
+    Print what stays behind and was not taken over by another application; return whether anything does.
 
     Args:
         screen: where to print it.
         root: the spool's root directory.
-        meant: the events to send; if the transport hangs, this process may still hold them.
-        strangers: what another sender left for the same receiver.
+        meant: the directories of the events to send; if the transport hangs, this process may still hold them.
+        strangers: the directories of the events that another sender left for the same receiver.
     """
     left = [each for each in contents(root) if not each.in_use or (each.directory in meant and holds(each.directory))]
     waiting = sum(each.waiting for each in left)
     unreadable = [each for each in left if each.problem]
     for each in unreadable:
-        screen.line(f"{each.directory} can't be read ({each.problem})")
+        screen.line(f"{each.directory} can't be read: {each.problem}")
     if waiting:
-        screen.line(f"{waiting:,} still waiting in {root}: openlineage-pyspark spool ls")
+        screen.line(f"{waiting:,} still waiting in {root}: `openlineage-pyspark spool ls` lists them")
     for line in of_another_sender([each for each in left if each.directory in strangers]):
         screen.line(line)
     return bool(waiting or unreadable)
@@ -150,7 +151,7 @@ def _send(delivery: FanOut, total: int, patience: float, screen: Screen) -> Deli
 
 @contextmanager
 def _bar(total: int, screen: Screen) -> Iterator[Callable[[int], object]]:
-    """Show a bar in a terminal, if rich is installed; yield what moves it."""
+    """Show a bar in a terminal, if rich is installed; yield the function that updates it."""
     if not screen.is_terminal or find_spec("rich") is None:
         yield lambda _answered: None
         return

@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
+from openlineage_pyspark.command.delivery.configured import add_options, read_settings
 from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_patience, address, reachable_parts
 from openlineage_pyspark.command.events.lines import read_lines
 from openlineage_pyspark.command.screen import Screen, complain
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Sends the events in files to a receiver, one after the other, in the order of the files. Failed attempts are repeated as
 in a job. An event that the receiver refuses for good is reported and skipped. If the receiver stays unavailable, the
-command stops and names the next event. The exit code is 1 if an event was not delivered."""
+command stops and names the first event that was not sent. The exit code is 1 if an event was not delivered."""
 # How long one call waits for an answer; the call returns earlier if the receiver is unavailable.
 _WAIT_SECONDS = 1.0
 _PAUSE_SECONDS = 0.1
@@ -41,7 +41,7 @@ _MOST_PROBLEMS = 10
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("send", description=_DESCRIPTION)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="files of events, also gzipped; - is standard input")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="event files, also gzipped; - for standard input")
     parser.add_argument(
         "--to",
         type=address,
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     Returns:
         The exit code: 1 if an event was not delivered or a line is not an event, 2 if a file or a receiver is missing.
     """
-    settings = read_configuration(options, os.environ).settings
+    settings = read_settings(options, os.environ)
     parts = reachable_parts(options, settings, instead="name another receiver with --to URL")
     if not parts:
         return 2
@@ -91,7 +91,9 @@ def run(options: argparse.Namespace) -> int:
     screen = Screen()
     screen.line(f"{counted(sending.sent, 'event')} sent to {receiver}")
     if sending.stopped_at is not None:
-        screen.line(f"the receiver did not accept {sending.stopped_at}: this event and those after it were not sent")
+        screen.line(
+            f"the receiver was unavailable at {sending.stopped_at}: this event and those after it were not sent"
+        )
     if unread:
         return 2
     return int(bool(skipped or sending.stopped_at or counts.failed or counts.dropped or counts.pending))
@@ -103,7 +105,7 @@ class Sending:
 
     Args:
         parts: the transports, each of which gets every event.
-        patience: how many seconds to wait for a receiver.
+        patience: how many seconds to wait for a receiver that is unavailable.
 
     Attributes:
         sent: how many events every receiver has taken.

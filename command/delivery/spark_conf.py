@@ -104,7 +104,8 @@ class SparkConf:
         values: the value of each key.
         sources: the source of each key: the path of a file, `--conf` or `PYSPARK_SUBMIT_ARGS`.
         file: the defaults file that was looked for; None if there is no Spark.
-        problem: why it could not be read; empty if it was read or does not exist.
+        problem: why it could not be read, as a clause without its subject; empty if it was read. A missing file is a
+            problem only if the command line names it.
     """
 
     values: Mapping[str, str] = attrs.field(repr=False)

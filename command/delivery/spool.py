@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.consent import add_consent, is_agreed
-from openlineage_pyspark.command.delivery.configured import add_options, read_configuration
+from openlineage_pyspark.command.delivery.configured import add_options, read_settings
 from openlineage_pyspark.command.delivery.senders import configured_senders, is_of_another_sender, of_another_sender
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.errors import SpoolError
@@ -66,7 +66,7 @@ def add_spool_option(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """
-    List what is in the spool.
+    List the events in the spool, by application.
 
     Args:
         options: `spool`, `dead`, `format` and the options that `configured.add_options` adds.
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         The exit code: 1 if something in it can't be read, 2 if there can be no spool.
     """
     screen = Screen()
-    settings = read_configuration(options, os.environ).settings
+    settings = read_settings(options, os.environ)
     try:
         root = root_for(settings, options.spool)
     except SpoolError as problem:
@@ -105,7 +105,10 @@ def run(options: argparse.Namespace) -> int:
         for directory, dead in letters.items():
             _list_dead(screen, directory, dead)
     for name in damaged:
-        complain(f"{root / name} was damaged and set aside; its events are not sent any more")
+        complain(
+            f"{root / name} was damaged and set aside; its events are not sent any more. "
+            f"`openlineage-pyspark spool rm {name}` deletes it"
+        )
     return int(bool(damaged) or any(each.problem for each in held))
 
 
@@ -121,7 +124,7 @@ def run_removal(options: argparse.Namespace) -> int:
     """
     screen = Screen()
     try:
-        root = root_for(read_configuration(options, os.environ).settings, options.spool)
+        root = root_for(read_settings(options, os.environ), options.spool)
     except SpoolError as problem:
         complain(str(problem))
         return 2
@@ -130,7 +133,7 @@ def run_removal(options: argparse.Namespace) -> int:
     meant = []
     for name in dict.fromkeys(options.ids):
         if name not in damaged and name not in held:
-            complain(f"{root} holds no application {name}: openlineage-pyspark spool ls lists the ids")
+            complain(f"{root} holds no application {name}: `openlineage-pyspark spool ls` lists the ids")
         elif name in held and held[name].in_use:
             complain(_RUNNING.format(name))
         else:
@@ -152,7 +155,7 @@ def run_removal(options: argparse.Namespace) -> int:
 def _content_of(held: Content | None) -> str:
     """Return the content of an application's spool; None means that its database was damaged."""
     if held is None or held.problem:
-        return "what can't be read"
+        return "the unreadable events"
     return f"{counted(held.waiting, 'waiting event')} and {counted(held.dead, 'refused event')}"
 
 
@@ -165,11 +168,11 @@ def root_for(settings: Settings, named: Path | None) -> Path:
         named: the root named on the command line, which takes precedence.
 
     Raises:
-        SpoolError: there is no home directory for the default root, or the configured root can't be read.
+        SpoolError: the default root has no home directory, or the root can't be read.
     """
     root = named or named_root(settings) or default_root()
     if problem := _problem_with(root):
-        raise SpoolError(f"{root} can't be read ({problem})")
+        raise SpoolError(f"{root} can't be read: {problem}")
     return root
 
 
@@ -216,9 +219,9 @@ def _delete(directory: Path) -> bool:
 def _directory(text: str) -> Path:
     path = Path(text)
     # A configured directory is created when it is needed; if the one named here does not exist, the name is wrong.
-    problem = _problem_with(path) or ("" if path.exists() else "there is no such directory")
+    problem = _problem_with(path) or ("" if path.exists() else "No such file or directory")
     if problem:
-        raise argparse.ArgumentTypeError(f"{text} can't be read ({problem})")
+        raise argparse.ArgumentTypeError(f"{text} can't be read: {problem}")
     return path
 
 

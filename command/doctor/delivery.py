@@ -273,7 +273,7 @@ def _look_at_receiver(transport: Transport) -> Iterator[Diagnosis]:
 
 
 def _ask(transport: Transport, answers: list[Reached | None]) -> TransportError | None:
-    """Query the receiver on a thread of its own, which is abandoned if there is no answer in time."""
+    """Query the receiver on a separate thread, which is abandoned if there is no answer in time."""
     problems: list[TransportError] = []
 
     def ask() -> None:
@@ -325,7 +325,7 @@ def _of_contents(
 ) -> Iterator[Diagnosis]:
     for each in held:
         if each.problem:
-            yield Diagnosis(PROBLEM, "spool", f"{each.directory} can't be read ({each.problem})", "Move it away.")
+            yield Diagnosis(PROBLEM, "spool", f"{each.directory} can't be read: {each.problem}", "Move it away.")
     yield from _of_waiting(root, [each for each in held if each.waiting and not each.in_use], parts, settings)
     dead = sum(each.dead for each in held)
     if dead:

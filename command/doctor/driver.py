@@ -77,7 +77,7 @@ def _judge(named: str, answer: Mapping[str, Any], spark: SparkPlace) -> Diagnosi
     found = f"{found}, openlineage-pyspark in {answer['package']}"
     if answer["removed"] and numbers(spark.version or spark.package_version or "") == (3, 5):
         return Diagnosis(
-            PROBLEM, _SUBJECT, f"{found}: Spark 3.5 needs distutils", "Use Python 3.11, or add setuptools."
+            PROBLEM, _SUBJECT, f"{found}: Spark 3.5 needs distutils", "Use Python 3.11, or install setuptools."
         )
     if answer["pyspark"] is None:
         return Diagnosis(NOTE, _SUBJECT, f"{found}; whether the hook works can't be checked without pyspark")
@@ -111,7 +111,7 @@ def _interpreter_of(program: Path) -> Path | None:
 
 
 def _ask(python: str, spark: SparkPlace, environ: Mapping[str, str]) -> dict[str, Any] | str:
-    """Return the report of an interpreter about itself, or as a text the reason why there is none."""
+    """Return the report of an interpreter about itself; if there is none, the reason, as a text."""
     program = Path(inspection.__file__).read_text("utf-8")
     # As spark-submit starts it.
     submitted = [spark.home / "python", *(spark.home / "python" / "lib").glob("py4j-*-src.zip")] if spark.home else []

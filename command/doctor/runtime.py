@@ -41,7 +41,7 @@ def look_at_python(spark: SparkPlace) -> Iterator[Diagnosis]:
     removed = sys.version_info >= (3, 12) and importlib.util.find_spec("distutils") is None
     if removed and numbers(spark.version or spark.package_version or "") == _OLDEST_SPARK:
         yield Diagnosis(
-            PROBLEM, "Python", f"{here}: Spark 3.5 needs distutils", "Use Python 3.11 or install setuptools."
+            PROBLEM, "Python", f"{here}: Spark 3.5 needs distutils", "Use Python 3.11, or install setuptools."
         )
     else:
         yield Diagnosis(OK, "Python", here)
@@ -141,7 +141,7 @@ def _of_copies(subject: str, package: str, name: str) -> Iterator[Diagnosis]:
 
 
 def _of_versions(spark: SparkPlace, python: str, jars: str) -> Diagnosis:
-    """Judge a PySpark and a Spark of two versions: between major ones, no context can be made."""
+    """Judge a PySpark and a Spark of two versions: if the major versions differ, no context can be created."""
     level = PROBLEM if numbers(python)[:1] != numbers(jars)[:1] else WARNING
     found = f"PySpark has version {python}, but Spark in {spark.home} has {jars}"
     remedy = "Unset SPARK_HOME, or install the PySpark of that version."

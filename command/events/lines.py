@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EventJson = dict[str, Any]
 
-_STORE_COMMANDS = "query it with `upstream`, `downstream`, `datasets`, `runs` and `view`"
+_STORE_COMMANDS = "query it with commands such as `upstream`, `downstream`, `datasets`, `runs` and `view`"
 
 
 @attrs.frozen
@@ -65,11 +65,26 @@ def refuse_store(file: str) -> None:
         EventError: it is a store.
     """
     if file != STANDARD_INPUT and is_store_file(Path(file)):
-        raise EventError(f"{file} is a lineage store, not an event file: {_STORE_COMMANDS}", place=file)
+        raise EventError(f"{file} is a store, not an event file: {_STORE_COMMANDS}", place=file)
+
+
+def _refuse_folder(file: str) -> None:
+    """
+    Refuse a folder: the order of its files, which matters here, is unknown.
+
+    Raises:
+        EventError: it is a folder.
+    """
+    if file != STANDARD_INPUT and Path(file).is_dir():
+        pattern = Path(file, "*.ndjson")
+        raise EventError(
+            f"{file} is a folder: name its files, in the order of their events, such as {pattern}", place=file
+        )
 
 
 def _read(file: str) -> Iterator[FileLine]:
     refuse_store(file)
+    _refuse_folder(file)
     number = 0
     try:
         for found in event_texts(file):

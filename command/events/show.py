@@ -44,6 +44,7 @@ Prints the sources of each column of each output. Then it lists the runs: how ea
 in seconds, its rows, the end of its id, and its job. A dataset is shown as its jobs make it now: each run that computed
 it differently is shown. --ever adds what its jobs no longer do. Long texts are continued on the next line. If several
 columns are used in the same way, the expression is shown once."""
+_FILES = "event files, also gzipped; folders of them; - for standard input"
 _GRAPHS = ("mermaid", "dot", "html", "svg")
 _FORMAT = (
     f"default: text; json has the same content; {', '.join(_GRAPHS)} draw the graph, with --dataset only around that"
@@ -53,7 +54,7 @@ _FORMAT = (
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("show", description=_DESCRIPTION)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="files of events, also gzipped; - is standard input")
+    parser.add_argument("files", nargs="+", metavar="FILE", help=_FILES)
     parser.add_argument(
         "--dataset",
         metavar="NAME",
@@ -96,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
             complain(str(problem))
             return 1 if isinstance(problem, NameNotFoundError) else 2
     if not answer.result.runs:
-        complain(f"no run events in {', '.join(options.files)}: was the job started with a transport of type file?")
+        complain(f"no run events in {', '.join(options.files)}: name a file that a transport of type file has written")
         return 1
     if options.format == "json":
         arguments = {"files": options.files, **answer.arguments}
@@ -229,5 +230,5 @@ def _show_runs(screen: Screen, runs: Sequence[ShownRun]) -> None:
 
 
 def _end_of(run_id: str) -> str:
-    """Return the last part of an id: runs that begin within a minute share the first part."""
+    """Return the last part of a run's id: the ids of runs that begin within a minute have the same first part."""
     return run_id.rpartition("-")[2][-12:]

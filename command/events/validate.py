@@ -36,13 +36,13 @@ Checks events in the order in which they were sent: a run begins with its only S
 after it; its parent has started before it; each source of the column lineage is an input that has the field;
 transformations are those of the specification; nothing looks like a credential; and every event has the required
 fields, or with --spec is valid against the JSON Schemas. An event that was sent again with the same id is counted,
-but is not a finding. The exit code is 1 if there is a finding."""
+but is not a finding. The exit code is 1 if there is a finding, or no event."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("validate", description=_DESCRIPTION)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="files of events, also gzipped; - is standard input")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="event files, also gzipped; - for standard input")
     parser.add_argument(
         "--spec",
         type=Path,
@@ -54,7 +54,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def run(options: argparse.Namespace) -> int:
-    """Validate some files.
+    """
+    Validate some files.
 
     Args:
         options: `files`, `spec` and `format`.
@@ -79,19 +80,22 @@ def run(options: argparse.Namespace) -> int:
         Screen().json(Answer("validate", {"files": options.files}, values).to_dict())
     else:
         _print(Screen(), check, findings, schemas)
+    if not check.events:
+        complain(f"there is no event in {', '.join(options.files)}")
     return int(bool(findings) or not check.events)
 
 
 class Check:
-    """Checks the lines of whole runs, in the order in which they were sent.
+    """
+    Checks the lines of whole runs, in the order in which they were sent.
 
     Args:
-        schemas: what each event is checked against.
+        schemas: the schemas that each event is checked against.
 
     Attributes:
         events: the number of lines with an object, without repeats.
-        repeats: the number of lines with an object that came before, with the same id
-            (`run.facets.pyspark_event.id`): delivery is at least once. Repeats are not checked.
+        repeats: the number of lines that repeat an earlier event with the same id (`run.facets.pyspark_event.id`),
+            because delivery is at least once. Repeats are not checked.
         without_run: the number of job events and dataset events, which are not checked.
         misshapen: the number of events that break the specification, so that their names and lineage are not checked.
         custom: the number of facets without a schema of their own, by name.

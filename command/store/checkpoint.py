@@ -13,9 +13,7 @@ from openlineage_pyspark.workbench.recovery.applying.checkpoint import kept_plac
 
 _DESCRIPTION = """\
 Replaces the checkpoint of a stopped streaming query by a copy that ends at an earlier micro-batch. The old checkpoint
-is
-kept. The copy has a new query id, so that a Delta Lake table accepts the micro-batches that are repeated."""
-
+is kept. The copy has a new query id, so that a Delta Lake table accepts the micro-batches that are repeated."""
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)", re.DOTALL)
 
@@ -33,7 +31,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="append",
         default=[],
         metavar="TABLE",
-        help="the folder of a Delta table that the query reads, and that was restored or emptied: read on after that",
+        help="the folder of a Delta table that the query reads, and that was restored or emptied: the query then "
+        "continues after that change; repeatable",
     )
     parser.add_argument(
         "--keep", type=Path, metavar="PATH", help="the folder for the old checkpoint; default: PATH.before-recovery"
@@ -60,7 +59,9 @@ def _run(options: argparse.Namespace) -> int:
 
 def _problem_with(folder: Path) -> str:
     """Return why a path can't be used as a checkpoint's folder; empty if it can."""
-    # A path has lost one of the two slashes of an address.
+    # As a path, an address has lost one of its two slashes.
     if address := _ADDRESS.match(str(folder)):
         return f"{address[1]}://{address[2]} is not on this machine: copy the checkpoint here first"
-    return "" if folder.is_dir() else f"{folder} is not a folder"
+    if not folder.exists():
+        return f"{folder} can't be read: No such file or directory"
+    return "" if folder.is_dir() else f"{folder} is not a folder: name the folder of the checkpoint or of the table"

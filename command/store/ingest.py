@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     Add events to a store.
 
     Args:
-        options: `paths` and `store`.
+        options: `paths`, `store`, and those of `add_spark` and `add_ingest_options`.
 
     Returns:
         The exit code: 1 if a line was not an event or a file could not be read, 2 if no store or no file is named, or
@@ -86,7 +86,7 @@ def _named(paths: list[Path]) -> list[Path]:
     Return the paths to read.
 
     Raises:
-        StoreError: no path is named, or none exists: then no store is created.
+        StoreError: no path is named, or none exists. Then no store is created.
     """
     if not paths:
         raise StoreError("name event files, folders of them, or - for standard input")
@@ -147,7 +147,7 @@ def _spools(path: Path) -> list[Path]:
 
 
 def _spooled(directory: Path, unread: list[str]) -> Iterator[EventLine]:
-    """Return the events of one application in a spool. They stay there, because they are still to be sent."""
+    """Yield the events of one application in a spool. They stay there, because they are still to be sent."""
     try:
         bodies = spooled_bodies(directory)
     except SpoolError as problem:
@@ -161,7 +161,7 @@ def _spooled(directory: Path, unread: list[str]) -> Iterator[EventLine]:
 
 
 def _readable(file: Path, unread: list[str], read: Callable[[int], None]) -> Iterator[EventLine]:
-    """Return the lines of a file, as far as it can be read."""
+    """Yield the lines of a file, as far as it can be read."""
     try:
         yield from lines_of(file, read)
     except (OSError, EOFError, zlib.error) as problem:

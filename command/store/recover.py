@@ -39,21 +39,23 @@ if TYPE_CHECKING:
 _DESCRIPTION = """Plans the recovery after a dataset got a wrong version: which versions of which datasets contain its
 data, which tables to roll back, and which jobs to run again, in which order and on which inputs. It changes nothing.
 `recover apply PLAN` carries out a plan that --output has written: it checks everything first, asks for confirmation,
-and
-keeps a journal. `recover forget-copies PLAN` drops the copies of tables that were made before the tables were
+and keeps a journal. `recover forget-copies PLAN` drops the copies of tables that were made before the tables were
 emptied."""
 
 _APPLY, _FORGET = "apply", "forget-copies"
 _OF_STEPS = (
-    ("--accept-doubt", "carry out step N although it is uncertain"),
-    ("--done", "confirm that step N was done by hand"),
-    ("--undo", "roll back what the application of step N wrote, because it ended too early and must run again"),
+    ("--accept-doubt", "carry out step N although it is uncertain; repeatable"),
+    ("--done", "confirm that step N was done by hand; repeatable"),
+    (
+        "--undo",
+        "roll back what the application of step N wrote, because it ended too early and must run again; repeatable",
+    ),
 )
 _WRONG = 2
 _CODES: dict[PlanOutcome, int] = {"applied": 0, "refused": 1, "declined": 1, "failed": 1, "waits": 3}
 _NAME = "recovery"
-_PLAN, _OTHER = "plan", "it is another answer"
-_AGAIN = "Plan again, or take an unchanged copy of it; a plan that was begun needs the latter"
+_PLAN, _OTHER = "plan", "it is the answer of another command"
+_AGAIN = "Plan again, or use an unchanged copy of the plan; if it was already started, only the copy can continue it"
 _LOGGED = "Exception while sending command."
 _LISTENER_IS_OFF = "spark.openlineage.disabled"
 
@@ -83,7 +85,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         action="append",
         default=[],
         metavar="TABLE@VERSION",
-        help="a version that the storage no longer has; without a table, of each one that had a version of this name",
+        help="a version that the storage no longer has; without a table, of each table that had a version of this "
+        "name; repeatable",
     )
     planning.add_argument(
         "--correct-with",
@@ -102,7 +105,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         default=[],
         metavar="TABLE",
         help="accept the loss of the versions of this table that the store does not know; or keep those that were "
-        "written during a manual step that must not write the table",
+        "written during a manual step that must not write the table; repeatable",
     )
     for option, help_ in _OF_STEPS:
         number = count_of_one_or_more
@@ -195,11 +198,11 @@ def _refuse_start(options: argparse.Namespace, plan: RecoveryPlan, journal: Jour
     Refuse options that do not fit how far the plan, or another one of its store, has come.
 
     Raises:
-        RecoveryError: they do not.
+        RecoveryError: one does not.
     """
     if journal.entries and not options.resume:
         raise RecoveryError(f"the plan was already started ({journal.path}): continue it with --resume")
-    # That of this plan has no line yet.
+    # The journal of this plan has no line yet.
     for other in [] if journal.entries or not plan.store else journals_of_store(Path(plan.store)):
         if other.is_unfinished:
             raise RecoveryError(
@@ -226,14 +229,14 @@ def _outcome(options: argparse.Namespace, plan: RecoveryPlan, journal: Journal) 
     consent = Consent(options.accept_newer, options.accept_doubt, options.done, options.undo)
     recorder = Recorder(plan, Path(plan.store)) if plan.store and Path(plan.store).is_file() else None
     if plan.store and recorder is None:
-        Screen().line(f"The store {plan.store} is not updated: it is no file here.")
+        Screen().line(f"The store {plan.store} is not updated: it is not a file on this machine.")
     ask = None if options.yes else is_answered_yes
     with _session(options, is_recorded=recorder is not None) as session:
         return PlanApplication(plan, session, journal, Screen().line, ask, consent, recorder).apply()
 
 
 def _advise(journal: Journal, file: Path) -> None:
-    """Show how a plan that was begun is continued."""
+    """Report how to continue a plan that was started."""
     if journal.is_unfinished:
         complain(f"continue with: recover apply {file} --resume")
 
@@ -310,15 +313,15 @@ def _plan_of(file: Path) -> RecoveryPlan:
 
 
 def _other_answer(document: Any) -> str:
-    """Return what a document is that is not an answer with a plan, in words; empty if it is one."""
+    """Return, in words, what a document is if it is not an answer with a plan; empty if it is one."""
     result = document.get("result") if isinstance(document, dict) else None
     if not isinstance(result, dict):
-        return "it is no answer of a command"
+        return "it is not an answer of a command"
     return "" if result.get("type") == _PLAN else _OTHER
 
 
 def _why(problem: Exception) -> str:
-    """Return why a file is no plan, in words."""
+    """Return, in words, why a file is not a plan."""
     if isinstance(problem, UnicodeDecodeError):
         return "it is not UTF-8 text"
     if isinstance(problem, json.JSONDecodeError):
@@ -331,7 +334,7 @@ def _refuse(options: argparse.Namespace) -> None:
     Refuse options that can't be combined.
 
     Raises:
-        StoreError: some do.
+        StoreError: some of them can't.
     """
     applying = (
         *(
@@ -345,11 +348,11 @@ def _refuse(options: argparse.Namespace) -> None:
     if unused := [name for name, value in applying if value]:
         takes = "`recover apply PLAN` and `recover forget-copies PLAN` take it"
         raise StoreError(f"{' and '.join(unused)} can't be used here: only {takes}")
-    ways = (
+    versions = (
         *(("@VERSION", "@" in options.ref), ("--run", options.made_by)),
         *(("--batch", options.batch is not None), ("--time", options.time)),
     )
-    given = [name for name, value in ways if value]
+    given = [name for name, value in versions if value]
     # A run may have made a version in each of its micro-batches.
     if len(given) > 1 and given != ["--run", "--batch"]:
         raise StoreError(f"{' and '.join(given)} each name the version: give one of them")
@@ -360,7 +363,7 @@ def _refuse_planning(options: argparse.Namespace) -> None:
     Refuse options of planning where a plan is applied.
 
     Raises:
-        StoreError: some are there.
+        StoreError: one of them is given, or the plan's file is given without `apply` or `forget-copies`.
     """
     planning = (
         *(("--run", options.made_by), ("--batch", options.batch is not None), ("--time", options.time)),

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _WRONG = 2
 _FROM = (
     "with --spark: an event file or a folder of them in any file system that Spark reads, kafka://HOST:PORT/TOPIC, or "
-    "store:CATALOG.SCHEMA for the events of another store"
+    "store:CATALOG.SCHEMA for the events of another store; repeatable"
 )
 _FORMAT = "with --spark: how new tables are stored; by default the catalog's format"
 _STREAM = "with --spark: ingest only events that are new since the last call, with a streaming query"
 _EVERY = "with --stream: continue, and look for new events at this interval, such as '1 minute'"
 _CHECKPOINT = "with --stream: the folder in which Spark keeps its progress"
-_OPTION = "with --spark: an option of Spark's source, such as kafka.security.protocol=SSL"
+_OPTION = "with --spark: an option of Spark's source, such as kafka.security.protocol=SSL; repeatable"
 _COMPACT = "Merges small files and repeated rows of a store in Spark's tables. No ingest may run at the same time."
 _VIEWS = (
     "Creates the views table_edges and column_edges and, from Spark 4 on, the table functions upstream_tables, "
@@ -141,14 +141,15 @@ def _asked(options: argparse.Namespace) -> tuple[str, list[EventOrigin]]:
     Return the schema of the store, and where events come from.
 
     Raises:
-        StoreError: one of the two is missing.
+        StoreError: one of the two is missing, a stream would have several origins, or an option has no value.
     """
     addresses = [*options.origins, *map(str, options.paths)]
     if not options.store or not addresses:
         raise StoreError("name the store and the events: --store CATALOG.SCHEMA --from PATH")
     if len(addresses) > 1 and (options.stream or options.every):
         raise StoreError("a stream reads from one place: give --from only once")
-    return options.store, [EventOrigin(address, pairs(options.source_option)) for address in addresses]
+    given = pairs(options.source_option, "--source-option", "kafka.security.protocol=SSL")
+    return options.store, [EventOrigin(address, given) for address in addresses]
 
 
 def _take(tables: SparkTables, origin: EventOrigin, options: argparse.Namespace) -> Ingested:

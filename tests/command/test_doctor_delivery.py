@@ -168,9 +168,10 @@ def test_a_misspelt_type_of_the_transport_is_told_the_nearest(doctor):
     ]
 
 
-def test_a_key_without_its_prefix_is_told_the_whole_one(run, capsys):
+@pytest.mark.parametrize("prefix", ["", "openlineage."])
+def test_a_key_without_its_prefix_is_told_the_whole_one(run, capsys, prefix):
     with pytest.raises(SystemExit, match="2"):
-        run("doctor", "--conf", f"transport.url=http://bo:{CANARY}@host")
+        run("doctor", "--conf", f"{prefix}transport.url=http://bo:{CANARY}@host")
 
     errors = capsys.readouterr().err
     assert errors.endswith("begins with spark.; did you mean spark.openlineage.transport.url?\n")

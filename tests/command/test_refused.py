@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from openlineage_pyspark.command.store_option import pairs
+from openlineage_pyspark.errors import StoreError
 from support.lineage_events import text_of_events
 from support.shop import shop
 
-IS_FILE = "can't be used: the store {store} is a file, which needs no Spark"
+IS_FILE = "can't be used: {store} is a file, which needs no Spark"
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def store(tmp_path, events, run):
         ("ingest {events} --store {store} --packages a:b:1", f"--packages {IS_FILE}"),
         (
             "ingest {store} --store other.db",
-            "{store} is a store, not an event file: it can't be read together with event files",
+            "{store} is a store, not an event file: name event files, folders of them, or a spool",
         ),
         ("upstream daily --store {store} --conf spark.a=b --packages a:b:1", f"--conf and --packages {IS_FILE}"),
         ("diff 2d now --store {store} --conf spark.a=b", f"--conf {IS_FILE}"),
@@ -71,12 +73,16 @@ def store(tmp_path, events, run):
         ("diff none.json now --store {store}", "none.json can't be read: No such file or directory"),
         ("diff {events} 2d", "{events} is a file, and 2d is none: name two files, or two times of a store"),
         ("diff {events} {store}", "{store} is a store: name it with --store, and two times to compare"),
-        ("checkpoint none --back-to 7", "none is not a folder"),
+        (
+            "checkpoint {store} --back-to 7",
+            "{store} is not a folder: name the folder of the checkpoint or of the table",
+        ),
+        ("checkpoint none --back-to 7", "none can't be read: No such file or directory"),
         (
             "checkpoint s3a://b/q --back-to 7",
             "s3a://b/q is not on this machine: copy the checkpoint here first",
         ),
-        ("checkpoint . --back-to 7 --restored none", "none is not a folder"),
+        ("checkpoint . --back-to 7 --restored none", "none can't be read: No such file or directory"),
     ],
 )
 def test_what_can_not_be_meant_is_refused_with_a_reason(events, store, run, arguments, said):
@@ -126,9 +132,31 @@ def test_a_store_in_place_of_an_event_file_is_named(run, store, command) -> None
 
     assert code != 0
     assert (
-        f"openlineage-pyspark: {store} is a lineage store, not an event file: query it with `upstream`, `downstream`, "
-        "`datasets`, `runs` and `view`\n"
+        f"openlineage-pyspark: {store} is a store, not an event file: query it with commands such as `upstream`, "
+        "`downstream`, `datasets`, `runs` and `view`\n"
     ) in errors
+
+
+@pytest.mark.parametrize("command", [("validate",), ("send", "--to", "http://127.0.0.1:9")])
+def test_a_folder_of_event_files_is_refused_where_their_order_matters(run, tmp_path, command) -> None:
+    code, _, errors = run(*command, str(tmp_path))
+
+    what = f"name its files, in the order of their events, such as {tmp_path}/*.ndjson"
+    assert (code, errors) == (2, f"openlineage-pyspark: {tmp_path} is a folder: {what}\n")
+
+
+def test_an_option_that_needs_a_value_does_not_show_what_it_got() -> None:
+    with pytest.raises(StoreError, match=r"^--param must have a value, as in --param day=2026-01-01$"):
+        pairs(["s3cret"], "--param", "day=2026-01-01")
+
+
+def test_what_can_not_be_written_is_named(run, store, tmp_path) -> None:
+    words = ("lineage", "--catalog", store, "--write-schemas", str(tmp_path))
+    assert run(*words) == (2, "", f"openlineage-pyspark: {tmp_path} can't be written: Is a directory\n")
+
+    (file := tmp_path / "daily.sql").write_text("SELECT 1")
+    reason = f"{file} can't be used as a cache: it is not a folder"
+    assert run("lineage", str(file), "--cache", str(file)) == (2, "", f"openlineage-pyspark: {reason}\n")
 
 
 def test_lineage_says_what_is_wrong_without_a_spark(run, tmp_path) -> None:

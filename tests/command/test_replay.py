@@ -87,7 +87,10 @@ def test_what_is_meant_for_another_receiver_stays_and_is_shipped_by_name(
 
     assert replay() == (
         1,
-        f"no events in {root} wait for {address}\n2 still waiting in {root}: openlineage-pyspark spool ls\n",
+        (
+            f"no events in {root} wait for {address}\n"
+            f"2 still waiting in {root}: `openlineage-pyspark spool ls` lists them\n"
+        ),
         "",
     )
     assert replay("--to", receiver.url) == (0, f"2 of 2 events sent to {address}\n", "")
@@ -102,7 +105,8 @@ def test_a_receiver_that_is_away_leaves_everything_where_it_is(root, run, nobody
 
     assert code == 1
     assert shown == (
-        f"0 of 2 events sent to {nobody}/api/v1/lineage\n2 still waiting in {root}: openlineage-pyspark spool ls\n"
+        f"0 of 2 events sent to {nobody}/api/v1/lineage\n"
+        f"2 still waiting in {root}: `openlineage-pyspark spool ls` lists them\n"
     )
     spool = Spool.take_over(directories(root)[0])
     assert [(each.run_id, each.event_type) for each in spool.waiting()] == [("a", "START"), ("a", "COMPLETE")]
@@ -115,7 +119,7 @@ def test_what_the_receiver_refuses_is_told_and_tried_again_on_request(root, repl
 
     assert replay()[:2] == (
         1,
-        f"0 of 2 events sent to {address}\n2 refused for good: openlineage-pyspark spool ls --dead\n",
+        f"0 of 2 events sent to {address}\n2 refused for good: `openlineage-pyspark spool ls --dead` shows why\n",
     )
     receiver.status = 201
     assert replay() == (0, f"no events in {root} wait for {address}\n", "")
@@ -194,14 +198,14 @@ def test_a_file_takes_them_too(root, run, tmp_path, leave, run_of):
 @pytest.mark.parametrize(
     ("wrong", "hint"),
     [
-        ("localhost:5000", "did you mean http://localhost:5000?"),
-        ("localhost", "did you mean http://localhost?"),
-        ("marquez.example.com:5000/api/v1/lineage", "did you mean http://marquez.example.com:5000/api/v1/lineage?"),
-        ("/var/out.ndjson", "did you mean file:/var/out.ndjson?"),
-        ("out.ndjson", "such as http://localhost:5000"),
-        ("s3a://bucket/lineage", "such as http://localhost:5000"),
-        ("user:s3cret@host:5000", "such as http://localhost:5000"),
-        ("", "such as http://localhost:5000"),
+        ("localhost:5000", "; did you mean http://localhost:5000?"),
+        ("localhost", "; did you mean http://localhost?"),
+        ("marquez.example.com:5000/api/v1/lineage", "; did you mean http://marquez.example.com:5000/api/v1/lineage?"),
+        ("/var/out.ndjson", "; did you mean file:/var/out.ndjson?"),
+        ("out.ndjson", ", such as http://localhost:5000"),
+        ("s3a://bucket/lineage", ", such as http://localhost:5000"),
+        ("user:s3cret@host:5000", ", such as http://localhost:5000"),
+        ("", ", such as http://localhost:5000"),
     ],
 )
 def test_what_is_no_address_is_refused_and_ships_nothing(root, run, capsys, machine, leave, run_of, wrong, hint):
@@ -212,7 +216,7 @@ def test_what_is_no_address_is_refused_and_ships_nothing(root, run, capsys, mach
         run("replay", "--spool", str(root), "--to", wrong)
 
     errors = capsys.readouterr().err
-    assert errors.endswith(f"error: argument --to: must begin with http:, https: or file:; {hint}\n")
+    assert errors.endswith(f"error: argument --to: must begin with http:, https: or file:{hint}\n")
     assert "s3cret" not in errors
     assert len(directories(root)) == 1
     assert [*machine.iterdir()] == []
@@ -259,7 +263,7 @@ def test_of_several_receivers_those_are_replayed_to_that_can_be_reached_from_her
 
     assert run("replay", "--spool", str(root), *conf) == (
         1,
-        f"1 of 1 event sent to {address}\n1 still waiting in {root}: openlineage-pyspark spool ls\n",
+        f"1 of 1 event sent to {address}\n1 still waiting in {root}: `openlineage-pyspark spool ls` lists them\n",
         f"openlineage-pyspark: file s3a://bucket/lineage is {BY_DRIVER}\n",
     )
     assert order(receiver) == [("a", "START")]
@@ -291,7 +295,7 @@ def test_a_replay_that_gets_hold_of_nothing_ends_at_once(root, receiver, address
     code, shown, _ = installed("replay", "--spool", str(root), "--to", receiver.url, "--patience", "3600")
 
     assert (code, shown) == (
-        1, f"0 of 1 event sent to {address}\n1 still waiting in {root}: openlineage-pyspark spool ls\n"
+        1, f"0 of 1 event sent to {address}\n1 still waiting in {root}: `openlineage-pyspark spool ls` lists them\n"
     )  # fmt: skip
     assert receiver.received == []
 
@@ -383,7 +387,7 @@ def test_a_spool_that_can_not_be_read_is_left_behind_and_said_to_be(root, replay
     code, shown, _ = replay()
 
     assert code == 1
-    assert f"{directory} can't be read (file is not a database)\n" in shown
+    assert f"{directory} can't be read: file is not a database\n" in shown
 
 
 @pytest.mark.slow

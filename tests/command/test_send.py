@@ -102,7 +102,7 @@ def test_a_receiver_that_stays_away_ends_it_with_the_next_event(job, written, no
         1,
         (
             f"0 events sent to {nobody}{ADDRESS}\n"
-            f"the receiver did not accept {file}:1: this event and those after it were not sent\n"
+            f"the receiver was unavailable at {file}:1: this event and those after it were not sent\n"
         ),
     )
 
@@ -122,6 +122,16 @@ def test_without_a_receiver_or_a_file_it_is_said(job, written, run, receiver, tm
     assert (code, errors) == (
         2, f"openlineage-pyspark: {tmp_path}/absent can't be read: No such file or directory\n",
     )  # fmt: skip
+
+
+def test_a_properties_file_that_is_not_there_is_named(job, written, run, tmp_path):
+    code, shown, errors = run("send", written(*job), "--properties-file", str(tmp_path / "absent.conf"))
+
+    assert (code, shown) == (2, "")
+    assert errors.splitlines() == [
+        f"openlineage-pyspark: {tmp_path}/absent.conf does not exist: its settings are not used",
+        "openlineage-pyspark: no transport is configured: name the receiver with --to URL",
+    ]
 
 
 def test_a_receiver_that_only_a_driver_reaches_is_not_left_to_the_next_application(job, written, run):

@@ -315,7 +315,7 @@ def test_a_missing_file_and_an_empty_one_are_named(tmp_path, written, run):
     assert run("show", empty) == (
         1,
         "",
-        f"openlineage-pyspark: no run events in {empty}: was the job started with a transport of type file?\n",
+        f"openlineage-pyspark: no run events in {empty}: name a file that a transport of type file has written\n",
     )
 
 

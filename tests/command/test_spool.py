@@ -89,7 +89,7 @@ def test_rm_deletes_what_was_damaged(root, run, leave, run_of):
     directory = leave(root, "x", *run_of("START")).directory
     aside = directory.rename(directory.with_name(directory.name + UNREADABLE))
 
-    content = f"what can't be read of {aside.name}\n"
+    content = f"the unreadable events of {aside.name}\n"
     assert run("spool", "rm", aside.name, "--dry-run", "--spool", str(root)) == (0, content, "")
     assert aside.exists()
     assert run("spool", "rm", aside.name, "--yes", "--spool", str(root)) == (0, f"{content}deleted {aside.name}\n", "")
@@ -105,7 +105,7 @@ def test_rm_keeps_what_a_running_application_has_and_names_what_is_not_there(roo
         "",
         (
             f"openlineage-pyspark: {name} is kept: the application is running\n"
-            f"openlineage-pyspark: {root} holds no application ../x: openlineage-pyspark spool ls lists the ids\n"
+            f"openlineage-pyspark: {root} holds no application ../x: `openlineage-pyspark spool ls` lists the ids\n"
         ),
     )
     assert directories(root) == [spool.directory]
@@ -125,10 +125,10 @@ def test_a_directory_that_is_named_and_not_there_is_a_wrong_command_line(root, r
     """The path is mistyped: it is not an empty spool."""
     root.write_text("")
 
-    for wrong, why in ((root, "Not a directory"), (root.with_name("sp00l"), "there is no such directory")):
+    for wrong, why in ((root, "Not a directory"), (root.with_name("sp00l"), "No such file or directory")):
         with pytest.raises(SystemExit, match="2"):
             run(*command, "--spool", str(wrong))
-        assert capsys.readouterr().err.endswith(f": error: argument --spool: {wrong} can't be read ({why})\n")
+        assert capsys.readouterr().err.endswith(f": error: argument --spool: {wrong} can't be read: {why}\n")
 
 
 @pytest.mark.parametrize("command", [("spool", "ls"), ("replay", "--to", "file:out.ndjson")])
@@ -146,7 +146,7 @@ def test_a_configured_spool_that_is_no_directory_is_told(root, run, command):
 
     code, shown, errors = run(*command, "-c", f"spark.openlineage.spool.path={root}")
 
-    assert (code, shown, errors) == (2, "", f"openlineage-pyspark: {root} can't be read (Not a directory)\n")
+    assert (code, shown, errors) == (2, "", f"openlineage-pyspark: {root} can't be read: Not a directory\n")
 
 
 def test_with_the_spool_switched_off_the_default_one_is_looked_into(tmp_path, run, leave, run_of):
@@ -200,7 +200,8 @@ def test_a_damaged_spool_is_named_and_is_the_exit_code(root, run, leave, run_of)
     code, shown, errors = run("spool", "ls", "--spool", str(root))
     assert (code, shown) == (1, f"no events in {root}\n")
     assert errors == (
-        f"openlineage-pyspark: {directory}{UNREADABLE} was damaged and set aside; its events are not sent any more\n"
+        f"openlineage-pyspark: {directory}{UNREADABLE} was damaged and set aside; its events are not sent any more. "
+        f"`openlineage-pyspark spool rm {directory.name}{UNREADABLE}` deletes it\n"
     )
 
 
@@ -211,6 +212,8 @@ def test_an_age_is_written_in_its_greatest_unit(seconds, text):
 
 def test_what_the_spool_does_not_hold_is_not_offered_to_be_deleted(root, run, leave, run_of):
     leave(root, "http://receiver", *run_of("START"))
-    unknown = f"openlineage-pyspark: {root} holds no application nonsense: openlineage-pyspark spool ls lists the ids\n"
+    unknown = (
+        f"openlineage-pyspark: {root} holds no application nonsense: `openlineage-pyspark spool ls` lists the ids\n"
+    )
 
     assert run("spool", "rm", "nonsense", "--spool", str(root)) == (1, "", unknown)

@@ -152,9 +152,10 @@ def test_events_of_datasets_and_jobs_alone_are_counted_and_not_judged(events, wr
 
 
 def test_a_file_without_events_is_not_called_sound(written, run):
-    code, shown, _ = run("validate", written())
+    file = written()
+    code, shown, errors = run("validate", file)
 
-    assert code == 1
+    assert (code, errors) == (1, f"openlineage-pyspark: there is no event in {file}\n")
     assert shown.splitlines()[0] == "no findings in 0 events of 0 runs"
 
 

@@ -194,7 +194,10 @@ def test_a_column_that_is_gone_is_named_with_what_still_reads_it(
         (["--plan"], "--plan needs --diff: it shows what a change affects"),
         (["--check"], "--check needs --diff: it concerns what is downstream of a change"),
         (["--fail-on", "type-changed"], "--fail-on type-changed needs --diff: it is about a change"),
-        (["--diff", "HEAD", "--fail-on", "rebuild"], "--fail-on rebuild needs --plan"),
+        (
+            ["--diff", "HEAD", "--fail-on", "rebuild"],
+            "--fail-on rebuild needs --plan: it is about the tables that must be rebuilt",
+        ),
         (["--format", "comment"], "--format comment needs --diff: it is the comment of a pull request"),
     ],
 )

@@ -1396,7 +1396,7 @@ def test_a_damaged_plan_says_where(
     assert main(["recover", "apply", str(file)]) == 2
     assert capsys.readouterr().err == (
         f"openlineage-pyspark: {file} is not a plan written by `recover --output`: it is damaged: {said}. "
-        "Plan again, or take an unchanged copy of it; a plan that was begun needs the latter\n"
+        "Plan again, or use an unchanged copy of the plan; if it was already started, only the copy can continue it\n"
     )
 
 
@@ -1406,8 +1406,8 @@ def test_a_damaged_plan_says_where(
         (b"", "it is not JSON from line 1, column 1 on. "),
         (b'{\n"schema": "3-0-0",\n', "it is not JSON from line 3, column 1 on. "),
         (b"\xff\xfe", "it is not UTF-8 text. "),
-        (b"[]", "it is no answer of a command. "),
-        (b'{"result": {"type": "rows"}}', "it is another answer. "),
+        (b"[]", "it is not an answer of a command. "),
+        (b'{"result": {"type": "rows"}}', "it is the answer of another command. "),
         (b'{"schema": "3-0-0", "result": {"type": "plan"}}', "it lacks 'question'. "),
         (b"[" * 100_000, "maximum recursion depth exceeded"),
     ],
