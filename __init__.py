@@ -2,8 +2,8 @@
 Column-level lineage of PySpark jobs as OpenLineage events.
 
 `register` attaches the listener to a running session. `lineage` returns the sources of each column of a DataFrame or an
-SQL statement, without running it. With configuration keys the listener needs neither. `Store` answers questions about
-recorded lineage. The other names are for authors of facets, transports and sources.
+SQL statement, without running it. Configuration keys attach the listener without a call of `register`. `Store` answers
+questions about recorded lineage. The other names are for authors of facets, transports and sources.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m openlineage_pyspark` runs the command `openlineage-pyspark` with the interpreter that is called."""
+"""`python -m openlineage_pyspark` runs the command `openlineage-pyspark` with this interpreter."""
 
 import sys
 

@@ -6,15 +6,15 @@ The exceptions that this package raises on purpose. This module imports nothing.
     │   ├── RegistrationError     the listener could not be attached to a session
     │   │   └── NotConfiguredError    lineage is not configured, or is switched off
     │   ├── ProbeError            the driver's JVM refused a call of the listener, or does not answer
-    │   └── TextError             a file of SQL can't be read (also a ValueError)
+    │   └── TextError             an SQL file or a git revision can't be read (also a ValueError)
     ├── StoreError                a lineage store can't be opened, read or written
     │   ├── NameNotFoundError     the store has nothing of this name
     │   │   └── AmbiguousNameError    the store has several of this name
-    │   └── QueryError            a query of the user's can't be answered
-    ├── RecoveryError             a plan of recovery can't be applied
-    │   ├── StepFailedError       a step of it was begun, and nobody knows whether it was done
-    │   └── CheckpointError       a checkpoint can't be set back
-    ├── EventError                a file of events can't be read
+    │   └── QueryError            a user's query can't be answered
+    ├── RecoveryError             a recovery plan can't be applied
+    │   ├── StepFailedError       a step of it was started, and it is unknown whether it was completed
+    │   └── CheckpointError       a checkpoint can't be reset
+    ├── EventError                an event file can't be read
     │   ├── InvalidEventError     an event lacks what the specification requires (also a ValueError)
     │   └── SchemaError           events can't be checked against JSON Schemas
     ├── DeliveryError
@@ -33,7 +33,7 @@ class Error(Exception):
     """Base class of the exceptions of this package. The message says what failed, where, and what to do."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return how to make it again in another process, with all of its fields."""
+        """Return how to rebuild it in another process, with all of its fields."""
         return _rebuilt, (type(self), self.args), self.__dict__
 
 
@@ -60,7 +60,7 @@ class ProbeError(LineageError):
 
 class TextError(LineageError, ValueError):
     """
-    A file of SQL can't be read, or a revision that git does not know.
+    An SQL file can't be read, or git does not know a revision.
 
     Args:
         message: what can't be read, and why.
@@ -81,10 +81,10 @@ class NameNotFoundError(StoreError):
     No dataset, job, run or version in the store has the name.
 
     Args:
-        message: says so, with the names that come near.
+        message: what was not found, and similar names.
         ref: the name.
-        candidates: the names that come near, or that it may mean.
-        listing: the command that lists all that there is, if the message does not.
+        candidates: similar names, or the names that it may mean.
+        listing: the command that lists all names, if the message does not.
     """
 
     def __init__(self, message: str, *, ref: str = "", candidates: tuple[str, ...] = (), listing: str = "") -> None:
@@ -121,9 +121,9 @@ class StepFailedError(RecoveryError):
     A step of a recovery plan was started, and it is unknown whether it was completed.
 
     Args:
-        message: what to look at, and how to go on.
+        message: what to check, and how to continue.
         step: the number of the step, from 1.
-        statement: the statement that was begun; empty if there is none.
+        statement: the statement that was started; empty if there is none.
     """
 
     def __init__(self, message: str, *, step: int, statement: str = "") -> None:
@@ -138,10 +138,10 @@ class CheckpointError(RecoveryError):
 
 class EventError(Error):
     """
-    A file of events can't be read at all.
+    An event file can't be read at all.
 
     Args:
-        message: which one, why, and what to do.
+        message: which file, why, and what to do.
         place: the file.
     """
 
@@ -155,7 +155,7 @@ class InvalidEventError(EventError, ValueError):
     A text or a value is not a valid OpenLineage event.
 
     Args:
-        reason: what the specification requires, and is missing or wrong.
+        reason: what is missing or wrong, according to the specification.
         place: the key of the event that is missing or wrong, such as `run.runId`; empty for several.
     """
 
@@ -232,7 +232,7 @@ class SpoolError(DeliveryError):
 
     Args:
         message: what failed, where, and why.
-        damaged: whether the database is damaged, so that trying again is of no use.
+        damaged: whether the database is damaged, so that another attempt would fail too.
     """
 
     def __init__(self, message: str, *, damaged: bool = False) -> None:
@@ -246,7 +246,7 @@ class MissingExtraError(Error, ImportError):
 
     Args:
         extra: the name of the extra.
-        missing: its packages that are not there.
+        missing: its packages that are not installed.
         remedy: the command that installs them.
     """
 

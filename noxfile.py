@@ -1,31 +1,31 @@
 """
-Define the sessions of nox that run, test and measure this package; `./run` is the door to them.
+Define the sessions of nox that run, test and measure this package; `./run` calls them.
 
 usage: ./run demo [--spark X.Y] [--marquez URL]   a real job on real data, then its lineage as a table, and in Marquez
        ./run test [--spark X.Y] [pytest args...]  lint, then the tests, on the installed wheel; with --python no lint
                   [--fast]                        or only those that need neither Spark nor Java, in a minute
-                  [--coverage]                    or the same and what depends on Python's version, and how much of
-                                                  each package they cover
+                  [--coverage]                    or these and those that depend on Python's version, with the
+                                                  coverage of each package
                   [--marquez]                     or only those that run on a real Marquez: the one that MARQUEZ_URL
                                                   names, or one that ../shared/marquez starts
                   [--oldest]                      with the lowest versions of the dependencies that we allow
-       ./run test --all [part... | --list]        what the short check leaves out, part by part
+       ./run test --all [part... | --list]        the tests that the check leaves out, part by part
        ./run lint [--spark X.Y | --fast]          only ruff and mypy
        ./run schemas [repository]                 OpenLineage's JSON Schemas, which some tests need
        ./run docs                                 the site of the documents, in build/site, with its links checked
-       ./run dist                                 what a release uploads, in dist/, checked
-       ./run stranger                             install it as a stranger would, and time each step
+       ./run dist                                 the files that a release uploads, in dist/, checked
+       ./run stranger                             install them as a new user would, and time each step
        ./run env [--spark X.Y]                    .venv for an editor, mypy, pyright and pytest, with this tree in it
        ./run bench [--spark X.Y] [workload...]    what the listener costs a job (--help: workloads and options)
        ./run truth recover [--lake iceberg|delta]  random pipelines get a wrong load, are recovered, and are compared
-                  [--pipelines N] [--seed S]      with what is right; --kills ends the recovery at random statements
-       ./run truth rebuild [--changes N] [--seed S]  random changes of pipelines: plans, and what they give
-       ./run truth structs [--queries N] [--seed S]  sources of struct fields, compared with what random queries give
+                  [--pipelines N] [--seed S]      with a correct run; --kills ends the recovery at random statements
+       ./run truth rebuild [--changes N] [--seed S]  rebuild plans of random changes, compared with the data
+       ./run truth structs [--queries N] [--seed S]  sources of struct fields, compared with results of random queries
        ./run truth fuzz [--events N] [--seed S]   every command on mutated events, stores and arguments
        ./run truth sql_files [--statements N]     `lineage` on mutated statements in files of 50
-       ./run truth text_pairs [--statements N]    what texts of random statements tell, compared with Spark's answers
+       ./run truth text_pairs [--statements N]    lineage from the text of random statements, compared with Spark's
        ./run truth kept_answers [--edits N]       `lineage --cache` on files that are edited at random
-       ./run python [--spark X.Y] script...       a script of this repository, with all that the tests have
+       ./run python [--spark X.Y] script...       a script of this repository, in the environment of the tests
        ./run pythons [--spark X.Y]                the installed versions of Python that it runs on
 
 Spark is 3.5, 4.0, 4.1, 4.2 or 4.3 (the default). All but pythons also take --python 3.N.
@@ -58,10 +58,11 @@ if TYPE_CHECKING:
 
     ForSpark = Callable[[nox.Session, str], None]
 
-# What pytest is told where the caller names neither tests nor processes: three at a time, a file each, in our order.
+# The arguments of pytest if the caller names neither tests nor processes: three processes, a file each, in our order.
 PARALLEL = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 FAST = ("-n", "auto", "-m", "not spark and not slow and not browser")
-# Measured on the oldest Python, so with all that depends on Python's version; three at a time, since some wait.
+# Measured on the oldest Python, so with the tests that depend on Python's version; three processes, because some tests
+# wait.
 COVERED = ("-n", "3", "-m", "not spark and (every_python or not slow)")
 MARQUEZ = ("tests/marquez", "--marquez", "-rs")
 
@@ -91,8 +92,8 @@ NAMES = " ".join(
 PARTS = (
     Part("whole", "test-4.3", "--all", "Long tests, and all the examples of Hypothesis."),
     Part("whole-3.5", "test-3.5", "--all", "The same on the oldest Spark."),
-    Part("own-jvm-3.5", "test-3.5", "-n 0 -m own_jvm", "Each starts a JVM of its own, with jars that it fetches."),
-    Part("python-3.11", "test-4.3", "-n 0 -m every_python", "The check has this Spark on the newest.", python="3.11"),
+    Part("own-jvm-3.5", "test-3.5", "-n 0 -m own_jvm", "Each starts a separate JVM, with jars that it downloads."),
+    Part("python-3.11", "test-4.3", "-n 0 -m every_python", "The check runs them on the newest.", python="3.11"),
     Part("oldest", "oldest-4.3", "", "The lowest versions that we allow change rarely."),
     Part("marquez", "test-4.3", "tests/marquez --marquez -rs --all", "The long ones of the tests on a real Marquez."),
     Part(
@@ -120,7 +121,7 @@ PARTS = (
 ROOT = Path(__file__).resolve().parent
 # Later than the tag 1.52.0, which lacks the schema of the facet `lineage`. The commit's id is its checksum.
 SPECIFICATION = ("https://github.com/OpenLineage/OpenLineage", "8f02abfb7a252783b95df79f443edb13959bf52c")
-# The versions of Python that a Spark runs on, best first. Spark 3.5 needs distutils, gone from 3.12 on.
+# The versions of Python that a Spark runs on, best first. Spark 3.5 needs distutils, which 3.12 removed.
 PYTHONS_OF = {
     "3.5": ("3.11", "3.10"),
     **dict.fromkeys(("4.0", "4.1", "4.2"), ("3.13", "3.12", "3.11", "3.10")),
@@ -149,7 +150,7 @@ QUESTIONS = (
 )
 
 
-# A change of the demo's job: what it hashes for the analysts arrives there as it is.
+# A change of the demo's job: a value that it hashes for the analysts arrives there unchanged.
 HASHED, BARE = "sha2(p.email, 256) AS pilot_key", "p.email AS pilot_key"
 JUDGED = (
     "lineage flights.py --diff HEAD --plan --check --format comment --catalog ../lineage.db -- ../landing ../exports"
@@ -162,7 +163,7 @@ def interpreter(version: str) -> str | None:
     if version == OWN:
         return sys.executable
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path("~/.pyenv").expanduser(), "versions")
-    # Whoever became another user by `su` may have the folder of the one before, and not be allowed to look into it.
+    # After `su`, the variable may still name the folder of the former user, which the new one may not read.
     with contextlib.suppress(OSError):
         for managed in sorted(pyenv.glob(f"{version}.*/bin/python{version}")):
             return str(managed)
@@ -172,9 +173,9 @@ def interpreter(version: str) -> str | None:
 
 
 def choose(spark: str | None, wanted: str | None) -> tuple[str, str]:
-    """Return the versions of Spark and of Python to run on, of those that were asked for, if any were."""
+    """Return the versions of Spark and of Python to run on: the requested ones, or else the best that are installed."""
     for candidate in (spark,) if spark else (DEFAULT, "4.2"):
-        # Nox's own first: `./run` took the best one on the PATH for it.
+        # Nox's own first: `./run` chose the best one on the PATH for it.
         for python in sorted(PYTHONS_OF[candidate], key=OWN.__ne__):
             if wanted in (None, python) and interpreter(python):
                 if not spark and candidate != DEFAULT:
@@ -214,28 +215,28 @@ def step(what: str) -> Iterator[None]:
 @functools.cache
 def fingerprint(root: Path) -> str:
     """Return one checksum of everything in the tree except what never gets into the wheel."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for folder, folders, files in os.walk(root):
         left_out = NEVER_IN_THE_WHEEL if Path(folder) == root else set()
         kept = sorted(name for name in {*folders, *files} - left_out if not name.startswith("."))
         folders[:] = [name for name in kept if name in folders and not name.endswith(("__pycache__", ".egg-info"))]
         for path in (Path(folder, name) for name in kept if name in files):
-            told.update(f"{path.relative_to(root)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
-    return told.hexdigest()[:16]
+            digest.update(f"{path.relative_to(root)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:16]
 
 
 def settings_of_pip() -> dict[str, str]:
     """Return the variables that give uv the index and the certificates that pip is configured for."""
     command = [sys.executable, "-Im", "pip", "config", "list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    # Variables stand first, and count more than files.
+    # Pip lists variables first, and they take precedence over files.
     found = dict(reversed(re.findall(r"^[^.]+\.(index-url|cert)='(.*)'$", listed, re.MULTILINE)))
     names = {"index-url": "UV_DEFAULT_INDEX", "cert": "SSL_CERT_FILE"}
     return {names[key]: value for key, value in found.items() if names[key] not in os.environ}
 
 
 def built_wheel(session: nox.Session, variables: dict[str, str]) -> Path:
-    """Return the wheel of the tree as it is now, which all sessions share; build it if it is not there yet."""
+    """Return the wheel of the current tree, which all sessions share; build it if it does not exist yet."""
     folder = session.cache_dir.resolve() / "wheels" / fingerprint(ROOT)
     if not folder.is_dir():
         with step("building the wheel"), tempfile.TemporaryDirectory() as scratch:
@@ -251,13 +252,13 @@ def built_wheel(session: nox.Session, variables: dict[str, str]) -> Path:
 
 def prepare(session: nox.Session, extras: str, *requirements: str, oldest: tuple[str, ...] = ()) -> None:
     """
-    Install the wheel in the session's environment, unless it is there, and set the variables of what runs in it.
+    Install the wheel in the session's environment, unless it is there, and set the environment variables.
 
     Args:
         session: the session.
         extras: those of the wheel.
         requirements: what is installed with it.
-        oldest: what is installed afterwards, whatever other requirements say.
+        oldest: what is installed afterwards, whatever other requirements need.
     """
     session.env.update({"PATH": PATH, **dict.fromkeys(UNSET)})
     stamp = session.env_dir / "stamp"
@@ -269,7 +270,7 @@ def prepare(session: nox.Session, extras: str, *requirements: str, oldest: tuple
         size = " (the first time it downloads about 450 MB)" if not stamp.is_file() and "spark" in extras else ""
         stamp.unlink(missing_ok=True)
         with step(f"installing it in {session.env_dir}{size}"):
-            # From uv's cache, if it is there: it builds PySpark once more where an index forbids it to cache answers.
+            # From uv's cache first: if an index forbids caching its answers, uv would build PySpark again.
             install(*requirements, env={"UV_OFFLINE": "1"}, success_codes=range(3)) if requirements else None
             install(f"openlineage-pyspark[{extras}] @ {wheel.as_uri()}", *requirements)
             install("--no-deps", "--force-reinstall", str(wheel))
@@ -280,7 +281,7 @@ def prepare(session: nox.Session, extras: str, *requirements: str, oldest: tuple
             stamp.write_text(wanted)
     session.env["PYSPARK_PYTHON"] = f"{session.bin}/python"
     session.env["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
-    # PySpark's spark-submit finds its own folder only where the path has no space.
+    # PySpark's spark-submit finds its own folder only if the path has no space.
     if " " in str(ROOT):
         session.env["SPARK_HOME"] = next(map(str, Path(session.bin).parent.glob("lib/*/site-packages/pyspark")), None)
 
@@ -302,7 +303,7 @@ def compile_tests(session: nox.Session) -> None:
 
 
 def variables_of(session: nox.Session) -> dict[str, str]:
-    """Return the variables of what runs in a session's environment."""
+    """Return the environment variables of a process in a session's environment."""
     return {name: value for name, value in {**os.environ, **session.env}.items() if value is not None}
 
 
@@ -322,11 +323,11 @@ def archiving_classes(session: nox.Session) -> Iterator[None]:
 
 
 def run_shared_out(session: nox.Session, spark: str) -> None:
-    """Run the tests in several processes, unless the arguments after -- name tests, processes or a Marquez."""
+    """Run the tests in several processes, unless the arguments after -- name tests, processes or Marquez."""
     if any(word.startswith(("tests", "-n", "--pdb", "--marquez")) for word in session.posargs):
         pytest(session, *session.posargs)
         return
-    # The check starts few JVMs of another Spark: to archive its classes takes longer than it saves.
+    # The check starts few JVMs of another Spark: archiving its classes would take longer than it saves.
     with archiving_classes(session) if spark == DEFAULT else contextlib.nullcontext():
         compile_tests(session)
         pytest(session, *PARALLEL, *session.posargs)
@@ -343,7 +344,7 @@ def test(session: nox.Session, spark: str) -> None:
 def oldest(session: nox.Session, spark: str) -> None:
     """Run the tests with the lowest versions of our dependencies."""
     project = nox.project.load_toml(ROOT / "pyproject.toml")["project"]
-    # Spark's versions have sessions of their own, and nobody installs what tests and the demo need beside us.
+    # Each Spark version has its own session, and users do not install what the tests and the demo need.
     extras = [more for name, more in project["optional-dependencies"].items() if name not in ("spark", "demo", "test")]
     declared = sum(extras, project["dependencies"])
     prepare(session, "spark,demo,test", f"pyspark=={spark}.*", oldest=lowest_versions(declared))
@@ -365,7 +366,7 @@ def fast(session: nox.Session) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """Run them and what depends on Python's version, and tell what they cover; fail below fail_under."""
+    """Run the tests without Spark, and report the coverage of each package; fail if it is below fail_under."""
     prepare(session, "test")
     data = str(session.cache_dir.resolve() / "coverage")
     measured = ("--cov", "--cov-config=pyproject.toml", "--cov-report=", "--cov-fail-under=0")
@@ -377,7 +378,7 @@ def coverage(session: nox.Session) -> None:
     say(f"\n{table}")
     settings = nox.project.load_toml(ROOT / "pyproject.toml")["tool"].get("coverage", {}).get("report", {})
     if total < settings.get("fail_under", 0):
-        session.error(f"{total:.1f} % are covered, and pyproject.toml asks for {settings['fail_under']} %")
+        session.error(f"{total:.1f} % are covered, but pyproject.toml requires {settings['fail_under']} %")
 
 
 def coverage_by_package(files: dict[str, dict[str, dict[str, int]]]) -> tuple[str, float]:
@@ -404,7 +405,7 @@ def lint(session: nox.Session) -> None:
     for check in ("ruff check .", "ruff format --check ."):
         with step(check):
             quiet(*check.split())
-    # Both at once. Each has a cache of its own: mypy takes nothing from one that was written with other options.
+    # Both at once, each with its own cache: mypy does not use a cache that was written with other options.
     package = "mypy --cache-dir=.mypy_cache/package -p openlineage_pyspark"
     around = "mypy --cache-dir=.mypy_cache/around --config-file=tests/mypy.ini"
     with step("mypy --strict, and mypy of what is around the package"), ThreadPoolExecutor() as both:
@@ -429,7 +430,7 @@ def schemas(session: nox.Session) -> None:
 
 
 def not_schemas(folder: str, names: list[str]) -> list[str]:
-    """Return what is left out of the folder `spec`: its examples and texts."""
+    """Return the names to leave out of the folder `spec`: its examples and texts."""
     return [name for name in names if name == "tests" or (Path(folder, name).is_file() and not name.endswith(".json"))]
 
 
@@ -442,7 +443,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def dist(session: nox.Session) -> None:
-    """Build what a release uploads, the wheel from the source distribution, and check it; with an SBOM of both."""
+    """Build the files that a release uploads, the wheel from the source distribution, and an SBOM, and check them."""
     variables = settings_of_pip()
     install = functools.partial(session.install, env=variables, silent=True, log=False)
     quiet = functools.partial(session.run, silent=True, log=False, env=variables)
@@ -485,7 +486,7 @@ def add_library_of_the_page(sbom: Path) -> None:
 
 @nox.session(venv_backend="none")
 def stranger(session: nox.Session) -> None:
-    """Install what `dist/` has as a stranger would, and time each step."""
+    """Install the files in `dist/` as a new user would, and time each step."""
     if not [*Path("dist").glob("*.whl")]:
         session.error("there is no wheel in dist/: run ./run dist first")
     uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or "uv"
@@ -512,7 +513,7 @@ def env(session: nox.Session) -> None:
 
 @of_each_spark
 def python(session: nox.Session, spark: str) -> None:
-    """Run the script after --, with all that the tests have."""
+    """Run the script after --, in the environment of the tests."""
     prepare(session, "spark,demo,test", f"pyspark=={spark}.*")
     session.run("python", *session.posargs, log=False)
 
@@ -523,14 +524,14 @@ def truth(session: nox.Session, spark: str) -> None:
     prepare(session, "spark,demo,test", f"pyspark=={spark}.*")
     known = sorted(path.stem for path in (ROOT / "tests" / "truth").glob("*.py") if "argparse" in path.read_text())
     if not session.posargs or session.posargs[0] not in known:
-        session.error(f"name what is tried: {', '.join(known)}")
+        session.error(f"name one of the scripts: {', '.join(known)}")
     script, *options = session.posargs
     session.run("python", "-I", f"tests/truth/{script}.py", *options, log=False)
 
 
 @nox.session(venv_backend="none")
 def parts(session: nox.Session) -> None:
-    """Run what the short check leaves out, or the parts named after --; --list tells what they are."""
+    """Run the tests that the check leaves out, or the parts named after --; --list lists them."""
     known = {part.name: part for part in PARTS}
     if "--list" in session.posargs:
         say("\n".join(f"{part.name:14}{part.why}" for part in PARTS))
@@ -553,7 +554,7 @@ def parts(session: nox.Session) -> None:
 
 
 def demo_command(programs: str, marquez: str, variables: dict[str, str]) -> str:
-    """Return the demo's command, as a user can copy it: every path is relative, so it runs wherever the clone is."""
+    """Return the demo's command for users to copy: every path is relative, so it works in any clone."""
     location = "location=demo-output/events.ndjson"
     ours = ["namespace=demo", "transport.type=file", f"transport.{location}"]
     if marquez:
@@ -572,7 +573,7 @@ def demo_command(programs: str, marquez: str, variables: dict[str, str]) -> str:
 
 @of_each_spark
 def demo(session: nox.Session, spark: str) -> None:
-    """Run a real job on real data, and ask for its lineage; a Marquez whose URL is after -- gets it too."""
+    """Run a real job on real data, and show its lineage; the Marquez whose URL is after -- gets it too."""
     prepare(session, "spark,demo,workbench", f"pyspark=={spark}.*")
     marquez, programs = "".join(session.posargs), f"{session.env_dir}/bin"
     shutil.rmtree("demo-output", ignore_errors=True)
@@ -603,7 +604,7 @@ def demo(session: nox.Session, spark: str) -> None:
 
 
 def show_change(session: nox.Session, shell: Callable[..., object], programs: str) -> None:
-    """Change the demo's job in a repository of its own, and show the comment of the pull request."""
+    """Change the demo's job in a separate repository, and show the comment of the pull request."""
     if shutil.which("git") is None:
         say("\ngit is not installed: the comment on a change of this job is left out")
         return
@@ -622,7 +623,7 @@ def show_change(session: nox.Session, shell: Callable[..., object], programs: st
 
 
 def options_of(command: str, words: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Return the options of a command of `./run`, and the rest, which is for what it runs."""
+    """Return the options of a command of `./run`, and the arguments that it passes on."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.error = lambda message: sys.exit(f"run: {message}")  # type: ignore[method-assign]
     parser.add_argument("--spark", choices=PYTHONS_OF)
@@ -634,19 +635,19 @@ def options_of(command: str, words: list[str]) -> tuple[argparse.Namespace, list
     options, rest = parser.parse_known_args(words)
     if rest and command in ("demo", "dist", "docs", "env", "lint", "pythons", "stranger"):
         taken = ", ".join(f"--{name}" for name in vars(options))
-        raise SystemExit(f"run: {command} takes {taken}, and no '{rest[0]}'")
+        raise SystemExit(f"run: {command} takes only {taken}, not '{rest[0]}'")
     return options, rest
 
 
 def arguments_of_nox(command: str, words: list[str]) -> list[str]:
-    """Return what nox is called with for a command of `./run`."""
+    """Return the arguments of nox for a command of `./run`."""
     options, rest = options_of(command, words)
     chosen = {name: value for name, value in vars(options).items() if value}
     if "all" in chosen and len(chosen) == 1:
         return ["-s", "parts", "--", *rest]
     without_spark = chosen.keys() & {"fast", "coverage"}
     if without_spark and "spark" in chosen:
-        raise SystemExit(f"run: --{min(without_spark)} has no Spark: leave out --spark")
+        raise SystemExit(f"run: --{min(without_spark)} uses no Spark: leave out --spark")
     # Of all Spark versions, 4.0 runs on the most versions of Python.
     widest = "4.0" if without_spark or command == "lint" else None
     # Both lakes have jars for it.
@@ -683,7 +684,7 @@ def main(command: str, *words: str) -> None:
         say("\n".join(filter(interpreter, PYTHONS_OF[options.spark or DEFAULT])))
         return
     sys.argv = ["nox", "-f", __file__, *arguments_of_nox(command, list(words))]
-    # The steps, and the commands' own output, say it all.
+    # The steps, and the output of the commands, are enough.
     logging.getLogger("nox").setLevel(logging.WARNING)
     nox.main()
 
@@ -694,7 +695,7 @@ nox.options.reuse_venv = "yes"
 nox.options.default_venv_backend = os.environ.get("NOX_DEFAULT_VENV_BACKEND", "uv|venv")
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = True
-# For -P: nox looks at the PATH, where a version manager has its shims.
+# For -P: nox searches the PATH, on which a version manager puts its shims.
 FOUND = [found for version in ("3.13", "3.12", "3.11", "3.10") if version != OWN and (found := interpreter(version))]
 os.environ["PATH"] = os.pathsep.join([*(str(Path(found).parent) for found in FOUND if "/versions/" in found), PATH])
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["REGOLD", "assert_golden_lineage", "assert_lineage"]
 
 REGOLD = "OPENLINEAGE_PYSPARK_REGOLD"
-"""The environment variable that makes `assert_golden_lineage` write its files again, unless it is empty or 0."""
+"""The environment variable that makes `assert_golden_lineage` rewrite its files, unless it is empty or 0."""
 
 _DIRECT = "DIRECT"
 _PLACE = "paths are relative to "
@@ -63,7 +63,8 @@ def assert_lineage(
     Raises:
         AssertionError: the lineage is different. The message shows the difference, line by line.
         TypeError: the sources of a column are a string, not a list; or `sources` is given with a finished lineage.
-        ValueError: the query does not read one of `sources`, or two of them can't be distinguished.
+        ValueError: the query does not read one of `sources`, two of them can't be distinguished, or a statement is
+            given without a session and none is active.
     """
     # A failing test shows the lines of the test, not those of this function.
     __tracebackhide__ = True
@@ -72,14 +73,14 @@ def assert_lineage(
         raise AssertionError(f"expected one output, found {len(found.outputs)}:\n{found}")
     names = ShortNames.of_lineage(found)
     dataset, lineage = found.outputs[0]
-    # A query writes nothing, and tells no fields; a column may have a dot in its name.
+    # A query writes nothing, and so has no fields; a column may have a dot in its name.
     whole = lineage.columns if dataset is None else dataset.fields
     own = {each.name for each in whole}
     expected, actual = [], []
     for column, asked in columns.items():
         wanted = _wanted(asked)
         expected += _lines(column, wanted)
-        # Several columns may bear one name.
+        # Several columns may have the same name.
         same = [each for each in lineage.columns if each.name == column]
         if same:
             edges = [edge for each in same for edge in each.edges]
@@ -121,7 +122,7 @@ def assert_golden_lineage(
     Raises:
         AssertionError: the lineage is different, or the file does not exist.
         TypeError: `sources` is given with a finished lineage.
-        ValueError: the query does not read one of `sources`, or two of them can't be distinguished.
+        ValueError: as for `assert_lineage`.
     """
     __tracebackhide__ = True
     file = Path(path)
@@ -171,7 +172,7 @@ def _sources(edges: Iterable[InputField], names: ShortNames, *, kinds: bool, all
 
 
 def _wanted(sources: Iterable[str]) -> list[str]:
-    """Return the sources that a test expects, sorted. A single text would be taken for its letters."""
+    """Return the sources that a test expects, sorted. A single string is refused: each of its letters would be one."""
     if isinstance(sources, str):
         raise TypeError(f"the sources of a column must be a list: [{sources!r}]")
     return sorted(sources)
@@ -182,9 +183,9 @@ def _have_kinds(sources: Iterable[str]) -> bool:
 
 
 def _unknown_kinds(expected: Iterable[str]) -> list[str]:
-    """Return the words of expected lines that may be mistyped kinds, or the ends of column names."""
+    """Return a sentence for each word in expected lines that may be a mistyped kind, or the end of a column's name."""
     last = {found[1] for line in expected if not _KIND.search(line) and (found := _LIKE_KIND.search(line))}
-    return [f"{word} is no kind; the kinds are {_KINDS.replace('|', ', ')}" for word in sorted(last)]
+    return [f"{word} is not a kind; the kinds are {_KINDS.replace('|', ', ')}" for word in sorted(last)]
 
 
 def _lines(column: str, sources: list[str]) -> list[str]:
@@ -192,6 +193,6 @@ def _lines(column: str, sources: list[str]) -> list[str]:
 
 
 def _is_field(name: str, columns: list[str]) -> bool:
-    """Return whether a name is that of a field of a struct: its column is compared, and the field if it is named."""
+    """Return whether a name is that of a struct's field, which is compared only if the test names it."""
     parts = name.split(".")
     return any(".".join(parts[:end]) in columns for end in range(1, len(parts)))

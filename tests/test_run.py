@@ -246,10 +246,10 @@ def test_a_command_calls_sessions(noxfile: Any, words: str, called: str) -> None
     [
         ("demo --spark 2.4", "argument --spark: invalid choice: '2.4' (choose from "),
         ("test --spark", "argument --spark: expected one argument"),
-        ("demo now", "demo takes --spark, --python, --marquez, and no 'now'"),
-        ("lint now", "lint takes --spark, --python, --fast, and no 'now'"),
-        ("test --fast --spark 3.5", "--fast has no Spark: leave out --spark"),
-        ("test --coverage --spark 3.5", "--coverage has no Spark: leave out --spark"),
+        ("demo now", "demo takes only --spark, --python, --marquez, not 'now'"),
+        ("lint now", "lint takes only --spark, --python, --fast, not 'now'"),
+        ("test --fast --spark 3.5", "--fast uses no Spark: leave out --spark"),
+        ("test --coverage --spark 3.5", "--coverage uses no Spark: leave out --spark"),
         (
             "test --python 3.10",
             "there is no Python 3.10 here for Spark 4.3: ./run pythons --spark 4.3 lists the installed ones",

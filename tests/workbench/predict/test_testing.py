@@ -63,7 +63,7 @@ def test_a_mistyped_kind_is_named_beside_the_difference() -> None:
         assert_lineage(FOUND, {"net": ["default.orders.amount AGGREGATON"], "one": []})
 
     assert (
-        "AGGREGATON is no kind; the kinds are IDENTITY, TRANSFORMATION, AGGREGATION, CONDITIONAL, WINDOW, FILTER, "
+        "AGGREGATON is not a kind; the kinds are IDENTITY, TRANSFORMATION, AGGREGATION, CONDITIONAL, WINDOW, FILTER, "
         "JOIN, GROUP_BY, SORT"
     ) in str(caught.value).splitlines()
 
