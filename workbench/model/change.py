@@ -1,4 +1,4 @@
-"""What is different between two graphs."""
+"""The differences between two graphs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Change:
 
     Args:
         sign: `added`, `removed` or `changed`.
-        before: what was there; None if nothing was.
-        after: what is there; None if nothing is.
-        place: the file and the line that make it; empty if none is known.
+        before: the node or edge before; None if there was none.
+        after: the node or edge afterwards; None if there is none.
+        place: the file and the line that make it; empty if they are unknown.
     """
 
     sign: ChangeMark
@@ -36,10 +36,10 @@ class Change:
     @property
     def one(self) -> Node | Edge:
         """
-        Return what it is afterwards; what it was if it is gone.
+        Return the node or edge afterwards; if it was removed, that before.
 
         Raises:
-            ValueError: there is neither side.
+            ValueError: there is neither.
         """
         found = self.after if self.after is not None else self.before
         if found is None:
@@ -56,15 +56,17 @@ class Change:
 
     @property
     def is_unmasked(self) -> bool:
-        """Whether a value that could not be recognized arrives as it can be now."""
+        """Whether a value that was masked on every path arrives unmasked now."""
         before, after = self.before, self.after
         if not isinstance(before, Edge) or not isinstance(after, Edge):
             return False
-        return not any(map(_is_open, before.paths)) and any(map(_is_open, after.paths))
+        # A source that only decided about rows or values was not masked: no value arrived.
+        values = [path for path in before.paths if not path.kind.is_influence]
+        return bool(values) and all(path.kind.masking for path in values) and any(map(_is_open, after.paths))
 
     @property
     def texts(self) -> tuple[str, str]:
-        """Return how it was and how it is: the type of a column, or how a target is made; empty where it is not."""
+        """Return its texts before and afterwards: the type of a column, or the paths of an edge; empty if absent."""
         return _text(self.before), _text(self.after)
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,10 +89,10 @@ class Change:
 
 def difference(before: Graph, after: Graph) -> tuple[Change, ...]:
     """
-    Return what is different between two graphs; columns that are made visible come first.
+    Return the differences between two graphs; edges whose values are no longer masked come first.
 
     An edge has changed if its set of paths has: their kinds, expressions and certainties. Steps, runs and jobs do not
-    count, and a column has changed if its type has. A type that is not known equals any.
+    count, and a column has changed if its type has. An unknown type equals any.
 
     Args:
         before: the earlier graph.
@@ -121,7 +123,7 @@ def changed_graph(before: Graph, after: Graph, changes: Iterable[Change]) -> Gra
     Args:
         before: the earlier graph.
         after: the later graph.
-        changes: what is different between the two.
+        changes: the differences between the two.
     """
     edges = [change.one for change in changes if isinstance(change.one, Edge)]
     nodes: dict[str, Node] = {node.id: node for graph in (before, after) for node in graph.nodes}

@@ -6,6 +6,7 @@ import json
 from datetime import datetime
 from typing import Any
 
+import attrs
 import jsonschema
 import pytest
 from hypothesis import given
@@ -276,3 +277,12 @@ def test_a_value_that_is_no_longer_masked_comes_first() -> None:
     assert changes[0].texts == ("TRANSFORMATION (masked) sha1(a)", "IDENTITY")
     assert not difference(after, before)[0].is_unmasked
     assert not difference(before, graph_of(MASKED, path("FILTER")))[0].is_unmasked
+    assert difference(graph_of(MASKED, path("FILTER")), graph_of(OPEN))[0].is_unmasked
+
+
+@pytest.mark.parametrize("paths", [(path("FILTER"),), ()])
+def test_a_source_of_which_no_value_arrived_was_not_masked(paths: tuple[Path, ...]) -> None:
+    after = graph_of(OPEN)
+    before = attrs.evolve(after, edges=[attrs.evolve(edge, paths=paths) for edge in after.edges])
+
+    assert [(change.sign, change.is_unmasked) for change in difference(before, after)] == [("changed", False)]
