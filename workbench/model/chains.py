@@ -1,4 +1,4 @@
-"""Paths through CTEs, views and subqueries, from the parts of them that a plan gives."""
+"""Join the segments of paths that a plan has to paths through CTEs, views and subqueries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.kinds import Certainty, Kind
 
 MOST_PATHS = 8
-"""How many paths one way of an edge has at most."""
+"""The maximum number of paths through relations that are made of one path."""
 
 _Place: TypeAlias = "tuple[str, str]"
 """An operator, and a column of its rows."""
@@ -28,10 +28,10 @@ class Segment:
     Args:
         source: the column of a relation where it begins; None if that is the source of the edge.
         target: the column of a relation where it ends; None if that is the target of the edge.
-        kind: how a value comes from there to here.
+        kind: how a value comes from its beginning to its end.
         certainty: how sure that is.
-        expression: the text that makes its end; empty without one.
-        passing: the operators of the relations that it passes by none of their columns, in order.
+        expression: the text that computes its end; empty if there is none.
+        passing: the operators of relations that it passes, but by none of their columns, in order.
     """
 
     source: _Place | None
@@ -44,7 +44,7 @@ class Segment:
 
 def paths_of(path: Path, segments: Sequence[Segment], relations: Mapping[str, str]) -> tuple[tuple[Path, ...], int]:
     """
-    Return a path as those through relations that its segments make; each segment is on one of them.
+    Return the paths through relations that the segments of a path make; each segment is on one of them.
 
     Args:
         path: the path, with its operators.
@@ -52,7 +52,7 @@ def paths_of(path: Path, segments: Sequence[Segment], relations: Mapping[str, st
         relations: the operators of relations, each with the name of the relation.
 
     Returns:
-        The paths, and how many segments are on none of these because there are too many.
+        The paths, and how many segments are on none of them because there would be too many paths.
     """
     if not segments:
         return (path,), 0
@@ -62,9 +62,9 @@ def paths_of(path: Path, segments: Sequence[Segment], relations: Mapping[str, st
 
 def _chains(segments: Sequence[Segment]) -> tuple[list[tuple[Segment, ...]], int]:
     """
-    Return ways from the source to the target that together pass each segment, and how many segments are on none.
+    Return chains from the source to the target that together contain each segment, and how many segments are on none.
 
-    A recursive CTE makes a circle of segments, which is passed once.
+    A recursive CTE makes a circle of segments, of which a chain contains each only once.
     """
     into: dict[_Place | None, list[Segment]] = {}
     out_of: dict[_Place | None, list[Segment]] = {}
@@ -89,15 +89,15 @@ def _chains(segments: Sequence[Segment]) -> tuple[list[tuple[Segment, ...]], int
 
 
 def _nearest(following: Mapping[_Place | None, list[Segment]], *, forward: bool) -> dict[_Place, tuple[Segment, ...]]:
-    """Return the shortest way from the source to each column; backward, from each column to the target."""
+    """Return the shortest chain from the source to each column; backward, from each column to the target."""
     found: dict[_Place, tuple[Segment, ...]] = {}
     waiting: deque[tuple[_Place | None, tuple[Segment, ...]]] = deque([(None, ())])
     while waiting:
-        at, way = waiting.popleft()
+        at, chain = waiting.popleft()
         for segment in following.get(at, ()):
             end = segment.target if forward else segment.source
             if end is not None and end not in found:
-                found[end] = (*way, segment) if forward else (segment, *way)
+                found[end] = (*chain, segment) if forward else (segment, *chain)
                 waiting.append((end, found[end]))
     return found
 
@@ -117,7 +117,7 @@ def _steps(operators: Iterable[Step], chain: Iterable[Segment], relations: Mappi
     passes = {step.operator for step in rest}
     for step in inner:
         if passes and step.operator not in passes:
-            # It is on the way of a value that decides about this one, as in a subquery that names outer columns.
+            # It is on the path of a value that decides about this one, as in a subquery that names outer columns.
             continue
         places = [place for place, each in enumerate(rest) if each.operator == step.operator]
         if places:

@@ -1,4 +1,4 @@
-"""Frozen values as documents of JSON, whose names are in camel case, and back."""
+"""Turn frozen values into JSON documents, whose names are in camel case, and back."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def document_of(value: Any) -> Any:
     """
     Return a value as JSON has it: fields in camel case, times as texts. The keys of a mapping stay as they are.
 
-    A value that has a `to_dict` is what that returns.
+    If a value has a method `to_dict`, its result is used.
     """
     if isinstance(value, datetime):
         return value.isoformat()
@@ -56,7 +56,7 @@ def document_of_fields(value: Any, always: Collection[str] | None = None) -> dic
 
     Args:
         value: the value.
-        always: the fields that are there also if they are empty; None for all.
+        always: the fields that are included even if they are empty; None for all.
     """
     return {
         camel_case(name): document_of(each)
@@ -71,11 +71,11 @@ def from_document(class_: type[T], document: Mapping[str, Any]) -> T:
 
     Args:
         class_: its class.
-        document: its fields, as plain values or already read. What the class does not have, a later version may have
-            written: it is left out.
+        document: its fields, as plain values or already read. Fields that the class does not have are ignored, because
+            a later version may have written them.
 
     Raises:
-        TypeError: it is no object, or lacks a field.
+        TypeError: it is not an object, or lacks a field.
         ValueError: a value in it is not one of its type.
     """
     if not isinstance(document, Mapping):
@@ -109,7 +109,7 @@ def value_from_document(type_: Any, document: Any) -> Any:
         document: the document, or the value itself.
 
     Raises:
-        TypeError, ValueError: it is none of this type.
+        TypeError, ValueError: it is not of this type.
     """
     origin, inner = get_origin(type_), get_args(type_)
     if origin in (Union, UnionType):
@@ -120,7 +120,7 @@ def value_from_document(type_: Any, document: Any) -> Any:
         if not isinstance(document, Mapping):
             raise TypeError(f"{document!r} must be an object")
         return {key: value_from_document(inner[1], each) for key, each in document.items()}
-    # A word that is not among those of a closed vocabulary may be of a later version.
+    # A later version may have added words to a closed vocabulary, so they are not checked.
     if type_ is Any or not isinstance(type_, type) or isinstance(document, type_):
         return document
     if type_ is datetime:
@@ -145,7 +145,7 @@ def _tuple_of(types: tuple[Any, ...], document: Any) -> tuple[Any, ...]:
 
 
 def _fitting(types: tuple[Any, ...], document: Any) -> Any:
-    """Return the type of a union that a document is of: the first one all of whose fields it has."""
+    """Return the type in a union that fits a document: the first one whose fields it all has."""
     plain = [each for each in types if not is_record(each) and each is not NoneType]
     records = [each for each in types if is_record(each)]
     if not isinstance(document, Mapping) or not records:

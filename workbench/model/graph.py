@@ -1,5 +1,5 @@
 """
-The values of a lineage graph, and their JSON. `lineage-answer.schema.json` beside this module describes that.
+The values of a lineage graph, and their JSON, which `lineage-answer.schema.json` beside this module describes.
 
 A graph has nodes (datasets, their columns and versions, operators of plans, jobs and runs), edges between them, and
 diagnostics. Nothing in it depends on where it was made: from a store, from event files, or from a plan.
@@ -24,11 +24,11 @@ _ROLES = {"CTE": "CTE", "VIEW": "View", "SUBQUERY": "Subquery"}
 @attrs.frozen
 class OperatorColumn:
     """
-    A column of the rows that an operator gives.
+    A column of the rows that an operator returns.
 
     Args:
         name: its name.
-        data_type: its type; empty if it is not known.
+        data_type: its type; empty if it is unknown.
     """
 
     name: str
@@ -47,9 +47,9 @@ class DatasetNode:
     Args:
         namespace: the namespace of its own name.
         name: its own name.
-        label: its name as people know it.
+        label: its name for people.
         other_names: its other names, such as that of the table for a path.
-        format: how it is stored; empty if it is not known.
+        format: how it is stored; empty if it is unknown.
     """
 
     namespace: str
@@ -74,9 +74,9 @@ class ColumnNode:
     A column of a dataset; where a graph is unfolded, also one of a CTE, a view or a subquery.
 
     Args:
-        dataset: the id of the dataset, or of the operator that gives the rows.
+        dataset: the id of the dataset, or of the operator that returns the rows.
         name: its name; `a.b` for the field b of the struct a.
-        data_type: its type; empty if it is not known.
+        data_type: its type; empty if it is unknown.
     """
 
     dataset: str
@@ -103,8 +103,8 @@ class OperatorNode:
         index: its place in the plan.
         name: its class, such as `Aggregate`.
         role: `CTE`, `VIEW` or `SUBQUERY` if its rows are those of one; else empty.
-        label: the name of that; empty without one.
-        columns: the columns of these rows, if it is one; empty if they are not known.
+        label: the name of the CTE, view or subquery; empty if it has none.
+        columns: the columns of these rows, if it is one; empty if they are unknown.
     """
 
     job: str
@@ -121,12 +121,12 @@ class OperatorNode:
 
     @property
     def text(self) -> str:
-        """Return how paths name it: its class and its index."""
+        """Return its name in paths: its class and its index."""
         return f"{self.name}#{self.index}"
 
     @property
     def title(self) -> str:
-        """Return its name for people, such as `CTE x`; how paths name it, if it has none."""
+        """Return its name for people, such as `CTE x`; its name in paths, if it has no other."""
         return f"{_ROLES.get(self.role, '')} {self.label or self.text}".lstrip()
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,10 +142,10 @@ class JobNode:
     Args:
         namespace: its namespace.
         name: its name.
-        processing: BATCH or STREAMING; empty if it is not known.
-        kind: what kind of job its integration calls it, such as QUERY.
+        processing: BATCH or STREAMING; empty if it is unknown.
+        kind: the type of job that its integration states, such as QUERY.
         sql: the text of its statement; empty without one.
-        last_seen: the time of its last event, ISO 8601; empty if it is not known.
+        last_seen: the time of its last event, ISO 8601; empty if it is unknown.
     """
 
     namespace: str
@@ -173,12 +173,12 @@ class RunNode:
     Args:
         run_id: its id in events.
         job: the id of its job.
-        state: the type of its last event: COMPLETE, FAIL or ABORT, else it has not ended; empty if it is not known.
-        started: when it began, ISO 8601; empty if it is not known.
+        state: the type of its last event: COMPLETE, FAIL or ABORT, else it has not ended; empty if it is unknown.
+        started: when it began, ISO 8601; empty if it is unknown.
         ended: when it ended; empty if no event states it.
         parent: the id of the run that started it; empty without one.
         error: the error message; empty without one.
-        call_site: the line of the user's Python that ran it, such as `jobs/daily.py:12`; empty if it is not known.
+        call_site: the line of the user's Python that ran it, such as `jobs/daily.py:12`; empty if it is unknown.
     """
 
     run_id: str
@@ -241,12 +241,12 @@ class Step:
     Args:
         operator: its class and its index in the plan, such as `Aggregate#1`; empty for the last step of a path through
             relations, which is how the target comes from the last of these.
-        expression: the text of the expression there; empty if the value passes as it is.
+        expression: the text of the expression there; empty if the value is unchanged.
         relation: the CTE, view or subquery whose rows these are; empty for another operator.
-        column: the column of the relation; empty if the path passes it by none, as that of a filter inside.
+        column: the column of the relation; empty if the path passes none of its columns, as that of a filter inside.
         kind: at a relation, and at the end of a path through relations: how the value comes from the relation before.
         certainty: how sure the step is.
-        call_site: the line of the user's Python that made it, such as `jobs/daily.py:12`; empty if it is not known.
+        call_site: the line of the user's Python that made it, such as `jobs/daily.py:12`; empty if it is unknown.
     """
 
     operator: str
@@ -300,9 +300,9 @@ class Path:
 
     Args:
         kind: how the value arrives.
-        expression: the text that makes the target, in terms of columns of sources; empty without one.
+        expression: the text that computes the target, in terms of columns of sources; empty if there is none.
         certainty: how sure it is: as sure as the least sure of its steps.
-        steps: the operators on it, from the source to the target; empty if they are not known.
+        steps: the operators on it, from the source to the target; empty if they are unknown.
     """
 
     kind: Kind
@@ -312,7 +312,7 @@ class Path:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Return the sort key of an edge's paths: values before indirect dependencies, then the most certain."""
+        """Return the sort key of an edge's paths: values before indirect paths, then the most certain first."""
         steps = tuple((step.operator, step.relation, step.column, step.expression) for step in self.steps)
         return self.kind.is_influence, rank(self.certainty), self.kind.order, self.expression, steps
 
@@ -349,15 +349,15 @@ class Edge:
     An edge: one job makes one node from another.
 
     Args:
-        source: the id of the node where the data come from.
-        target: the id of the node where they go. A dataset represents all of its rows.
+        source: the id of the node from which the data come.
+        target: the id of the node to which they go. A dataset represents all of its rows.
         paths: the paths, each once, the preferred first; empty between a dataset and a job, and between versions.
         job: the id of the job; empty for a query that is not run.
-        run: the id of the last run that stated it; empty if it is not known.
+        run: the id of the last run that stated it; empty if it is unknown.
         batch: the micro-batch of that run; None if there is none.
         kept: whether the target is the next version of the source's dataset, which keeps the source's rows.
         certainty: that of the best path; without paths, `guessed` if the version is inferred.
-        seen: when the last run stated it, microseconds since 1970; 0 if it is not known. It is not in the JSON.
+        seen: when the last run stated it, microseconds since 1970; 0 if it is unknown. It is not in the JSON.
     """
 
     source: NodeId
@@ -391,7 +391,7 @@ class Edge:
 
     @property
     def run_id(self) -> str:
-        """Return the id in events of the last run that stated it; empty if it is not known."""
+        """Return the id in events of the last run that stated it; empty if it is unknown."""
         return "".join(names_of_id(self.run))
 
     @property
@@ -439,7 +439,7 @@ def steps_of(operators: Iterable[str], steps: Sequence[Step]) -> tuple[Step, ...
     """
     Return the steps of a path: each operator in order, with what it does.
 
-    An operator that a path passes again, as in a recursive CTE, is there again only if it then does something.
+    An operator that a path passes again, as in a recursive CTE, is repeated only if it does something then.
 
     Args:
         operators: all operators of the path, from the source to the target.
@@ -460,12 +460,12 @@ def steps_of(operators: Iterable[str], steps: Sequence[Step]) -> tuple[Step, ...
 
 
 def last_of(edges: Iterable[Edge]) -> Edge:
-    """Return the edge whose run stated it last: ids of runs have no order in time."""
+    """Return the edge that a run stated last. The ids of runs may not be in the order of time."""
     return max(edges, key=lambda edge: (edge.seen, edge.run))
 
 
 def united(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-    """Return edges with one for each pair of nodes and each job, which has all paths of these and their last run."""
+    """Join the edges of each pair of nodes and each job into one, with all of their paths and their last run."""
     same: dict[tuple[NodeId, NodeId, NodeId], list[Edge]] = {}
     for edge in edges:
         same.setdefault(edge.key, []).append(edge)
@@ -484,7 +484,7 @@ def _as_one(edges: list[Edge]) -> Edge:
 
 
 def through_jobs(graph: Graph) -> Graph:
-    """Return a graph whose edges between datasets or versions lead through their jobs or runs, to draw it."""
+    """Return a graph to draw, in which edges between datasets or versions lead through their jobs or runs."""
     runs = graph.drawn_runs()
     edges: list[Edge] = []
     for edge in graph.edges:
@@ -526,7 +526,7 @@ class Graph:
     Args:
         nodes: its nodes. Ids are unique.
         edges: its edges; both ends are among the nodes.
-        diagnostics: what somebody should know of it.
+        diagnostics: findings about it, such as what it may lack.
         time: the time for which it holds, ISO 8601; empty for a query that is not run.
     """
 
@@ -542,12 +542,12 @@ class Graph:
         return tuple(node for node in self.nodes if node.id in ends)
 
     def drawn_runs(self) -> dict[NodeId, RunNode]:
-        """Return the runs at which edges begin or end: each is drawn as itself, and no other is."""
+        """Return the runs at which edges begin or end: only these are drawn."""
         ends = {edge.process for edge in self.edges}
         return {node.id: node for node in self.nodes if isinstance(node, RunNode) and node.id in ends}
 
     def processes(self) -> tuple[JobNode | RunNode, ...]:
-        """Return the jobs and runs to draw: of a job without edges of its own, its runs with some."""
+        """Return the jobs and runs to draw: instead of a job that has no edges itself, its runs that have some."""
         runs = self.drawn_runs()
         hidden = {run.job for run in runs.values()} - {edge.process for edge in self.edges}
         return tuple(
@@ -607,12 +607,12 @@ def node_id(type_: str, *names: str) -> str:
 
 
 def names_of_id(id_: NodeId) -> tuple[str, ...]:
-    """Return the names in an id, as `node_id` took them."""
+    """Return the names from which `node_id` made an id."""
     return tuple(name.replace("%7C", "|").replace("%25", "%") for name in id_.split("|")[1:])
 
 
 def place_of_id(id_: NodeId) -> tuple[str, str, str]:
-    """Return the namespace and the name of a dataset, and a column, which is empty for the dataset, from an id."""
+    """Return the namespace, the name and the column in an id; the column is empty in the id of a dataset."""
     namespace, name, *column = names_of_id(id_)
     return namespace, name, "".join(column)
 
@@ -623,7 +623,7 @@ def column_id(dataset: str, name: str) -> str:
 
     Args:
         dataset: the id of the dataset, or of the operator whose rows have the column.
-        name: the column's name. An empty one stands for the dataset as a whole, and gives its id.
+        name: the column's name; if it is empty, the id of the dataset itself is returned.
     """
     if not name:
         return dataset

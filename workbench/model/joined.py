@@ -1,4 +1,4 @@
-"""Graphs of several statements as one."""
+"""Join the graphs of several statements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StatementGraph:
     Args:
         job: the statement as a job.
         graph: its graph, which has no jobs.
-        reads: the ids of the datasets that it reads; from some of them no edge may lead, as in `count(*)`.
+        reads: the ids of the datasets that it reads, including those from which no edge leads, as in `count(*)`.
         writes: the ids of the datasets that it writes.
     """
 
@@ -56,7 +56,7 @@ def join_statements(statements: Iterable[StatementGraph]) -> Graph:
 
 
 def _of_job(statement: StatementGraph) -> Graph:
-    """Return the graph of a statement with the statement as its job. What a query gives is named after the job."""
+    """Return the graph of a statement with the statement as its job. The result of a query is named after the job."""
     job, graph = statement.job, statement.graph
     renamed: dict[str, str] = {}
     nodes: list[Node] = [job]

@@ -1,4 +1,4 @@
-"""The words of lineage: how a value arrives, how sure that is, and what somebody should know."""
+"""The vocabulary of lineage: how a value arrives, how sure that is, and diagnostics."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Kind:
 
     @property
     def order(self) -> tuple[bool, int, str, str, bool]:
-        """Return the sort key of kinds: values first, the plainest first."""
+        """Return the sort key of kinds: values before influences, the simplest first."""
         return self.is_influence, _ORDER.get(self.subtype, len(_ORDER)), self.subtype, self.type, self.masking
 
     def __str__(self) -> str:
@@ -135,7 +135,7 @@ class Diagnostic:
 
 
 def certainty_of(word: str) -> Certainty:
-    """Return the certainty that a word of an event or of a trace names; `unstated` for a word that is not known."""
+    """Return the certainty that a word of an event or of a trace names; `unstated` for an unknown word."""
     return next((each for each in CERTAINTIES if each == word), "unstated")
 
 

@@ -1,4 +1,4 @@
-"""What is reached from a node: a graph, with how far away its nodes are."""
+"""What is upstream or downstream of a node: a graph, with the distance of each of its nodes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Reach:
 
     Args:
         graph: the nodes and edges, nearest first. An edge leads from a table to a table, from a column to a column,
-            from a version to a version or from a job to a job: its `job` makes the one from the other.
+            from a version to a version or from a job to a job: its `job` makes the target from the source.
         start: the ids of the requested nodes.
         depths: the id of a node at an end of an edge -> the number of jobs between it and the start.
         nodes: the nodes of the graph by their ids.
@@ -94,7 +94,7 @@ class Reach:
         return found.version if isinstance(found, VersionNode) else ""
 
     def job(self, edge: Edge) -> tuple[str, str]:
-        """Return the namespace and the name of the job of an edge; empty if it is not known."""
+        """Return the namespace and the name of the job of an edge; empty if it is unknown."""
         found = self.nodes.get(edge.job)
         return (found.namespace, found.name) if isinstance(found, JobNode) else ("", "")
 
@@ -112,7 +112,7 @@ class Reach:
         return tuple(self.nodes[node] for node in self.depths)
 
     def nearest_first(self) -> Reach:
-        """Return it with its nodes and edges in order: the start, then the nearest first."""
+        """Return it with its nodes and edges sorted: the start, then the nearest first."""
         edges = sorted(self.graph.edges, key=self._edge_order)
         depths = {node: self.depths[node] for node in (*self.start, *sorted(self.depths, key=self._order))}
         ids = [id_ for node in depths for id_ in (self.owner(node).id, node)]

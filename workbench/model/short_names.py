@@ -20,13 +20,13 @@ _KEPT = 6
 
 
 def short_id(text: str) -> str:
-    """Return a text with each UUID in it cut in the middle, as the store takes it too: `01a216…6e55ab`."""
+    """Return a text with each UUID in it cut in the middle, such as `01a216…6e55ab`; the store accepts that too."""
     return _UUID.sub(lambda found: f"{found[0][:_KEPT]}…{found[0][-_KEPT:]}", text)
 
 
 def without_class(name: str) -> str:
     """
-    Return the name of a job without the class of Spark's in it.
+    Return the name of a job without the name of Spark's class in it.
 
     Args:
         name: such as `shop.execute_insert_into_hadoop_fs_relation_command.gold_sales`, which gives `shop.gold_sales`.
@@ -39,9 +39,10 @@ def without_class(name: str) -> str:
 
 def without_classes(names: Iterable[str]) -> dict[str, str]:
     """
-    Return each name of a job -> it without the class of Spark's in it.
+    Return the short names of jobs: without the name of Spark's class, by the full name of each job.
 
-    If several would be called so, the first word of the class follows: `shop.gold_sales (insert)`.
+    If several jobs have the same short name, the first word of the class is added: `shop.gold_sales (insert)`. If they
+    still have, the name is not shortened.
     """
     every = list(dict.fromkeys(names))
     called = {name: [without_class(name), *_with_verb(name, without_class(name)), name] for name in every}
@@ -50,7 +51,7 @@ def without_classes(names: Iterable[str]) -> dict[str, str]:
 
 
 def _with_verb(name: str, short: str) -> list[str]:
-    """Return a short name of a job with what its statement does, as the class of Spark's in its name says it."""
+    """Return a short name with the verb in the name of Spark's class, such as `insert`; nothing without a class."""
     given = name.split(".")
     if len(given) == len(without_class(name).split(".")):
         return []
@@ -65,8 +66,8 @@ def shortest(jobs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
         jobs: the namespace and the name of each.
 
     Returns:
-        A job -> the last part of its name; if several have that, as many parts before it as are needed; if these do not
-        distinguish it from the others, its name, and with that in several namespaces, both.
+        For each job, the last part of its name. If several jobs share it, the verb or as many parts before it as are
+        needed are added; if these do not distinguish the jobs, the whole name, or else the namespace and the name.
     """
     every = list(dict.fromkeys(jobs))
     called = {job: _ends(job) for job in every}
@@ -75,7 +76,7 @@ def shortest(jobs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
 
 
 def _ends(job: tuple[str, str]) -> list[str]:
-    """Return the names by which a job may be called, the shortest first."""
+    """Return the possible names of a job, the shortest first."""
     namespace, name = job
     if not name:
         return [""]

@@ -27,7 +27,7 @@ def microseconds(text: str) -> int:
         text: as ISO 8601 writes it; without a zone, in UTC.
 
     Raises:
-        ValueError: it is no such text.
+        ValueError: it is not such a text.
     """
     time = datetime.fromisoformat(_plain(text.strip()))
     if time.tzinfo is None:
@@ -61,7 +61,7 @@ def time_of(text: str, now: datetime) -> int:
 
     Args:
         text: an ISO 8601 time, in UTC if it has no zone, or an age such as `90 d` or `2h`.
-        now: from when an age counts.
+        now: the time from which an age counts back.
 
     Raises:
         StoreError: it is neither.
