@@ -21,8 +21,8 @@ def of(kind, event, event_id):
 @pytest.mark.parametrize(
     ("kinds", "found"),
     [
-        (["START"], ["1: completeness: 0 terminal events"]),
-        (["COMPLETE"], ["1: completeness: 0 START events"]),
+        (["START"], ["1: completeness: no terminal event"]),
+        (["COMPLETE"], ["1: completeness: no START event"]),
         (["START", "START", "FAIL"], ["2: order: 2 START events"]),
         (["RUNNING", "START", "FAIL"], ["1: order: begins with RUNNING"]),
         (["START", "FAIL", "COMPLETE"], ["3: order: 2 terminal events", "3: order: COMPLETE after FAIL"]),
@@ -107,11 +107,17 @@ def spoil_a_namespace(event):
         ),
         (
             invent_a_subtype,
-            "transformations: columnLineage of /data/totals: dataset list: INDIRECT GUESS is no transformation",
+            (
+                "transformations: columnLineage of /data/totals: dataset list: INDIRECT GUESS is not a transformation "
+                "of the specification"
+            ),
         ),
         (
             put_direct_in_the_dataset_list,
-            "transformations: columnLineage of /data/totals: dataset list: 'buyer.name' is DIRECT",
+            (
+                "transformations: columnLineage of /data/totals: dataset list: 'buyer.name' is DIRECT, but a source of "
+                "all rows must be INDIRECT"
+            ),
         ),
         (spoil_a_namespace, "names: job: namespace 'a b' has characters that Marquez refuses"),
     ],

@@ -237,7 +237,7 @@ def test_the_installed_command_checks_standard_input(events, installed):
     code, shown, errors = installed("validate", "-", given=json.dumps(events[0]))
 
     assert (code, errors) == (1, "")
-    assert shown.splitlines()[0] == f"-:1: completeness: 0 terminal events [{JOB}, run {RUN}]"
+    assert shown.splitlines()[0] == f"-:1: completeness: no terminal event [{JOB}, run {RUN}]"
 
 
 def test_programs_get_json(events, written, run):
@@ -248,7 +248,7 @@ def test_programs_get_json(events, written, run):
     assert (code, errors) == (1, "")
     found = valid_answer(shown)["result"]
     assert found["findings"] == [
-        {"file": file, "line": 1, "rule": "completeness", "problem": "0 terminal events", "run": RUN, "job": JOB}
+        {"file": file, "line": 1, "rule": "completeness", "problem": "no terminal event", "run": RUN, "job": JOB}
     ]
     assert (found["events"], found["runs"], found["repeats"]) == (1, 1, 0)
     assert found["remarks"][0].startswith("specification: ")

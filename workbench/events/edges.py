@@ -24,10 +24,10 @@ class EdgesOfFacet:
     The edges of the facet `columnLineage`, with the paths that `pyspark_lineage_steps` names.
 
     Args:
-        odd: takes the parts of other shapes.
+        odd: collects the parts that have an unexpected shape.
         target: the namespace and the name of the dataset.
-        facet: the facet.
-        steps: the other facet; None without one.
+        facet: the facet `columnLineage`.
+        steps: the facet `pyspark_lineage_steps`; None if there is none.
     """
 
     def __init__(self, odd: OddParts, target: tuple[str, str], facet: EventJson, steps: EventJson | None) -> None:
@@ -35,7 +35,7 @@ class EdgesOfFacet:
         self._facet = facet
         self._target = target
         self._found: dict[tuple[Place, Place], dict[StatedPath, None]] = {}
-        self._ways = _ways(odd, steps) if steps is not None else {}
+        self._traces = _traces(odd, steps) if steps is not None else {}
 
     def edges(self) -> dict[tuple[Place, Place], dict[StatedPath, None]]:
         """Return the paths of each edge."""
@@ -54,7 +54,7 @@ class EdgesOfFacet:
 
     def _of_field(self, column: str, field: EventJson) -> None:
         odd = self._odd
-        # As facets before version 1-1-0 have them.
+        # Facets before version 1-1-0 have these keys.
         subtype = odd.text("columnLineage", field, "transformationType") or ""
         text = odd.text("columnLineage", field, "transformationDescription") or ""
         older = None
@@ -74,17 +74,17 @@ class EdgesOfFacet:
         listed = source.get("transformations")
         # An empty array states no more than an absent one.
         paths = _paths(self._odd, "columnLineage", source) if listed else ()
-        if self._ways:
-            paths = self._with_ways(paths, (column, namespace, name, field))
+        if self._traces:
+            paths = self._with_traces(paths, (column, namespace, name, field))
         found = self._found.setdefault((Place(namespace, name, field), target), {})
         for path in paths or ((older or UNSTATED),):
             found[path] = None
 
-    def _with_ways(self, paths: tuple[StatedPath, ...], ends: tuple[str, str, str, str]) -> tuple[StatedPath, ...]:
+    def _with_traces(self, paths: tuple[StatedPath, ...], ends: tuple[str, str, str, str]) -> tuple[StatedPath, ...]:
         """
-        Return paths with their ways through the plan; a path that has several is repeated for each of them.
+        Return paths with their traces through the plan; a path that has several is repeated for each of them.
 
-        The description of a way names the path to which it belongs. In a facet without descriptions, the order does.
+        The description of a trace names the path to which it belongs. In a facet without descriptions, the order does.
         """
         found: list[StatedPath] = []
         texts: dict[Kind, list[str]] = {}
@@ -92,44 +92,49 @@ class EdgesOfFacet:
             texts.setdefault(path.kind, []).append(path.expression)
         taken: dict[Kind, int] = {}
         for path in paths:
-            ways = self._ways.get((*ends, path.kind), [])
+            traces = self._traces.get((*ends, path.kind), [])
             place = taken[path.kind] = taken.get(path.kind, 0) + 1
-            if any(text for text, _ in ways) or "" in texts[path.kind]:
-                own = [way for text, way in ways if text == path.expression]
+            if any(text for text, _ in traces) or "" in texts[path.kind]:
+                own = [trace for text, trace in traces if text == path.expression]
             else:
-                last = len(ways) if place == len(texts[path.kind]) else place
-                own = [way for _, way in ways[place - 1 : last]]
-            found += [StatedPath(path.kind, path.expression, *way, is_traced=True) for way in own] or [path]
+                last = len(traces) if place == len(texts[path.kind]) else place
+                own = [trace for _, trace in traces[place - 1 : last]]
+            found += [StatedPath(path.kind, path.expression, *trace, is_traced=True) for trace in own] or [path]
         return tuple(found)
 
 
 UNSTATED = StatedPath(kind_of("", ""), certainty="unstated")
 
-_Way: TypeAlias = "tuple[Certainty, tuple[str, ...], tuple[PathStep, ...]]"
+_Trace: TypeAlias = "tuple[Certainty, tuple[str, ...], tuple[PathStep, ...]]"
 
 
-def _ways(odd: OddParts, facet: EventJson) -> dict[tuple[str, str, str, str, Kind], list[tuple[str, _Way]]]:
+def _traces(odd: OddParts, facet: EventJson) -> dict[tuple[str, str, str, str, Kind], list[tuple[str, _Trace]]]:
     """
-    Return the ways of edges: column, namespace, name and field of the source, kind -> ways.
+    Return the traces of edges, that is, how their paths lead through the plan.
 
-    Each has the description of the path that it belongs to, which may be empty. A facet of another shape has none:
-    numbers replace texts in it, and none of them can be trusted then.
+    In the facet, numbers replace texts. If one part has an unexpected shape, no number can be trusted: nothing is
+    returned.
+
+    Returns:
+        The target column, the namespace, name and field of the source, and the kind -> the traces, each with the
+        description of the path to which it belongs, which may be empty.
     """
     try:
-        found: dict[tuple[str, str, str, str, Kind], list[tuple[str, _Way]]] = {}
-        for column, ways in (("", facet["rows"]), *facet["columns"].items()):
-            for way in ways:
-                source = (cut(way["namespace"]), cut(way["name"]), cut(way["field"]))
-                kind = kind_of(cut(way["type"]), cut(way["subtype"]), way["masking"] is True)
-                text = checked_text(facet["expressions"][way["description"]]) if "description" in way else ""
-                found.setdefault((column, *source, kind), []).append((text, _way(facet, way)))
+        found: dict[tuple[str, str, str, str, Kind], list[tuple[str, _Trace]]] = {}
+        for column, entries in (("", facet["rows"]), *facet["columns"].items()):
+            for entry in entries:
+                source = (cut(entry["namespace"]), cut(entry["name"]), cut(entry["field"]))
+                kind = kind_of(cut(entry["type"]), cut(entry["subtype"]), entry["masking"] is True)
+                text = checked_text(facet["expressions"][entry["description"]]) if "description" in entry else ""
+                found.setdefault((column, *source, kind), []).append((text, _trace(facet, entry)))
     except (AttributeError, IndexError, KeyError, TypeError) as problem:
-        odd.add(STEPS, f"it has another shape than its schema ({type(problem).__name__}: {str(problem)[:80]})")
+        odd.add(STEPS, f"it has another shape than its schema requires ({type(problem).__name__}: {str(problem)[:80]})")
         return {}
     return found
 
 
-def _way(facet: EventJson, way: EventJson) -> _Way:
+def _trace(facet: EventJson, entry: EventJson) -> _Trace:
+    """Return the certainty, the operators and the steps of an entry, each as text instead of a number."""
     operators, expressions = facet["operators"], facet["expressions"]
     steps = tuple(
         PathStep(
@@ -140,14 +145,14 @@ def _way(facet: EventJson, way: EventJson) -> _Way:
             cut(step.get("relation", "")),
             cut(step.get("column", "")),
         )
-        for step in way["steps"][:_MOST_STEPS]
+        for step in entry["steps"][:_MOST_STEPS]
     )
-    passed = tuple(cut(operators[each]) for each in way["operators"][:_MOST_STEPS])
-    return certainty_of(cut(way["certainty"])), passed, steps
+    passed = tuple(cut(operators[each]) for each in entry["operators"][:_MOST_STEPS])
+    return certainty_of(cut(entry["certainty"])), passed, steps
 
 
 def _paths(odd: OddParts, facet: str, source: EventJson) -> tuple[StatedPath, ...]:
-    """Return the paths that the transformations of a source are."""
+    """Return the transformations of a source as paths."""
     found = []
     for each in odd.objects(facet, source, "transformations"):
         type_, subtype, text = each.get("type"), each.get("subtype"), each.get("description")
@@ -191,7 +196,7 @@ def _stated_edge(odd: OddParts, source: EventJson, target: Place) -> Iterator[St
 
 
 def stated_place(odd: OddParts, entry: EventJson, what: str) -> Place | None:
-    """Return the dataset, column or job that a part of an explicit lineage facet names."""
+    """Return the dataset, column or job that a part of an explicit lineage facet names; None if it names none."""
     type_ = entry.get("type")
     if type_ == "JOB" and "namespace" not in entry and "name" not in entry:
         return Place("", "", is_job=True)
@@ -205,7 +210,7 @@ def stated_place(odd: OddParts, entry: EventJson, what: str) -> Place | None:
 
 
 def with_names_of_job(stated: Stated, namespace: str, name: str) -> Stated:
-    """Return an entry in which the event's own job, which it may leave without names, has them."""
+    """Return an entry in which the event's own job has its names, which the entry may leave out."""
     own = Place(namespace, name, is_job=True)
 
     def named(place: Place) -> Place:
@@ -216,7 +221,16 @@ def with_names_of_job(stated: Stated, namespace: str, name: str) -> Stated:
 
 
 def decided(edges: list[StatedEdge], stated: tuple[Stated, ...]) -> tuple[list[StatedEdge], tuple[Diagnostic, ...]]:
-    """Return the edges where explicit lineage facets state some, and where other facets disagree with these."""
+    """
+    Return the edges of an event, after its explicit lineage facets have replaced those of `columnLineage`.
+
+    Args:
+        edges: the edges of `columnLineage`.
+        stated: the content of the explicit facets. One that is only about datasets keeps the edges of their columns.
+
+    Returns:
+        The edges, and a diagnostic for each output about which the facets disagree.
+    """
     sources: dict[tuple[str, str], set[tuple[str, str]]] = {}
     by_column: set[tuple[str, str]] = set()
     found = [edge for each in stated for edge in each.edges]
@@ -250,7 +264,7 @@ def decided(edges: list[StatedEdge], stated: tuple[Stated, ...]) -> tuple[list[S
 
 
 def joined(edges: Iterable[StatedEdge]) -> Iterator[StatedEdge]:
-    """Yield edges, those with the same ends as one."""
+    """Yield edges, of which those with the same ends are joined into one."""
     found: dict[tuple[Place, Place], StatedEdge] = {}
     for edge in edges:
         ends = (edge.source, edge.target)
@@ -260,7 +274,7 @@ def joined(edges: Iterable[StatedEdge]) -> Iterator[StatedEdge]:
 
 
 def guessed(edge: StatedEdge) -> StatedEdge:
-    """Return an edge of an event with gaps: exact paths become guessed, unless the event traces them."""
+    """Return an edge of an event with gaps: its exact paths become guessed, unless the event traces them."""
     paths = tuple(
         path if path.is_traced or path.certainty != "exact" else path._replace(certainty="guessed")
         for path in edge.paths

@@ -1,8 +1,8 @@
 """
 The content of an event, as values.
 
-An event has some of them by the hundred. So they are named tuples, which are made five times as fast as other frozen
-values.
+An event may have hundreds of some of them, so they are named tuples, which are created five times as fast as other
+frozen values.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Place(NamedTuple):
 
 @functools.lru_cache(maxsize=1000)
 def kind_of(type_: str, subtype: str, masking: bool = False) -> Kind:  # noqa: FBT001, FBT002 (as `Kind` takes them)
-    """Return a kind. Events have few different ones, and each of them by the thousand."""
+    """Return a kind; cached, because events repeat a few kinds thousands of times."""
     return Kind(type_, subtype, masking)
 
 
@@ -79,7 +79,7 @@ class PathStep(NamedTuple):
         operator: its class and its index in the plan, such as `Aggregate#1`.
         expression: the text of the expression there; empty if there is none.
         certainty: how sure the step is.
-        call_site: the line of the user's Python that made it, such as `jobs/daily.py:12`; empty if it is not known.
+        call_site: the line of the user's Python that made it, such as `jobs/daily.py:12`; empty if it is unknown.
         relation: the CTE, view or subquery whose rows these are; empty for other operators.
         column: its column.
     """
@@ -94,7 +94,7 @@ class PathStep(NamedTuple):
 
 class StatedPath(NamedTuple):
     """
-    One way of an edge, from its source to its target.
+    One path of an edge, from its source to its target.
 
     Args:
         kind: how the value arrives.
@@ -135,9 +135,9 @@ class SchemaField(NamedTuple):
     A field of a schema.
 
     Args:
-        path: its name; that of a field inside a struct after those of the structs, with dots between.
+        path: its name; for a field inside structs, their names before its own, with dots between.
         type: its type; empty if the event does not state it.
-        above: the place of the struct that it is a field of; -1 for a column.
+        above: the index of the struct that contains it among the fields; -1 for a column.
     """
 
     path: str
@@ -195,7 +195,7 @@ class SubmittedAs(NamedTuple):
 
     Args:
         command: the words of its command; none if the event does not state them.
-        directory: where the command was given.
+        directory: the working directory of the command.
         deploy_mode: such as `client`.
         is_redacted: whether secrets were removed from the command.
     """
@@ -213,7 +213,7 @@ class SessionOfRun(NamedTuple):
     Args:
         settings: the settings that change its meaning, by name, where they differ from Spark's defaults.
         catalog: the current catalog; empty for Spark's own.
-        schema: the current schema in it; empty for the one that is current at first.
+        schema: the current schema in it; empty for the one that a new session has.
     """
 
     settings: tuple[tuple[str, str], ...] = ()

@@ -1,5 +1,5 @@
 """
-Events in any file: one a line, one document, several documents, or an array, also gzipped.
+Read events from any file: one per line, one or several documents, or an array, also gzipped.
 
 A line that is an object by itself is an event by itself, whatever surrounds it. Other lines are joined until their
 brackets are closed. So a truncated line costs only itself, and neither the events before it nor those after it.
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
 STANDARD_INPUT = "-"
-"""The file name that stands for standard input."""
+"""The file name that means standard input."""
 EVENT_ENDINGS = (".ndjson", ".jsonl", ".json")
 """How the names of event files end, before `.gz` if they are gzipped."""
 FILE_ENDINGS = (*EVENT_ENDINGS, ".gz", ".db", ".sqlite", ".sqlite3")
 """How the names of files end that hold events, or a store."""
 LONGEST_EVENT = 64 << 20
-"""So many bytes a line may have, and so many characters an event of several lines; a longer one is refused."""
+"""The maximum number of bytes of a line, and of characters of an event of several lines. Longer ones are refused."""
 
 _LINES_BETWEEN = 100
 _GZIP_MAGIC = b"\x1f\x8b"
 _SQLITE = b"SQLite format 3\0"
 _MARK = "\ufeff"
-# No text of JSON has a line break in it, so no token goes over a line's end.
+# A string in JSON contains no line break, so no token continues on the next line.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+|"')
 # Python's parser refuses JSON that is nested more deeply.
 _DEEPEST = 1_000
@@ -70,7 +70,7 @@ class EventText:
     Args:
         line: the number of the line in which it begins, from 1.
         text: the text.
-        problem: why the line is no event; empty if only parsing can show it.
+        problem: why it is not an event; empty if it must be parsed to find out.
     """
 
     line: int
@@ -84,7 +84,7 @@ def event_texts(file: str, read: Callable[[int], None] = lambda _: None) -> Iter
 
     Args:
         file: a path, or `-` for standard input; gzip is recognised by its first bytes, not by the file's name.
-        read: learns now and then how many bytes of the file were read since it last learned it; none of standard input.
+        read: called now and then with the number of bytes read since the last call; never for standard input.
 
     Raises:
         OSError: it can't be opened or read.
@@ -96,7 +96,7 @@ def event_texts(file: str, read: Callable[[int], None] = lambda _: None) -> Iter
 
 def texts_of_lines(lines: Iterable[tuple[int, str]]) -> Iterator[EventText]:
     """
-    Yield what should be events of lines.
+    Yield the texts in lines that should be events.
 
     Args:
         lines: the lines with their numbers.
@@ -127,7 +127,7 @@ def parsed_event(text: str) -> dict[str, Any]:
         text: the text.
 
     Raises:
-        ValueError: it is none, or an object in it has a key twice, which two readers would read differently. The
+        ValueError: it is not an object, or an object in it has a key twice, which two readers may read differently. The
             message is for people.
     """
     try:
@@ -141,7 +141,7 @@ def parsed_event(text: str) -> dict[str, Any]:
 
 def why_no_object(problem: Exception | None = None) -> str:
     """
-    Return why a text is no JSON object, for people.
+    Return why a text is not a JSON object, for people.
 
     Args:
         problem: the JSON parser's message; None if it is JSON of another kind.
@@ -150,24 +150,24 @@ def why_no_object(problem: Exception | None = None) -> str:
 
 
 def is_store_file(path: Path) -> bool:
-    """Return whether a path is that of a store in a file."""
+    """Return whether a path is that of a store in a file, or of any other SQLite database."""
     if not path.is_file():
         return False
-    # The reader of such a file reports that it can't be read.
+    # If the file can't be read, the function that reads it reports that.
     with suppress(OSError), path.open("rb") as opened:
         return opened.read(len(_SQLITE)) == _SQLITE
     return False
 
 
 class _Gathered:
-    """The lines of a text whose end did not come yet."""
+    """The lines of a document or an array whose end was not read yet."""
 
     def __init__(self) -> None:
         self._lines: list[tuple[int, str]] = []
         self._length = 0
         self._brackets: list[str] = []
         self._last = ""
-        # Where what should be an event begins: the place of its line in `_lines`, and in that line.
+        # Where the current event begins: the index of its line in `_lines`, and the position in this line.
         self._begin: tuple[int, int] | None = None
 
     def add(self, number: int, text: str) -> Iterator[EventText]:
@@ -199,15 +199,15 @@ class _Gathered:
 
     def _read(self, number: int, text: str, pending: list[tuple[int, str]]) -> Generator[EventText, None, bool]:
         """
-        Read a line; yield what should be events and ends in it.
+        Read a line; yield the events that end in it.
 
         Args:
             number: its number.
             text: the line.
-            pending: where it is added what follows the end of a document on its line.
+            pending: gets the rest of the line, if a document ends before it.
 
         Returns:
-            Whether JSON can have the line here.
+            Whether the line may continue the JSON before it.
         """
         for found in _TOKEN.finditer(text):
             part = found[0]
@@ -231,7 +231,7 @@ class _Gathered:
                 return False
             self._last = part
         if self._begin is None:
-            # An array may be long: only its open part is kept.
+            # An array may be long: only its opening bracket is kept between events.
             self._lines, self._length = [(number, "[")], 1
         return True
 
@@ -260,10 +260,10 @@ class _Gathered:
 
     def _give_up(self, pending: list[tuple[int, str]]) -> Iterator[EventText]:
         """
-        Yield the lines as one text that is no event.
+        Yield the lines as one text that is not an event.
 
         Args:
-            pending: where it is added what comes after them: from the first line on that is an object by itself.
+            pending: gets the lines from the first one that is an object by itself, in reverse order.
         """
         lines, is_too_long = self._lines, self._length > LONGEST_EVENT
         self._clear()
@@ -279,7 +279,7 @@ def _is_object(text: str) -> bool:
         return False
     if text.count("{") == text.count("}"):
         return True
-    # There are brackets in its texts, or it is a part of something.
+    # It has brackets in its strings, or it is a part of a larger document.
     try:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
@@ -302,7 +302,7 @@ def _lines(file: str, read: Callable[[int], None]) -> Iterator[tuple[int, str]]:
 
 
 def _decoded(opened: io.BufferedReader | Any) -> Iterator[tuple[int, str]]:
-    """Yield the lines of an open file with their numbers; a longer one than may be is cut off."""
+    """Yield the lines of an open file with their numbers; a line that is too long is cut, and stays too long."""
     is_packed = opened.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
     source = gzip.GzipFile(fileobj=opened) if is_packed else opened
     number = 0

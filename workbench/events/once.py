@@ -8,11 +8,11 @@ from typing import Any, Generic, TypeVar
 _Value = TypeVar("_Value")
 
 
-class once(Generic[_Value]):  # noqa: N801 (it stands where `property` does)
+class once(Generic[_Value]):  # noqa: N801 (it is used like `property`)
     """
     Compute a property when it is first used, and keep it.
 
-    Two threads that read it at one time may both compute it, with equal results.
+    Two threads that read it at the same time may both compute it, with equal results.
 
     Args:
         read: computes it.

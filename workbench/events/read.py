@@ -3,7 +3,7 @@ The one reader of events: an OpenLineage event as facts.
 
 It takes any valid event, of a run, of a job or of a dataset (https://openlineage.io/spec/2-0-2/OpenLineage.json), from
 any producer. Unknown facets are ignored. A value of another shape than its schema requires is left out and named by a
-diagnostic; the rest of its facet and of its event is taken.
+diagnostic; the rest of its facet and of its event is used.
 
 An event is read for each line of a file, and most of them repeat the one before. So a facet is read once, when its
 facts are first needed.
@@ -177,12 +177,12 @@ class DatasetOfEvent:
 
     @property
     def branch(self) -> str | None:
-        """The branch of which the versions are; None for the main one."""
+        """The branch to which the versions belong; None for the main one."""
         return self._odd.text("pyspark_snapshot", self._facet("pyspark_snapshot"), "branch")
 
     @property
     def table_id(self) -> str:
-        """The id that its format gives the table, and no other one of its name; empty if the event states none."""
+        """The id that distinguishes the table from others of the same name; empty if the event states none."""
         return self._odd.text("pyspark_snapshot", self._facet("pyspark_snapshot"), "tableId") or ""
 
     @property
@@ -220,7 +220,7 @@ class DatasetOfEvent:
 
     @property
     def has_column_lineage(self) -> bool:
-        """Whether the event states where its columns come from, even if they come from nowhere."""
+        """Whether the event states where its columns come from, even if they have no sources."""
         return isinstance(self._facets.get("columnLineage"), dict)
 
     @once
@@ -281,7 +281,7 @@ class DatasetOfEvent:
 
     @property
     def odd_so_far(self) -> tuple[Diagnostic, ...]:
-        """The diagnostics about those parts of its facets that were read until now."""
+        """The diagnostics about the parts of its facets that were read so far."""
         return tuple(self._odd.found)
 
     @once
@@ -482,12 +482,12 @@ class RunOfEvent:
 
     @property
     def corrects(self) -> str:
-        """The version of its output that a recovery corrected by it in place; empty if it is no such run."""
+        """The version of its output that it corrected in place, as a run of a recovery; empty for any other run."""
         return self._odd.text("pyspark_recovery", self._facet("pyspark_recovery"), "corrects") or ""
 
     @property
     def event_id(self) -> str | None:
-        """The id of the event itself, by which one that was sent again is known."""
+        """The id of the event itself, by which a repetition of the event is recognized."""
         return self._odd.text("pyspark_event", self._facet("pyspark_event"), "id")
 
     @property
@@ -522,13 +522,13 @@ class Sides:
     """
     The datasets of an event: the inputs and outputs of a job, or the one that the event is about.
 
-    The text after `"inputs":` in an event often repeats an earlier one. Then these values can be used again.
+    The text after `"inputs":` in an event often repeats that of an earlier one. Then these values can be reused.
 
     Args:
         inputs: the datasets that the job reads.
         outputs: those that it writes.
         alone: the one that the event is about.
-        diagnostics: the values that were left out because they are no arrays.
+        diagnostics: about `inputs` or `outputs`, if it was left out because it is not an array.
     """
 
     inputs: tuple[DatasetOfEvent, ...] = ()
@@ -543,7 +543,7 @@ class EventFacts:
     The content of an event.
 
     Args:
-        type: START, RUNNING, COMPLETE, FAIL, ABORT or OTHER; JOB or DATASET for an event that is of no run.
+        type: START, RUNNING, COMPLETE, FAIL, ABORT or OTHER; JOB or DATASET for an event without a run.
         time: the event's time, microseconds since 1970.
         producer: who made it.
         run: its run; None in the event of a job or of a dataset.
@@ -583,7 +583,7 @@ class EventFacts:
         """
         What explicit lineage facets state, of the job and of the datasets.
 
-        Where there is one, the job's inputs do not all lead to all of its outputs: these edges are there and no others.
+        If there is one, not every input of the job leads to every output: there are only the edges that it states.
         """
         own = [dataset.stated for dataset in (*self.outputs, *self.sides.alone) if dataset.stated is not None]
         found = [*(self.job.stated if self.job is not None else ()), *own]
@@ -595,8 +595,8 @@ class EventFacts:
         """
         The edges, each once.
 
-        They are those of `columnLineage`; if an explicit lineage facet is about the target, its own edges. A facet
-        about the dataset as a whole keeps the edges of columns that come from its inputs.
+        They are those of `columnLineage`; if an explicit lineage facet is about the target, those of this facet. If it
+        is about the dataset as a whole, the edges of columns that come from the inputs that it names are kept.
         """
         return self._decided[0]
 
@@ -626,7 +626,7 @@ def facts(event: EventJson, sides: Sides | None = None) -> EventFacts:
 
     Args:
         event: the event as parsed JSON.
-        sides: its datasets, if they were read before; the event need not have them then.
+        sides: its datasets, if they were read before: then the event itself need not contain them.
 
     Raises:
         InvalidEventError: something is missing that the specification requires of each event.
@@ -707,7 +707,7 @@ def edges_into(dataset: DatasetOfEvent, stated: Iterable[Stated]) -> tuple[State
 
     Args:
         dataset: the dataset.
-        stated: what explicit lineage facets state of it, which decides.
+        stated: what explicit lineage facets state about it, which takes precedence.
     """
     return tuple(joined(decided([*dataset.edges], tuple(stated))[0]))
 
@@ -733,7 +733,7 @@ def facets_of(event: EventJson) -> Iterator[tuple[str, tuple[str, str], Any]]:
 
 
 def event_id_of(event: EventJson) -> str | None:
-    """Return the id of an event itself, by which one that was sent again is known; None if it has none."""
+    """Return the id of an event itself, by which a repetition of it is recognized; None if it has none."""
     run = event.get("run")
     return RunOfEvent("", run).event_id if isinstance(run, dict) else None
 
@@ -835,8 +835,8 @@ def _microseconds(text: str) -> int:
     Return a time as microseconds since 1970.
 
     Raises:
-        ValueError: it is none.
-        OverflowError: with its zone it is before the first year, or after the last one, of those that people read.
+        ValueError: it is not a time.
+        OverflowError: in UTC, it is outside of the years 1 to 9999.
     """
     found = microseconds(text)
     time_of_micros(found)

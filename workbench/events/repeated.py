@@ -1,4 +1,4 @@
-"""Make the event of a repeated run from that of the first run: with the new values, and all else unchanged."""
+"""Make the event of a repeated run from that of the first run: only some values are new."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import attrs
 
 PlaceOf: TypeAlias = "Callable[[str, str], str]"
-"""Gives the place of a dataset, of its namespace and its name."""
+"""Returns the place of a dataset, from its namespace and its name."""
 
 _VERSIONS = ("version", "pyspark_snapshot")
 
@@ -25,10 +25,10 @@ class Repetition:
         written: the place of each dataset that it wrote -> the version before and the one that it made; both are empty
             where no versions are kept.
         read: the place of a dataset that it read -> the version that was there.
-        pinned: the names of datasets of which it read the version that was read before.
-        reads_nothing: whether it has no inputs: it puts a table back, or empties it.
+        pinned: the names of the datasets of which it read the same version as the first run.
+        reads_nothing: whether it has no inputs: it rolls a table back, or empties it.
         empties: whether its tables have no rows afterwards.
-        about: facets of the run that are new.
+        about: the new facets of the run.
     """
 
     run_id: str
@@ -44,12 +44,12 @@ class Repetition:
 
 def repeated(event: Mapping[str, Any], new: Repetition, place_of: PlaceOf) -> dict[str, Any] | None:
     """
-    Return the event of a run that did again what another one did; None if it wrote nothing that the other one wrote.
+    Return the event of a run that repeated another one; None if it wrote no dataset that the other one wrote.
 
     Args:
         event: the last event of the other run.
         new: the new values.
-        place_of: gives the places of datasets.
+        place_of: returns the places of datasets.
     """
     outputs = [
         _written(each, new, *new.written[place])
@@ -61,7 +61,7 @@ def repeated(event: Mapping[str, Any], new: Repetition, place_of: PlaceOf) -> di
     inputs = [] if new.reads_nothing else event.get("inputs", ())
     base = {"_producer": event["producer"], "_schemaURL": event["schemaURL"]}
     facets = {**event["run"].get("facets", {}), **{name: {**base, **facet} for name, facet in new.about.items()}}
-    # A statement has none, though the run of a stream may be the one that is like it.
+    # A statement has no micro-batches, but the run that it repeats may be that of a stream.
     facets.pop("pyspark_micro_batches", None)
     of_job = event["job"].get("facets", {})
     sql = {**base, **of_job.get("sql", {}), "query": new.sql}

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.shapes import EventJson
 
 ORDER = "order"
-"""A run begins with its only START, has one terminal event and nothing after that; its parent started before it."""
+"""A run begins with its only START, has one terminal event and no event after it; its parent started before it."""
 COMPLETENESS = "completeness"
 """A run has a START and a terminal event, and keeps its job."""
 NAMES = "names"
-"""Each name is there, only once, and consists of characters that receivers accept."""
+"""Each name is present, occurs only once, and consists of characters that receivers accept."""
 COLUMN_LINEAGE_RULE = "column lineage"
 """Each source is an input with that field in its schema, each target a field of the output."""
 TRANSFORMATIONS = "transformations"
-"""Each source has a transformation that the specification knows; none that influences rows is DIRECT."""
+"""Each source has a transformation that the specification defines; no source of all rows has a DIRECT one."""
 CREDENTIALS = "credentials"
 """No text looks like a credential."""
 
@@ -71,7 +71,7 @@ CREDENTIAL_KINDS: dict[str, re.Pattern[str]] = {
 """The pattern of each kind of credential, by its name."""
 
 _LEVELS = frozenset(("_element", "key", "value"))
-# Levels in levels have twice as many paths each.
+# Each level inside another one doubles the number of paths.
 _MOST_PATHS = 1000
 _ONLY_TAKEN_OUT = re.compile(rf"{_TAKEN_OUT}.*|", re.IGNORECASE | re.DOTALL)
 
@@ -84,8 +84,8 @@ class Finding:
     Args:
         place: the location of the event that shows it.
         rule: the rule that is broken.
-        run_id: the id of the event's run; empty if it is not known.
-        job: the name of its job; empty if it is not known.
+        run_id: the id of the event's run; empty if it is unknown.
+        job: the name of its job; empty if it is unknown.
         problem: the problem, as a clause.
     """
 
@@ -170,13 +170,13 @@ def _order(steps: list[_EventOfRun]) -> Iterator[tuple[str, _EventOfRun, str]]:
     starts = [step for step in steps if step.type == "START"]
     terminal = [index for index, step in enumerate(steps) if step.type in ENDS]
     if not starts:
-        yield COMPLETENESS, steps[0], "0 START events"
+        yield COMPLETENESS, steps[0], "no START event"
     elif len(starts) > 1:
         yield ORDER, starts[1], f"{len(starts)} START events"
     elif steps[0].type != "START":
         yield ORDER, steps[0], f"begins with {steps[0].type}"
     if not terminal:
-        yield COMPLETENESS, steps[-1], "0 terminal events"
+        yield COMPLETENESS, steps[-1], "no terminal event"
     elif len(terminal) > 1:
         yield ORDER, steps[terminal[1]], f"{len(terminal)} terminal events"
     if terminal and terminal[0] != len(steps) - 1:
@@ -255,13 +255,13 @@ def _kinds(output: DatasetOfEvent) -> Iterator[str]:
             if not (kind.type or kind.subtype):
                 yield f"{where}: the edge from {field!r} has no transformation"
             elif kind.subtype not in _VOCABULARY.get(kind.type, ()) and not _is_of_the_first_version(kind):
-                yield f"{where}: {kind.type} {kind.subtype or None} is no transformation"
+                yield f"{where}: {kind.type} {kind.subtype or None} is not a transformation of the specification"
             if not edge.target.column and kind.type == "DIRECT":
-                yield f"{where}: {field!r} is DIRECT"
+                yield f"{where}: {field!r} is DIRECT, but a source of all rows must be INDIRECT"
 
 
 def _is_of_the_first_version(kind: Kind) -> bool:
-    """Return whether it is the other kind of the facet's first version, beside IDENTITY."""
+    """Return whether it is MASKED, the only kind of the facet's first version beside IDENTITY."""
     return kind == Kind("DIRECT", "MASKED", masking=True)
 
 

@@ -1,7 +1,7 @@
 """
-Events against the specification, by JSON Schemas and the package jsonschema.
+Check events against the specification, by JSON Schemas and the package jsonschema.
 
-The specification's own schemas are no part of this package: the user names a folder of them. Without one, events are
+The specification's own schemas are not part of this package: the user names a folder of them. Without it, events are
 checked against `SHAPE`: the core requirements of the specification for every event, and the fields that the rules of
 `openlineage_pyspark.workbench.events.rules` read.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.shapes import EventJson
 
 FacetKey = tuple[str, str]
-"""The entity that a facet is of, such as `RunFacet`, and the facet's name."""
+"""The entity to which a facet belongs, such as `RunFacet`, and the facet's name."""
 
 _CORE_FILE = "OpenLineage.json"
 _LONGEST_MESSAGE = 300
@@ -37,7 +37,7 @@ def _object(*required: str, **properties: object) -> EventJson:
 
 
 def _map(values: EventJson, **known: object) -> EventJson:
-    """Return the schema of an object whose values are alike; for some keys more is known."""
+    """Return the schema of an object whose values have the same schema, except for some known keys."""
     return {"type": "object", "properties": known, "additionalProperties": values}
 
 
@@ -131,7 +131,7 @@ class Shape:
 
     @property
     def unchecked_formats(self) -> list[str]:
-        """The formats that need a further package to be checked, which is not installed."""
+        """The formats that are not checked, because that needs a package that is not installed."""
         return self._definitions.unchecked_formats
 
     def problems(self, event: EventJson) -> list[str]:
@@ -184,7 +184,7 @@ class Schemas:
 
     @property
     def unchecked_formats(self) -> list[str]:
-        """The formats that need a further package to be checked, which is not installed."""
+        """The formats that are not checked, because that needs a package that is not installed."""
         return self._definitions.unchecked_formats
 
     def problems(self, event: EventJson) -> list[str]:
@@ -254,7 +254,9 @@ class _Definitions:
             for error in self._compiled[reference].iter_errors(value):
                 yield f"{place}{error.json_path}: {error.message[:_LONGEST_MESSAGE]}"
         except Unresolvable as problem:
-            raise SchemaError(f"a schema refers to one that is not there: {problem.ref}") from problem
+            raise SchemaError(
+                f"a schema refers to {problem.ref}, which is missing: name a complete copy of the folder `spec`"
+            ) from problem
 
 
 def _files(root: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The shapes of an event's parts: what has another one than its schema requires is left out, and named."""
+"""Check the shapes of an event's parts: a part of another shape than its schema requires is left out, and named."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 EventJson: TypeAlias = "dict[str, Any]"
 LONGEST_TEXT = 10_000
-"""So many characters of a text are taken of which a small event may have very many, or an endless one."""
+"""The maximum number of characters of a text that even a small event may repeat very often, or make very long."""
 _LEAST_NUMBER, _FIRST_TOO_LARGE = -(1 << 63), 1 << 63
 
 
@@ -92,7 +92,7 @@ def is_named(value: object) -> TypeGuard[EventJson]:
 
 
 def cut(value: object) -> str:
-    """Return a text, no longer than the tables keep it: many places of a facet may name the same one."""
+    """Return the beginning of a text: many places of a facet may name the same one, and the tables keep each."""
     return checked_text(value)[:LONGEST_TEXT]
 
 
@@ -101,10 +101,10 @@ def checked_text(value: object) -> str:
     Return a text.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not a text.
     """
     if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} is no text")
+        raise TypeError(f"{type(value).__name__} is not a text")
     return value
 
 
