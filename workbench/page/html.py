@@ -46,8 +46,8 @@ def page_of(
     Args:
         graph: the graph.
         before: the graph at an earlier time, for a comparison.
-        around: the dataset or the column that the page shows first, unless its address names another one.
-        unfold: whether the page first shows CTEs, views and subqueries, unless its address decides that.
+        around: the dataset or the column that the page shows first, unless its address names another.
+        unfold: whether the page first shows CTEs, views and subqueries, unless its address decides otherwise.
         rows: how many rows were last written to datasets, by the ids of their nodes; None if that is unknown.
         owners: the owners of datasets and jobs, each with the type of ownership, by the ids of their nodes; None if
             they are unknown.

@@ -65,8 +65,8 @@ class Arrow:
         source: the key of its source.
         target: the key of its target.
         label: its text; empty if it has none.
-        solid: whether the value certainly becomes part of the target; otherwise the source only decides about rows or
-            values, or the edge is uncertain.
+        solid: whether it certainly is a value that becomes part of the target; otherwise the source only decides about
+            rows or values, or the edge is uncertain.
     """
 
     source: str
@@ -90,7 +90,7 @@ class Picture:
 
     @property
     def ids(self) -> dict[str, str]:
-        """Return a short name for each key."""
+        """Return a short id for each key."""
         keys = (key for box in self.boxes for key in ((box.key,) if box.key else (part for part, _ in box.parts)))
         return {key: f"n{number}" for number, key in enumerate(keys)}
 

@@ -4,7 +4,7 @@ Place boxes in layers, from left to right.
 This is the method of Sugiyama, Tagawa and Toda (1981): links that close a cycle are reversed; each box gets the layer
 of the longest path to it; a link over several layers crosses each of them; boxes are ordered within their layers by
 the barycentre of their neighbours, so that few links cross; and each is placed at the height of its neighbours, if
-there is room. The same boxes and links give the same places.
+there is room. The same boxes and links always get the same places.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Layout(Generic[BoxKey]):
 
     Args:
         places: the left and the top of each box.
-        bends: for each link, the points at which it crosses layers, in its own direction: the left and right sides of
-            the layer, with the height.
+        bends: for each link, the points at which it enters and leaves each layer that it crosses, from its source to
+            its target.
         backward: the links that lead from right to left.
         width: the total width.
         height: the total height.
@@ -70,8 +70,8 @@ def layered(sizes: Mapping[BoxKey, Size], links: Mapping[tuple[BoxKey, BoxKey], 
 
     Args:
         sizes: the boxes.
-        links: pairs of different boxes, of which the first should be to the left of the second; with the height that
-            the link needs where it crosses a layer, in pixels.
+        links: pairs of different boxes, of which the first should be to the left of the second -> the height in pixels
+            that the link needs where it crosses a layer.
         gaps: the space between boxes.
     """
     keys = list(sizes)
@@ -80,8 +80,8 @@ def layered(sizes: Mapping[BoxKey, Size], links: Mapping[tuple[BoxKey, BoxKey], 
     turned = _closing(len(keys), list(pairs))
     forward: dict[tuple[int, int], int] = {}
     for (a, b), height in pairs.items():
-        way = (b, a) if (a, b) in turned else (a, b)
-        forward[way] = max(height, forward.get(way, 0))
+        pair = (b, a) if (a, b) in turned else (a, b)
+        forward[pair] = max(height, forward.get(pair, 0))
     passed = _Passed([box.height for box in sizes.values()], forward)
     rows = _ordered(passed)
     tops = _tops(passed, rows, gaps.down)
@@ -95,7 +95,7 @@ def layered(sizes: Mapping[BoxKey, Size], links: Mapping[tuple[BoxKey, BoxKey], 
     bends: dict[tuple[BoxKey, BoxKey], tuple[tuple[int, int], ...]] = {}
     for a, b in pairs:
         points: list[tuple[int, int]] = []
-        for each in passed.ways[(b, a) if (a, b) in turned else (a, b)]:
+        for each in passed.placeholders[(b, a) if (a, b) in turned else (a, b)]:
             left, middle = lefts[passed.layers[each]], tops[each] + passed.heights[each] // 2
             points += [(left, middle), (left + widths[passed.layers[each]], middle)]
         bends[keys[a], keys[b]] = tuple(reversed(points) if (a, b) in turned else points)
@@ -109,7 +109,7 @@ def layered(sizes: Mapping[BoxKey, Size], links: Mapping[tuple[BoxKey, BoxKey], 
 
 
 def _neighbours(count: int, pairs: Iterable[tuple[int, int]]) -> tuple[list[list[int]], list[list[int]]]:
-    """Return the numbers before and after each number."""
+    """Return, for each number, those before it and those after it."""
     before: list[list[int]] = [[] for _ in range(count)]
     after: list[list[int]] = [[] for _ in range(count)]
     for a, b in pairs:
@@ -119,7 +119,7 @@ def _neighbours(count: int, pairs: Iterable[tuple[int, int]]) -> tuple[list[list
 
 
 def _closing(count: int, pairs: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Return the pairs that close a cycle, found by a depth-first search from the boxes to which nothing leads."""
+    """Return the pairs that close a cycle, found by depth-first search from boxes without incoming links."""
     before, after = _neighbours(count, pairs)
     found: set[tuple[int, int]] = set()
     state = [0] * count
@@ -141,7 +141,11 @@ def _closing(count: int, pairs: Sequence[tuple[int, int]]) -> set[tuple[int, int
 
 
 def _layers(count: int, forward: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the layer of each box: the length of the longest path to it; a box without one is next to its target."""
+    """
+    Return the layer of each box: the length of the longest path to it.
+
+    A box without incoming links is in the layer before that of its nearest target.
+    """
     before, after = _neighbours(count, forward)
     missing = [len(each) for each in before]
     ready = [each for each in range(count) if not missing[each]]
@@ -165,7 +169,7 @@ class _Passed:
     Attributes:
         layers: the layer of each; the boxes come first.
         heights: the height of each.
-        ways: for each link, its placeholders from left to right.
+        placeholders: those of each link, from left to right.
         before: the neighbours of each in the layer to its left.
         after: the neighbours of each in the layer to its right.
     """
@@ -173,15 +177,15 @@ class _Passed:
     def __init__(self, heights: Sequence[int], links: Mapping[tuple[int, int], int]) -> None:
         self.layers = _layers(len(heights), list(links))
         self.heights = list(heights)
-        self.ways: dict[tuple[int, int], list[int]] = {}
+        self.placeholders: dict[tuple[int, int], list[int]] = {}
         steps: list[tuple[int, int]] = []
         for (a, b), height in links.items():
             between = range(self.layers[a] + 1, self.layers[b])
-            way = list(range(len(self.layers), len(self.layers) + len(between)))
+            own = list(range(len(self.layers), len(self.layers) + len(between)))
             self.layers += between
             self.heights += [height] * len(between)
-            self.ways[a, b] = way
-            points = [a, *way, b]
+            self.placeholders[a, b] = own
+            points = [a, *own, b]
             steps += itertools.pairwise(points)
         self.before, self.after = _neighbours(len(self.layers), steps)
 

@@ -31,7 +31,7 @@ class Tree(Protocol):
 
     @property
     def hint(self) -> str:
-        """A sentence about what is only shown on demand; empty if nothing is."""
+        """A sentence about what is only shown on demand; empty if everything is shown."""
 
     def lines(
         self, width: int, *, all_: bool = False, clean: Callable[[str], str] = plain
@@ -59,7 +59,7 @@ class Branch:
 
     Args:
         name: the name at the left.
-        about: the details of it: texts, each with its role.
+        about: its details: texts, each with its role.
         last: for each level above it and for its own, whether it is the last branch there; empty for a root.
         has_more: whether it has branches of its own.
     """
@@ -78,7 +78,7 @@ class Branch:
 
     @property
     def below(self) -> str:
-        """Return the guides before its further lines."""
+        """Return the guides before its continuation lines."""
         return f"{_guides(self.last)}{'│  ' if self.has_more else ''}"
 
 
@@ -112,7 +112,7 @@ class Outline:
     Args:
         sections: its parts.
         count: a sentence without its full stop: the size of the answer.
-        hint: a sentence about what is shown on demand; empty if nothing is.
+        hint: a sentence about what is only shown on demand; empty if everything is shown.
     """
 
     sections: tuple[Section, ...]
@@ -149,7 +149,7 @@ class Outline:
                 yield from _fitted(branch, column, width)
 
     def to_text(self, width: int = 120) -> str:
-        """Return the answer as text, with its last line."""
+        """Return the answer as text, with its hint as the last line."""
         lines = ["".join(text for text, _ in line).rstrip() for line in self.lines(width)]
         return "".join(f"{line}\n" for line in (*lines, *filter(None, (self.hint,))))
 

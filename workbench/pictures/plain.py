@@ -38,6 +38,6 @@ def _cell(value: object) -> object:
 
 
 def first_of(names: Sequence[str], most: int = 5) -> str:
-    """Return the first of some names on one line, and how many more there are."""
+    """Return the first names on one line, and how many more there are."""
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + rest

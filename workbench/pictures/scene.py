@@ -119,7 +119,7 @@ class Leg:
         source: the id of the column, table, job or operator at which it begins.
         target: the id of the one at which it ends.
         look: its look.
-        change: whether its edges are `added`, `removed` or `changed`, in a comparison; else empty.
+        change: in a comparison, `added`, `removed` or `changed`; else empty.
     """
 
     source: str
@@ -212,7 +212,7 @@ class Scene:
                 return id_
 
     def state_of(self, process: JobNode | RunNode) -> tuple[str, str, str] | None:
-        """Return how a run, or the last run of a job, ended: a class, a symbol and a word; None if it is not known."""
+        """Return how a run, or a job's last run, ended: a CSS class, a symbol and a word; None if it is unknown."""
         run = process if isinstance(process, RunNode) else self._last_runs.get(process.id)
         return None if run is None or not run.state else _STATES.get(run.state, _OPEN)
 
@@ -277,7 +277,7 @@ class Scene:
         return legs, undrawn
 
     def _anchor(self, id_: str) -> str:
-        """Return the end of a line: a row; for a column that is not shown, the row that represents the rest."""
+        """Return the end of a line: a box or a row; for a column that is not shown, the row for all that are not."""
         node = self._nodes[id_]
         if not isinstance(node, (ColumnNode, VersionNode)):
             return id_
@@ -286,7 +286,7 @@ class Scene:
 
 
 def certainty_order(edge: Edge) -> tuple[bool, int, tuple[object, ...], str, str]:
-    """Return a key that sorts edges: those of columns first, and of these the most certain first."""
+    """Return the sort key of an edge: edges of columns before those of jobs, and the most certain first."""
     return edge.is_flow, rank(edge.certainty), edge.order, edge.target, edge.source
 
 

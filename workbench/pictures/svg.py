@@ -252,7 +252,7 @@ class _Drawing:
         return class_, label, paper + mark + name
 
     def _made(self, id_: str) -> str:
-        """Return in words from what a column or a table is computed; empty if no edge states it."""
+        """Return, in words, what a column or a table is computed from; empty if no edge states it."""
         edges = sorted(self._scene.by_target.get(id_, ()), key=certainty_order)
         texts = dict.fromkeys(
             f"{kind} of {shown(self._scene.label(each.source), 80)}".lstrip()
@@ -262,7 +262,7 @@ class _Drawing:
         return _some(list(texts), ", ")
 
     def _lines(self) -> Iterator[str]:
-        """Yield the lines, the most certain last, so that they are above the others; then their heads."""
+        """Yield the lines, the most certain last, so that they are above the others; then the arrowheads."""
         ends: dict[tuple[int, int, bool], None] = {}
         lines: list[tuple[str, str]] = []
         for link, legs in self._scene.legs.items():

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
 CHANGES = ("added", "removed", "changed")
 """What may have happened to an edge between two times."""
 # In notebooks these attributes of the page show whether the theme is dark; elsewhere the system's setting counts.

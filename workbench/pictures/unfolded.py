@@ -56,13 +56,13 @@ def unfolded(graph: Graph) -> Graph:
 
 
 def _passed(edge: Edge, path: Path, relations: _Relations) -> list[Step]:
-    """Return the steps of a path at relations; if it does not name relations, those at operators that return them."""
+    """Return the steps of a path at relations; if it names none, the steps at operators that return their rows."""
     known = [step for step in path.steps if (edge.job, step.operator) in relations]
     return [step for step in known if step.relation] or known
 
 
 def _edges(edge: Edge, path: Path, passed: list[Step], relations: _Relations) -> Iterator[Edge]:
-    """Yield the edges of a path: one, or several if it passes relations."""
+    """Yield the edges that a path becomes: one, or several if it passes relations."""
     if not passed:
         yield Edge(edge.source, edge.target, (path,), edge.job, edge.run, edge.batch)
         return

@@ -1,26 +1,22 @@
-"""Untrusted texts as they can be shown."""
+"""Make untrusted texts safe to show in pictures and notebooks."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]")
 
 
 def shown(text: str, most: int, *, end: bool = False) -> str:
     """
-    Return an untrusted text as it can be shown: shortened, without invisible characters and changes of direction.
+    Return an untrusted text as it can be shown: shortened, and without invisible or direction-changing characters.
 
     Args:
         text: the text.
         most: the maximum number of characters. A character of double width counts twice.
-        end: whether the end is kept, as for a path, and not the beginning.
+        end: whether the end of a long text is kept, as for a path, instead of its beginning.
     """
     start = text[-2 * most :] if end else text[: 2 * most]
     characters = list(_UNSEEN.sub("\ufffd", start))

@@ -43,7 +43,7 @@ def hows(paths: Iterable[Path]) -> list[str]:
     """
     Return how a source gets to a target: the kinds and the certainty, unless it is exact, and the expressions.
 
-    Expressions with the same kinds and the same certainty are together. A plain copy shows no expression.
+    Expressions with the same kinds and the same certainty are shown together. A plain copy shows no expression.
 
     Args:
         paths: the paths, the preferred first.
