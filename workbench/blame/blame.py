@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.pictures.table import TextTable
     from openlineage_pyspark.workbench.store.names import DatasetName
 
-# The words that say what a statement does to a table, after a WITH or a comment too.
+# The words that state what a statement does to a table, even after a WITH or a comment.
 _OPERATION = re.compile(
     r"\b(INSERT\s+OVERWRITE|INSERT|MERGE|UPDATE|DELETE|TRUNCATE|DROP|ALTER|RESTORE|OPTIMIZE|CALL"
     r"|CREATE(?:\s+OR\s+REPLACE)?|REPLACE|COPY)\b",
@@ -36,14 +36,14 @@ _OPERATION = re.compile(
 _STRINGS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _APPEND = "APPEND"
 _LIMIT = 100
-# The events of so many runs, the newest ones, say how a table is stored.
+# How a table is stored is read from the events of this many of its newest runs.
 _DESCRIBING = 20
 _ROWS, _VERSIONS = "row", "blame"
 _WHERE = (
     'the rows that meet this condition, such as "id = 1", instead of the versions: Spark reads them from the table, '
     "if it is of Iceberg's format version 3 or of Delta Lake with row tracking"
 )
-_KEY = "with --where, a column that is shown of each row; default: those of the condition and the first ones"
+_KEY = "with --where: a column to show of each row; repeatable; default: those of the condition and the first ones"
 
 
 def _table(answer: Answer[Rows[BlamedRow | BlameRow]]) -> TextTable:
@@ -59,13 +59,13 @@ def blame(
     *,
     where: Annotated[str | None, Help(_WHERE, "CONDITION")] = None,
     key: Annotated[tuple[str, ...], Help(_KEY, "COLUMN")] = (),
-    limit: Annotated[int, Help(f"with --where, at most N rows; default: {_LIMIT}", "N", least=1)] = _LIMIT,
+    limit: Annotated[int, Help(f"with --where: at most N rows; default: {_LIMIT}", "N", least=1)] = _LIMIT,
 ) -> Answer[Rows[BlamedRow | BlameRow]]:
     """
     Show which run made each version of a table: its job, its time and what it did, newest first.
 
-    With a condition, show instead which run wrote each row last that meets it. The active Spark session reads the
-    rows, or else a new one.
+    With a condition, show instead which run last wrote each row that meets it. The active Spark session, or else a new
+    one, reads the rows.
     """
     if limit < 1:
         raise StoreError(f"limit is {limit}: it must be 1 or more")
@@ -102,9 +102,10 @@ def _of_this_table(
     tables: QueriedTables, named: DatasetName, history: Sequence[VersionRow], rows: Iterable[LiveRow], id_: str
 ) -> set[str]:
     """
-    Return the versions of rows that are of the table that is there now, as far as the store knows.
+    Return the versions of rows that belong to the current table, as far as the store knows.
 
-    A table of Delta Lake that is dropped and made again numbers its versions again, and another one may have its place.
+    If a Delta Lake table is dropped and created again, its versions are numbered from 0 again, and another table may
+    have the name or the folder of a dropped one.
     """
     wanted = {row.version for row in rows}
     dropped = next((at for at, each in enumerate(history) if each.change == "DROP"), len(history))
@@ -126,7 +127,7 @@ def _made(tables: QueriedTables, history: Sequence[VersionRow]) -> tuple[BlameRo
 
 
 def _operation(statement: str) -> str:
-    """Return the words that say what a statement does; empty if there are none."""
+    """Return the words that state what a statement does; empty if there are none."""
     found = _OPERATION.search(_STRINGS.sub(" ", statement))
     return " ".join(found[1].upper().split()) if found else ""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LONGEST_CONDITION = 10_000
-# The parser of Delta Lake takes minutes for some thousands, one in another.
+# The parser of Delta Lake takes minutes for thousands of nested brackets.
 _MOST_BRACKETS = 200
 _LONGEST_VALUE = 200
 _LONGEST_SHOWN = 80
@@ -34,7 +34,7 @@ _OLDEST = {"iceberg": "Iceberg 1.10", "delta": "Delta Lake 3.2"}
 # They call any static method of the JVM.
 _CALLING_JAVA = frozenset({"reflect", "java_method", "try_reflect"})
 _SUBQUERIES = frozenset({"Exists", "ListQuery"})
-_AS_THEY_ARE = frozenset({"boolean", "tinyint", "smallint", "int", "bigint", "float", "double"})
+_UNCHANGED_TYPES = frozenset({"boolean", "tinyint", "smallint", "int", "bigint", "float", "double"})
 
 
 @attrs.frozen
@@ -43,7 +43,7 @@ class Condition:
     A condition on rows.
 
     Args:
-        text: an expression of SQL.
+        text: an SQL expression.
         columns: the first parts of the names in it.
     """
 
@@ -61,12 +61,12 @@ class RowReader:
         label: its name, for people.
 
     Raises:
-        StoreError: the session has no such table, another one of its name, or can't be asked.
+        StoreError: the session has no such table, has another table of this name, or can't be queried.
     """
 
     def __init__(self, session: SparkSession, table: TableId, label: str) -> None:
         if not hasattr(session, "_jsparkSession"):
-            raise StoreError("rows can't be read through Spark Connect: ask in a session that has its own driver")
+            raise StoreError("rows can't be read through Spark Connect: use a session that has its own driver")
         self._session = session
         self._label = label
         self._name = sql_name(table)
@@ -85,10 +85,10 @@ class RowReader:
 
     def condition(self, text: str) -> Condition:
         """
-        Return a condition as Spark's parser takes it: it is one expression, and not run.
+        Return a condition, after Spark's parser has read it as one expression. It is not evaluated.
 
         Raises:
-            StoreError: it is none, or has a subquery or a call of Java.
+            StoreError: it is not a condition, or contains a subquery or a call of Java.
         """
         if not text.strip() or len(text) > _LONGEST_CONDITION:
             raise StoreError(f"a condition has from 1 to {_LONGEST_CONDITION:,} characters, such as id = 1")
@@ -101,7 +101,7 @@ class RowReader:
         return Condition(text, columns)
 
     def lacking(self) -> str:
-        """Return why the table keeps no versions of rows, and what keeps them; empty if it does."""
+        """Return why the table keeps no versions of rows, and what would keep them; empty if it keeps them."""
         if self._format not in _SWITCH:
             kind = f"a table of {self._format}" if self._format else "it"
             return (
@@ -124,7 +124,7 @@ class RowReader:
         Args:
             condition: the condition.
             key: the columns to show; none for those of the condition and the first ones.
-            limit: how many rows at most.
+            limit: the maximum number of rows.
 
         Raises:
             StoreError: Spark refuses the condition or a column, or can't read the table.
@@ -164,7 +164,7 @@ class RowReader:
         return {str(row["key"]): str(row["value"]) for row in rows}
 
     def _rows_with_numbers(self) -> DataFrame:
-        """Return the table's rows, of which Spark can select the ids and the numbers."""
+        """Return the table's rows, after checking that Spark can select their ids and numbers."""
         with named_failure(f"Spark can't read {self._name}"):
             data = self._session.table(self._name)
             data.selectExpr(_ROW_ID[self._format], _NUMBER[self._format])
@@ -179,29 +179,29 @@ class RowReader:
         return tuple(every) if key else tuple(every)[:_COLUMNS]
 
     def _snapshots(self, numbers: Collection[int]) -> dict[int, str]:
-        """Return the snapshots of sequence numbers; without those that no entry has, and those of several ones."""
+        """Return the snapshot of each sequence number, except for numbers that belong to no snapshot or to several."""
         found: dict[int, set[str]] = {}
-        # Most rows are still in the file into which they were written; the entries of all snapshots are many.
+        # Most rows are still in the file into which they were written, and there are many entries of all snapshots.
         for entries in ("entries", "all_entries"):
             left = sorted(set(numbers) - found.keys())
             if not left:
                 break
             with named_failure(f"Spark can't read the {entries} of {self._name}"):
-                # Iceberg keeps its tables about tables in a cache of their own.
+                # Iceberg caches its metadata tables separately.
                 self._session.sql(f"REFRESH TABLE {self._name}.{entries}").collect()
                 data = self._session.table(f"{self._name}.{entries}")
                 # An entry of a deleted file has the snapshot that deleted it.
                 there = data.where(data["status"] < 2).where(data["file_sequence_number"].isin(left))
                 for number, snapshot in there.select("file_sequence_number", "snapshot_id").distinct().collect():
                     found.setdefault(number, set()).add(str(snapshot))
-        # Tables of the first format version number nothing: all of their snapshots have 0.
+        # In tables of format version 1, all snapshots have the sequence number 0.
         return {number: min(each) for number, each in found.items() if len(each) == 1 and number}
 
 
 @contextmanager
 def _refused(what: str) -> Iterator[None]:
     """
-    Turn what Spark raises into a StoreError without its plan, and without the text once more.
+    Turn an error of Spark into a StoreError, without its plan and its copy of the query.
 
     Raises:
         StoreError: Spark raised something.
@@ -214,7 +214,7 @@ def _refused(what: str) -> Iterator[None]:
 
 
 def _shown(text: str) -> str:
-    """Return a condition as messages have it: a long one is cut."""
+    """Return a condition in quotes, for messages; a long one is cut."""
     return repr(text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…")
 
 
@@ -223,7 +223,7 @@ def _columns_of(tree: Any, text: str) -> Iterator[str]:
     Yield the first parts of the names in a parsed condition.
 
     Raises:
-        StoreError: it has what is no condition on one row.
+        StoreError: it is not a condition on one row, or calls Java.
     """
     left = [tree]
     while left:
@@ -246,9 +246,9 @@ def _columns_of(tree: Any, text: str) -> Iterator[str]:
 
 
 def _expression(column: str, type_: str) -> str:
-    """Return the expression of SQL that shows a column: a number or a truth value as it is, else as a text."""
+    """Return the SQL expression that shows a column: a number or a boolean unchanged, any other value as a text."""
     name = f"`{column.replace('`', '``')}`"
-    if type_ in _AS_THEY_ARE:
+    if type_ in _UNCHANGED_TYPES:
         return name
     text = f"hex({name})" if type_ == "binary" else f"CAST({name} AS STRING)"
     return f"substring({text}, 1, {_LONGEST_VALUE + 1})"

@@ -1,4 +1,4 @@
-"""The versions and the rows of a table with the runs that made them, joined of what a store and a table know. Pure."""
+"""Join the versions and rows that a store and a table know with the runs that made them. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, shown_t
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.applying.live import LiveVersion
 
-# What only copies rows into new files, or numbers them: Iceberg and Delta Lake name these so.
+# The names of the operations of Iceberg and Delta Lake that only copy rows into new files, or number them.
 _COPYING = frozenset({"replace", "ROW TRACKING BACKFILL"})
 
 
@@ -28,16 +28,16 @@ class BlameRow:
     A version of a table, and the run that made it.
 
     Args:
-        version: the snapshot, if the format has some; else the run, and with a micro-batch, a slash and its number.
-            Of a row, empty if it is not known.
-        time: when it was made; for a version that was only read, when it was first read. None if it is not known.
+        version: the snapshot, if the format has snapshots; else the run, followed by a slash and the number of the
+            micro-batch if there is one. For a row, empty if it is unknown.
+        time: when it was made; for a version that was only read, when it was first read. None if it is unknown.
         job_namespace: the namespace of the job that made it; empty if no run is known.
         job: the name of the job.
         run_id: the run; empty if no event states it.
         batch: the micro-batch of that run; None if there is none.
         operation: what the statement did, such as MERGE; else the change that the event states, such as OVERWRITE, or
             APPEND if it states none. Empty if no run is known.
-        rows: how many rows were written; None if it is not known.
+        rows: how many rows were written; None if it is unknown.
     """
 
     version: str
@@ -57,7 +57,7 @@ class BlamedRow(BlameRow):
 
     Args:
         row_id: the row's id, which it keeps when it is updated; None if the table has none for it.
-        values: the columns that are shown -> their values. Numbers and truth values are as they are, others texts.
+        values: the columns that are shown -> their values. Numbers and booleans are unchanged, other values are texts.
     """
 
     row_id: int | None = attrs.field(kw_only=True, default=None)
@@ -74,7 +74,7 @@ class LiveRow:
         row_id: the row's id; None if the table has none for it.
         number: the sequence number of Iceberg, or the version of Delta Lake, that wrote it last; None if the table
             keeps none for it.
-        version: the snapshot of this number, or the version; empty if the table no longer knows it.
+        version: the snapshot with this sequence number, or the version; empty if the table no longer knows it.
     """
 
     values: Mapping[str, Any] = attrs.field(converter=frozen_mapping, hash=False)
@@ -90,7 +90,7 @@ class Joined:
 
     Args:
         rows: the rows, those of the newest versions first.
-        diagnostics: what is not known of them.
+        diagnostics: what is unknown about them.
     """
 
     rows: tuple[BlamedRow, ...]
@@ -123,11 +123,11 @@ def join_rows(
 
 
 def _unknown(row: LiveRow, made: BlameRow | None, committed: LiveVersion | None, label: str) -> str:
-    """Return why the run is not known that made a row; empty if it is."""
+    """Return why the run that made a row is unknown; empty if it is known."""
     if row.number is None:
         return f"{label} kept no versions of rows yet"
     if not row.version:
-        return f"no snapshot of {label} is kept that has the sequence number {row.number}"
+        return f"{label} no longer has the snapshot with the sequence number {row.number}"
     if committed is not None and committed.operation in _COPYING:
         return f"{label}@{row.version} only copied older rows ({committed.operation})"
     if made is None or not made.run_id:

@@ -122,7 +122,7 @@ def test_what_spark_can_not_read_has_its_versions_alone(filled: Fill) -> None:
     [
         (("nope", "--where", "a = 1"), "nothing is called 'nope'"),
         (("t", "--where", ""), "t has no versions of rows, so these are the versions of the whole table"),
-        (("t", "--conf", "spark.a=b"), "--conf can't be used: the store"),
+        (("t", "--conf", "spark.a=b"), "--conf can't be used: "),
     ],
 )
 def test_what_needs_no_spark_is_said_without_one(

@@ -42,7 +42,7 @@ def test_each_row_has_the_run_of_its_version_and_the_newest_come_first() -> None
     ("found", "table", "why", "time"),
     [
         (row(None, ""), {}, "t kept no versions of rows yet", None),
-        (row(6, ""), {}, "no snapshot of t is kept that has the sequence number 6", None),
+        (row(6, ""), {}, "t no longer has the snapshot with the sequence number 6", None),
         (row(6, "99"), {}, "no run is known that made t@99", None),
         (row(6, "90"), {}, "no run is known that made t@90", None),
         (row(6, "90"), live(), "no run is known that made t@90, committed 2026-01-01 12:00:00 (append)", NOON),
