@@ -68,7 +68,7 @@ class Expressions:
     Args:
         terms: all terms.
         nodes: the nodes of the plan.
-        plan: returns the rows and the columns of a plan in an expression, within a scope.
+        plan: returns, within a scope, the terms of a plan in an expression: of its rows, of each column, of its output.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class Expressions:
 
     def columns_in(self, value: Any) -> frozenset[int] | None:
         """
-        Return the numbers of the columns in an expression; None if there is a query in it.
+        Return the numbers of the columns in an expression; None if it contains a query.
 
         Args:
             value: the expression, in the form of the shape.
@@ -339,7 +339,7 @@ class Expressions:
 
 def is_inexact(type_: str) -> bool:
     """
-    Return whether values of a type may be equal, or nearly so, and yet different.
+    Return whether two values of a type may be equal, or almost equal, and yet different.
 
     Args:
         type_: the type, in JSON.

@@ -39,7 +39,7 @@ class ChangeFinding:
     Args:
         finding: its kind.
         message: the finding in words.
-        file: the file that causes it; empty if no file does any more.
+        file: the file that causes it; empty if no file makes the table any more.
         line: the line, from 1.
     """
 
@@ -106,7 +106,8 @@ def _of_row(
             message = f"{row.name} was removed, but is still read by {', '.join(using)}"
             yield ChangeFinding("dropped-column-in-use", message, *place)
     if row.what == "column" and row.sign == "changed":
-        yield ChangeFinding("type-changed", f"{row.name} was {row.before}, and is {row.after}", *place)
+        message = f"the type of {row.name} changed from {row.before} to {row.after}"
+        yield ChangeFinding("type-changed", message, *place)
 
 
 def _places(found: Iterable[StatementLineage]) -> dict[str, tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""Find values that arrive unmasked in a table in which they were masked before, in whichever column."""
+"""Find values that arrive unmasked in a table in which they were masked before, in any column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ColumnPlace = tuple[str, str]
 
 def unmasked_values(before: PlacedGraph, after: PlacedGraph) -> tuple[tuple[ColumnPlace, ColumnPlace], ...]:
     """
-    Return the columns whose values now arrive unmasked in a table, and were masked on every path into it before.
+    Return the columns whose values now arrive unmasked in a table, but were masked on every path into it before.
 
     Args:
         before: the earlier state.
@@ -30,8 +30,8 @@ def unmasked_values(before: PlacedGraph, after: PlacedGraph) -> tuple[tuple[Colu
     found = []
     for source in sorted(masked):
         arrived = {table for table, _ in _downstream(source, known)}
-        as_it_is = {table for table, _ in _downstream(source, open_before)}
-        tables = arrived - as_it_is - {source[0]}
+        unmasked_before = {table for table, _ in _downstream(source, open_before)}
+        tables = arrived - unmasked_before - {source[0]}
         found += [(source, target) for target in sorted(_downstream(source, open_after)) if target[0] in tables]
     return tuple(found)
 

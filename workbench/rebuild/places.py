@@ -1,4 +1,4 @@
-"""The locations of tables and files: two names may mean the same place, or one a part of the other."""
+"""The locations of tables and files: two names may mean the same place, or one may mean a part of the other's."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import attrs
 
 _BEFORE = re.compile(r"^[^/]*/+")
 # Words by which a definition decides about rows: where they are, or how values are made that no statement sets.
-_SPEAKING = frozenset(
+_DECIDING = frozenset(
     """LOCATION OPTIONS EXTERNAL TBLPROPERTIES PATH LIKE CLONE GENERATED IDENTITY DEFAULT CHECK CONSTRAINT CHAR VARCHAR
     CHARACTER MASK""".split()
 )
-# Formats that give back each value as it was written.
+# Formats that return each value as it was written.
 _FAITHFUL = frozenset({"PARQUET", "ORC", "DELTA", "ICEBERG"})
 _FOREIGN = frozenset({"OPTIONS", "PATH", "TBLPROPERTIES"})
 
@@ -31,25 +31,25 @@ class TableDefinition:
     @property
     def may_decide_rows(self) -> bool:
         """Return whether the definition may decide about the rows."""
-        return not _SPEAKING.isdisjoint(self.words)
+        return not _DECIDING.isdisjoint(self.words)
 
     @property
     def is_faithful(self) -> bool:
-        """Return whether the table gives back each value as it was written: CSV gives NULL for an empty text."""
+        """Return whether the table returns each value as it was written: CSV returns NULL for an empty text."""
         named = {
             after for word, after in zip(self.words, self.words[1:], strict=False) if word in ("USING", "STORED", "ROW")
         }
-        # A partition has one name for NULL and for an empty text.
+        # A partition has the same name for NULL as for an empty text.
         return named <= _FAITHFUL and "PARTITIONED" not in self.words and not self.may_decide_rows
 
     @property
-    def is_made_anew(self) -> bool:
-        """Return whether the statement makes the table in any case: one that is there is not kept."""
+    def keeps_no_existing(self) -> bool:
+        """Return whether the statement never keeps an existing table, as one with IF NOT EXISTS does."""
         return ("IF", "NOT") not in zip(self.words, self.words[1:], strict=False)
 
     @property
     def location(self) -> str:
-        """Return the path of the rows; empty if it names none."""
+        """Return the path of the rows; empty if the statement names none."""
         at = self.words.index("LOCATION") + 1 if "LOCATION" in self.words else len(self.words)
         return shared_path_of(self.words[at].strip("'\"")) if at < len(self.words) else ""
 

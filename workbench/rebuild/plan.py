@@ -63,7 +63,7 @@ class RebuildPlan:
 
     @property
     def made(self) -> tuple[TablePlan, ...]:
-        """Return the tables for which something must be done, in the order in which to do it."""
+        """Return the tables that need something, in the order in which it must be done."""
         return tuple(each for each in self.tables if each.action != "keep")
 
     @property
@@ -151,7 +151,7 @@ class _Comparison:
             what = f"{', '.join(gone)} was removed" if gone else "its columns or their order changed"
             return attrs.evolve(plan, rows=False, columns=changed, reason=what)
         if not changed:
-            reason = "its definition or the order of its rows changed, its rows did not"
+            reason = "its definition or the order of its rows changed, but not its rows"
             return attrs.evolve(plan, action="define", reason=reason, rows=False, columns=())
         reason = "its rows and its other columns do not change"
         return attrs.evolve(plan, action="columns", rows=False, columns=changed, reason=reason)

@@ -34,7 +34,7 @@ def steps_of_answers(
 
 
 def _cells(notebook: Script) -> FileStep:
-    """Return the cells of a notebook that are not SQL, as one statement of which nothing is known."""
+    """Return the cells of a notebook that are not SQL, as one statement that may do anything."""
     lines = zip(notebook.text.split("\n"), sql_in(notebook.text).split("\n"), strict=True)
     code = "\n".join(line for line, sql in lines if line.strip() and not sql.strip(" ;"))
     return FileStep(notebook.name, 1, "", "cells", is_known=False, code=code)
@@ -74,7 +74,7 @@ def step_of_script(script: Script, found: Sequence[StatementLineage], surroundin
     Args:
         script: the script.
         found: the lineage of what it writes, and its problems.
-        surroundings: what else decides what it does: its arguments, and the modules beside it.
+        surroundings: what else decides what it does, as a text: its arguments, and hashes of the files beside it.
     """
     lineages = [each.lineage for each in found if each.lineage is not None]
     written = dict.fromkeys(name_of(dataset) for each in lineages for dataset, _ in each.outputs if dataset is not None)

@@ -44,7 +44,7 @@ class RelationTerms:
         rows: the term of its rows.
         columns: the number of a column -> the term of its values.
         output: the columns, in order.
-        layout: what decides about nothing but the order of the rows; None if nothing does.
+        layout: the term of what decides only about the order of the rows; None if nothing does.
         keys: the columns that identify a row.
         sorted_by: the values by which all rows are sorted.
     """
@@ -146,7 +146,7 @@ class Relations:
 
     def with_layout(self, at: int, scope: Scope | None = None) -> RelationTerms:
         """
-        Return the terms of an operator, and apart from its rows what decides about their order.
+        Return the terms of an operator, in which what decides about the order of the rows is separate from the rows.
 
         Args:
             at: its index.
@@ -216,7 +216,7 @@ class Relations:
         return attrs.evolve(child, layout=layout, sorted_by=frozenset(sorted_by))
 
     def _cutting(self, node: Node, scope: Scope) -> RelationTerms:
-        """Return some of the rows: always the same ones, if no two of different values have the same place."""
+        """Return some of the rows: always the same ones, if different rows can't have the same place in the order."""
         child, within = self._child(node, scope)
         others = self._others(node, within, "child", "seed")
         keys = set(child.keys)
@@ -251,7 +251,7 @@ class Relations:
         columns = dict(self.expressions.named(each, within) for each in node.items("aggregateExpressions"))
         by = node.items("groupingExpressions")
         if not by:
-            # There is always one row, whatever it is made from.
+            # There is always exactly one row, even if no row is read.
             columns = {id_: self._terms.of("of all", child.rows, term) for id_, term in columns.items()}
             return RelationTerms(self._one_row, columns, layout=child.layout, keys=frozenset({frozenset()}))
         rows = self._terms.of("Aggregate", child.rows, *self.expressions.each(by, within))
@@ -444,12 +444,12 @@ def key_of_name(name: str) -> str:
 
 
 def _stable_keys(columns: frozenset[Term]) -> Keys:
-    """Return columns as a key, unless a repetition may give other values."""
+    """Return columns as a key, unless a repetition may have other values."""
     return frozenset() if any(each.is_unstable for each in columns) else frozenset({columns})
 
 
 def _is_part(rows: Term, whole: Part) -> bool:
-    """Return whether rows are some of others: each of them at most once."""
+    """Return whether rows are some of the rows of a whole, each at most once."""
     while rows is not whole and rows.kind == "Filter" and isinstance(rows.parts[0], Term):
         rows = rows.parts[0]
     return rows is whole

@@ -1,4 +1,4 @@
-"""An analyzed plan with everything that decides what it computes, as `PlanShape.java` writes it."""
+"""Read an analyzed plan with everything that decides what it computes, as `PlanShape.java` writes it."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class FileStep:
 
     @property
     def is_random(self) -> bool:
-        """Return whether a word in it may be a random function."""
+        """Return whether one of its words may be a random function."""
         return not _RANDOM.isdisjoint(self.words)
 
     @property

@@ -1,4 +1,4 @@
-"""The files beside a script, which decide what it does as well as its own text."""
+"""The files beside a script, which decide what it does, as does its own text."""
 
 from __future__ import annotations
 

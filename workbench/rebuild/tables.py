@@ -89,7 +89,7 @@ class Replay:
         self._settings = terms.of("as it begins")
         self._random = terms.of("nothing random")
         self._declared = terms.of("nothing declared")
-        self._as_it_begins = self._settings
+        self._initial_settings = self._settings
         self._definitions: dict[str, TableDefinition] = {}
         self._late: set[str] = set()
         self._places: dict[str, tuple[str, Term]] = {}
@@ -311,9 +311,9 @@ class Replay:
     def _keys_by_name(
         self, key: str, columns: Mapping[str, tuple[Term, str]], query: RelationTerms, *, is_whole: bool = False
     ) -> frozenset[frozenset[str]]:
-        """Return the names of the columns that identify a row, if the table gives back their values as they were."""
+        """Return the names of the columns that identify a row, if the table returns their values as they were."""
         definition = self._definitions.get(key)
-        if definition is None or not definition.is_faithful or not (is_whole or definition.is_made_anew):
+        if definition is None or not definition.is_faithful or not (is_whole or definition.keeps_no_existing):
             return frozenset()
         names = {term: name for name, (term, _) in columns.items()}
         return frozenset(frozenset(names[term] for term in each) for each in query.keys if each <= names.keys())
@@ -376,7 +376,7 @@ class Replay:
                     set_here.setdefault(name, []).append(value)
             for name, values in set_here.items():
                 changed[name] += [*matched, *conditions, *values]
-        # Updates decide about no rows, and a column that no action sets keeps its values.
+        # Updates do not decide about rows, and a column that no action sets keeps its values.
         rows = self._terms.of("merge", before.rows, *matched, *deciding) if deciding else before.rows
         columns = {
             name: (self._terms.of("merge", old, *changed[name]) if changed[name] or deciding else old, type_)
@@ -387,7 +387,7 @@ class Replay:
         self._put(target, rows, columns, before.definition, before, keys=keys)
 
     def _note_place(self, key: str, whole: Term) -> None:
-        """Note what is written to a path, because another name may mean the same place."""
+        """Note the content of a path, because another name may mean the same place."""
         definition = self._definitions.get(key)
         path = shared_path_of(key) or ("" if definition is None else definition.location)
         if path or (definition is not None and definition.is_foreign):
@@ -411,7 +411,7 @@ class Replay:
     def _stable(
         self, key: str, rows: Term, columns: Mapping[str, tuple[Term, str]], layout: Term | None
     ) -> tuple[Term, Mapping[str, tuple[Term, str]]]:
-        """Return the terms; those of values that may vary are bound to this statement and everything that it reads."""
+        """Return the terms; terms of values that may vary are bound to this statement and everything that it reads."""
         if not rows.is_unstable and not any(term.is_unstable for term, _ in columns.values()):
             return rows, columns
         whole = self._whole_of(key, rows, columns, self._terms.of("written", layout or ""))
@@ -428,7 +428,7 @@ class Replay:
         for name, (term, type_) in columns.items():
             parts += [name, type_, term]
         if rows.is_unstable or any(term.is_unstable for term, _ in columns.values()):
-            # A term that varies is not bound to a name: everything that it was made from must be identical.
+            # The value of an unstable term may vary: everything that it was made from must be identical.
             parts += [self._terms.of("read", each, self._whole(each)) for each in sorted(self._leaves)]
             parts += [self._random]
         found = self._terms.of("whole", *parts)
@@ -450,7 +450,7 @@ class Replay:
         keys: frozenset[frozenset[str]] = frozenset(),
         layout: Term | None = None,
     ) -> None:
-        if self._settings is not self._as_it_begins:
+        if self._settings is not self._initial_settings:
             rows = self._terms.of("under", self._settings, rows)
         if kind == "table":
             rows, columns = self._stable(key, rows, columns, layout)
