@@ -144,9 +144,15 @@ def why_no_object(problem: Exception | None = None) -> str:
     Return why a text is not a JSON object, for people.
 
     Args:
-        problem: the JSON parser's message; None if it is JSON of another kind.
+        problem: the error of the JSON parser; None if it is JSON of another kind.
     """
-    return "not a JSON object" if problem is None else f"not JSON: {problem}"
+    if problem is None:
+        return "not a JSON object"
+    if not isinstance(problem, json.JSONDecodeError):
+        return f"not JSON: {problem}"
+    # The parser counts lines from the beginning of the text, which is not that of the file.
+    line = f"line {problem.lineno} of the text, " if problem.lineno > 1 else ""
+    return f"not JSON: {problem.msg} at {line}column {problem.colno}"
 
 
 def is_store_file(path: Path) -> bool:

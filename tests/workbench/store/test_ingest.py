@@ -79,7 +79,7 @@ def test_what_is_no_event_is_set_aside_with_its_reason_and_stops_nothing(tmp_pat
         kept = dict(database.query("SELECT source, reason FROM rejected"))
     assert (found.events, found.rejected) == (1, 7)
     assert kept == {
-        "file:1": "not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        "file:1": "not JSON: Expecting property name enclosed in double quotes at column 2",
         "file:2": "not a JSON object",
         "file:4": "`eventTime` is missing or not a string",
         "file:5": "`inputs` has no namespace or no name",

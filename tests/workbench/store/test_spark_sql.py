@@ -101,7 +101,7 @@ def test_the_numbers_and_the_texts_of_rows_stand_in_the_order_of_their_columns()
     _, count, texts, numbers = found
     assert (count, numbers) == (2, [])
     assert texts[1:] == [
-        ("not JSON: Expecting value: line 1 column 1 (char 0)", "not a JSON object"),
+        ("not JSON: Expecting value at column 1", "not a JSON object"),
         ("there", "here"),
         ("nothing", "7"),
     ]
