@@ -41,5 +41,5 @@ def _property(text: str) -> tuple[str, str]:
         # The argument itself is not shown, because it may contain a secret; a name of one of our keys does not.
         name = key.strip().removeprefix(PREFIX.removeprefix("spark."))
         hint = f"; did you mean {PREFIX}{name}?" if equals and find_key(name) else ""
-        raise argparse.ArgumentTypeError(f"must be KEY=VALUE, with a key that begins with spark.{hint}")
+        raise argparse.ArgumentTypeError(f"must be KEY=VALUE, with a key that begins with 'spark.'{hint}")
     return key.strip(), value

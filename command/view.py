@@ -157,6 +157,8 @@ def _refusal(options: argparse.Namespace) -> str:
         return "--depth needs --around: it counts the jobs from there"
     if options.compare and options.format != "html":
         return "--compare needs --format html: only the page shows a comparison"
+    if options.open and options.output == _STANDARD:
+        return "--open needs a file: leave out --output -"
     if options.store is not None and options.paths:
         return "--store names what is shown: leave out the other files"
     return unfold_refusal(options)

@@ -174,7 +174,7 @@ def test_a_key_without_its_prefix_is_told_the_whole_one(run, capsys, prefix):
         run("doctor", "--conf", f"{prefix}transport.url=http://bo:{CANARY}@host")
 
     errors = capsys.readouterr().err
-    assert errors.endswith("begins with spark.; did you mean spark.openlineage.transport.url?\n")
+    assert errors.endswith("begins with 'spark.'; did you mean spark.openlineage.transport.url?\n")
     assert CANARY not in errors
 
 
@@ -206,7 +206,7 @@ def test_a_wrong_argument_is_not_repeated(run, capsys):
         run("doctor", "--conf", CANARY)
 
     errors = capsys.readouterr().err
-    assert errors.endswith("argument -c/--conf: must be KEY=VALUE, with a key that begins with spark.\n")
+    assert errors.endswith("argument -c/--conf: must be KEY=VALUE, with a key that begins with 'spark.'\n")
     assert CANARY not in errors
 
 

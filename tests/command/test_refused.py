@@ -42,6 +42,8 @@ def store(tmp_path, events, run):
         ("upstream daily --store {store} --conf spark.a=b --packages a:b:1", f"--conf and --packages {IS_FILE}"),
         ("diff 2d now --store {store} --conf spark.a=b", f"--conf {IS_FILE}"),
         ("view {store} --conf spark.a=b", f"--conf {IS_FILE}"),
+        ("view {store} --open -o -", "--open needs a file: leave out --output -"),
+        ("view {store} --compare 2d --format svg", "--compare needs --format html: only the page shows a comparison"),
         ("view {store} --compare 2d --packages a:b:1", f"--packages {IS_FILE}"),
         (
             "view {events} {events} --spark",
