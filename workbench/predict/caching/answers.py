@@ -70,17 +70,17 @@ def answers_of(
 
     Raises:
         LineageError: Spark does not start.
-        OSError: the folder can't be written.
+        OSError: the folder, or a temporary one, can't be written.
     """
     with _OneSession(given, session) as sessions:
-        asked = _Asked(given, progress, sessions)
+        parameters = _Parameters(given, progress, sessions)
         if folder is None:
             with ThreadPoolExecutor(1) as thread:
                 reading = thread.submit(_read, scripts, given)
                 if any(statements_in([each]) for each in scripts):
                     sessions.start()
                 read = reading.result()
-            found = _Asking(read.statements, read.dependences, asked).answers({})
+            found = _Asking(read.statements, read.dependences, parameters).answers({})
             kept, places = found.kept, _places(read.statements, found.dependences)
         else:
             with KeptAnswers(folder) as store, ThreadPoolExecutor(1) as thread:
@@ -90,7 +90,7 @@ def answers_of(
                 if is_new:
                     sessions.start()
                 read = reading.result()
-                kept, places = _answered(read, asked, store)
+                kept, places = _answered(read, parameters, store)
                 store.see(digests.of_all(scripts, read.statements))
     return tuple(
         StatementAnswer(statement, _with_places(each.analyzed, places), is_ddl, each.lineage, each.document)
@@ -127,7 +127,7 @@ class _OneSession:
 
         Raises:
             LineageError: Spark does not start.
-            OSError: the folder can't be written.
+            OSError: the class archives can't be read, or no temporary folder can be written.
         """
         self._stack.close()
         self._fresh = self._stack.enter_context(self._session(self._given))
@@ -147,7 +147,7 @@ class _OneSession:
 
 
 @attrs.frozen
-class _Asked:
+class _Parameters:
     """The parameters of an analysis: the given knowledge, the progress to report to, and the source of sessions."""
 
     given: Given
@@ -186,7 +186,7 @@ def _read(scripts: Sequence[Script], given: Given, store: KeptAnswers | None = N
 
 class _Digests:
     """
-    Recognizes new statements, without the knowledge on which its answer depends.
+    Recognizes new statements by their texts alone, before it is known on what their answers depend.
 
     Args:
         given: the knowledge before the first statement.
@@ -210,27 +210,27 @@ class _Digests:
         return hashlib.sha256(f"{self._base}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _answered(read: _Read, asked: _Asked, store: KeptAnswers) -> tuple[Sequence[KeptAnswer], dict[str, str]]:
+def _answered(read: _Read, parameters: _Parameters, store: KeptAnswers) -> tuple[Sequence[KeptAnswer], dict[str, str]]:
     """Return the answers to statements in their cached form, and the meanings of the marks in them."""
     statements, dependences, known = read.statements, read.dependences, read.known
-    found = _Asking(statements, dependences, asked).answers(known)
+    found = _Asking(statements, dependences, parameters).answers(known)
     if found.opaque and known:
         # The cached answers may have been found under incomplete keys.
-        found = _Asking(statements, dependences, asked).answers({})
-    asked.sessions.end()
+        found = _Asking(statements, dependences, parameters).answers({})
+    parameters.sessions.end()
     kept = found.kept
     if found.opaque:
         store.add_opaque(found.opaque)
-        dependences = _dependences(statements, asked.given, store.opaque())
+        dependences = _dependences(statements, parameters.given, store.opaque())
         marks = {_mark(old.key): _mark(new.key) for old, new in zip(found.dependences, dependences, strict=True)}
         kept = [attrs.evolve(each, analyzed=_with_places(each.analyzed, marks)) for each in kept]
-    kept = _with_lineages(kept, DeclaredTables(asked.given.tables))
+    kept = _with_lineages(kept, DeclaredTables(parameters.given.tables))
     store.keep({each.key: answer for each, answer in zip(dependences, kept, strict=True)}, known)
     return kept, _places(statements, dependences)
 
 
 def _with_lineages(kept: Iterable[KeptAnswer], known: DeclaredTables) -> list[KeptAnswer]:
-    """Return answers together with the lineages of their plans and how they are shown, so that both can be kept."""
+    """Return answers with the lineage of each plan and its JSON, so that both can be cached."""
     guard = guard_of_statements()
     found = []
     with without_cycle_collection():
@@ -271,19 +271,19 @@ class _Found:
 
 
 class _Asking:
-    """Analyzes the statements without a cached answer."""
+    """Finds the answers to statements: Spark analyzes those without a cached answer."""
 
     def __init__(
         self,
         statements: Sequence[ScriptStatement],
         dependences: Sequence[Dependence],
-        asked: _Asked,
+        parameters: _Parameters,
     ) -> None:
         self._statements = statements
         self._dependences = dependences
-        self._given = asked.given
-        self._progress = asked.progress
-        self._sessions = asked.sessions
+        self._given = parameters.given
+        self._progress = parameters.progress
+        self._sessions = parameters.sessions
         self._opaque: set[str] = set()
 
     def answers(self, known: Mapping[str, KeptAnswer]) -> _Found:
@@ -337,16 +337,26 @@ def _tasks(dependences: Sequence[Dependence], known: Mapping[str, KeptAnswer]) -
 
 
 def _task(answer: KeptAnswer, needed: Collection[str] | None, *, is_asked: bool) -> int:
-    """Return how to treat a statement with a cached answer; `needed` are the names that later ones see."""
-    of_all = {"setting", "catalog"}
-    is_seen = is_asked and any(each.kind in of_all or needed is None or each.name in needed for each in answer.effects)
+    """
+    Return how to treat a statement with a cached answer.
+
+    Args:
+        answer: the cached answer.
+        needed: the names that later statements see; None for all.
+        is_asked: whether Spark analyzes a later statement.
+    """
+    # Every statement sees these.
+    global_kinds = {"setting", "catalog"}
+    is_seen = is_asked and any(
+        each.kind in global_kinds or needed is None or each.name in needed for each in answer.effects
+    )
     if not is_seen:
         return _SKIP
     return _REPEAT if any(each.is_in_spark for each in answer.effects) else _RESTORE
 
 
 def _mark(key: str) -> str:
-    """Return the mark that replaces the place of the statement with a key, because the place may differ in each run."""
+    """Return the mark of a key: it replaces the place of the statement with this key, which may differ in each run."""
     return f"\x02{key}\x03"
 
 

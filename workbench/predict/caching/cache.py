@@ -73,7 +73,12 @@ class KeptAnswer:
 
 
 def base_of(given: Given) -> str:
-    """Return a hash of everything on which all answers depend: properties, dialect, packages, and this program."""
+    """
+    Return a hash of everything on which all answers depend.
+
+    This is the format of the cache, the packages and this program, the properties, the dialect, the time zone, and
+    whether shapes are requested.
+    """
     versions = [_version(name) for name in _PACKAGES]
     parts = [_FORMAT, versions, _program(), dict(given.conf), given.dialect, time.tzname, given.shapes]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
@@ -88,7 +93,7 @@ def _version(name: str) -> str:
 
 @functools.cache
 def _program() -> str:
-    """Return a hash of the sources that make the answers."""
+    """Return a hash of this program's source files that make the answers."""
     package = Path(__file__).parents[3]
     found = hashlib.sha256()
     for path in sorted(each for name in _SOURCES for each in (package / name).rglob("*") if each.suffix in _ENDINGS):
@@ -176,7 +181,7 @@ class KeptAnswers:
             _forget(connection, now)
 
     def unseen(self, digests: Collection[str]) -> set[str]:
-        """Return those digests of texts that `see` was not called with, or that were dropped since."""
+        """Return those digests of texts that `see` has not kept, or that were dropped since then."""
         found, ordered = set(digests), sorted(digests)
         for at in range(0, len(ordered), _AT_ONCE):
             some = ordered[at : at + _AT_ONCE]
@@ -242,7 +247,7 @@ def _as_os_error(path: Path) -> Iterator[None]:
 
 
 def _forget(connection: sqlite3.Connection, now: float) -> None:
-    """Drop the least recently used answers and readings, if all together are too large."""
+    """Drop the least recently used answers and readings, if all of them together are too large."""
     whole = 0
     every = "SELECT used, document FROM answers UNION ALL SELECT used, document FROM readings"
     for used, size in connection.execute(

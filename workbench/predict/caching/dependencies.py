@@ -84,7 +84,7 @@ class Dependence:
             effects: the statement's changes in the session.
             is_refused: whether Spark refused it.
         """
-        # A function in a database is called by its last name if it is unknown otherwise.
+        # Spark may have read the dotted name of an unknown function as one quoted part.
         seen = {part for each in _names_in(tokens(text)) for part in _parts_of(each)}
         if not seen <= self.words or (self.replaces_setting and is_refused):
             return False
@@ -99,14 +99,24 @@ class Dependence:
 
 @attrs.define
 class _Change:
-    """The possible changes of a statement: names (None for all), catalogs, and a setting of the session."""
+    """
+    The possible changes of a statement.
+
+    Args:
+        names: the names of the objects that it changes; None for all.
+        read_later: whether the text of a changed object is read whenever a statement uses the object.
+        catalogs: the names that it may treat as catalogs.
+        setting: the setting that it replaces; empty for none. An equals sign precedes the name of a variable.
+        value: the new value of that setting.
+        unknown_setting: whether it may change any setting, to any value.
+    """
 
     names: frozenset[str] | None = frozenset()
     read_later: bool = False
     catalogs: frozenset[str] = frozenset()
     setting: str = ""
     value: str | None = None
-    rolls_setting: bool = False
+    unknown_setting: bool = False
 
 
 class Dependencies:
@@ -169,7 +179,7 @@ class Dependencies:
         catalogs |= words if change.names is None else frozenset()
         self._catalogs |= catalogs
         self._history = _hash(self._history, key)
-        sets = change.names is None or change.rolls_setting or bool(change.setting)
+        sets = change.names is None or change.unknown_setting or bool(change.setting)
         return Dependence(key, reads, change.names, catalogs, sets, bool(change.setting), words)
 
     def _texts_of(self, statement: ScriptStatement) -> list[str]:
@@ -196,15 +206,15 @@ class Dependencies:
             self._change(name, key)
             if change.read_later or change.names is None:
                 self._bodies[name] = self._bodies.get(name, frozenset()) | words
-        if change.names is None or change.rolls_setting:
+        if change.names is None or change.unknown_setting:
             self._settings["*"] = _hash(self._settings.get("*", ""), key)
         if change.setting:
             self._settings[change.setting] = _hash(change.value)
-        if change.names is None or change.rolls_setting or change.setting:
+        if change.names is None or change.unknown_setting or change.setting:
             self._set = _hash(sorted(self._settings.items()))
 
     def _give(self, name: str, by: str) -> None:
-        """Note what is known before the first statement: a statement that sees everything sees it too."""
+        """Add an object that is known before the first statement: a statement that sees everything sees it too."""
         self._change(name, by)
         self._history = _hash(self._history, name, by)
 
@@ -270,10 +280,10 @@ def _change_of(texts: list[str], read: list[list[Token]], catalogs: Collection[s
         names = None if names is None or each.names is None else names | each.names
     if len(texts) > 1 and any(each.setting for each in found):
         # A value that comes from a variable is unknown here.
-        return _Change(names, rolls_setting=True)
+        return _Change(names, unknown_setting=True)
     merged = _Change(names, any(each.read_later for each in found), found[0].catalogs, found[0].setting)
     merged.catalogs = frozenset().union(*(each.catalogs for each in found))
-    merged.value, merged.rolls_setting = found[0].value, any(each.rolls_setting for each in found)
+    merged.value, merged.unknown_setting = found[0].value, any(each.unknown_setting for each in found)
     return merged
 
 
@@ -297,12 +307,12 @@ def _of_setting(text: str, words: list[str]) -> _Change:
     key, is_set, value = text.split(None, 1)[-1].partition("=")
     key = key.strip()
     if not is_set or words[1:2] in (["CATALOG"], ["TIME"], ["ROLE"]):
-        return _Change(rolls_setting=True)
+        return _Change(unknown_setting=True)
     if is_kept_setting(key):
         return _Change()
     # Spark accepts any value for a property that is not its own.
     is_plain = not key.lower().startswith("spark.") and key.replace(".", "").replace("_", "").isalnum()
-    return _Change(setting=f"={key}", value=value.strip()) if is_plain else _Change(rolls_setting=True)
+    return _Change(setting=f"={key}", value=value.strip()) if is_plain else _Change(unknown_setting=True)
 
 
 def _of_use(found: list[Token], words: list[str], catalogs: Collection[str]) -> _Change:
@@ -312,7 +322,7 @@ def _of_use(found: list[Token], words: list[str], catalogs: Collection[str]) -> 
     is_plain = len(named) == 1 and named[0].kind in (TokenKind.WORD, TokenKind.NAME) and first.isdisjoint(catalogs)
     if is_plain and first != {"spark_catalog"}:
         return _Change(setting="database", value=named[0].text)
-    return _Change(catalogs=first, rolls_setting=True)
+    return _Change(catalogs=first, unknown_setting=True)
 
 
 def _of_object(found: list[Token], words: list[str]) -> _Change:

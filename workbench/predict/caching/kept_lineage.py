@@ -1,5 +1,5 @@
 """
-The lineage of a statement as plain values for the cache, whose readers need no plan.
+The lineage of a statement as plain values for the cache: to read them back, no plan is needed.
 
 Values that many edges share, such as the steps on their paths, are written once, and referred to by their index.
 """

@@ -76,7 +76,7 @@ class KeptReadings:
 
     def keep(self) -> None:
         """
-        Write new readings, and note which were used.
+        Write the new readings, and the time at which the others were used.
 
         Raises:
             OSError: the file can't be written.
