@@ -61,15 +61,13 @@ _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION\s", re.IGNOREC
 _OF_PIPELINES = re.compile(
     r"\s*CREATE\s+(?:OR\s+REFRESH\s+)?(?:FLOW|MATERIALIZED\s+VIEW|STREAMING\s+TABLE)\b", re.IGNORECASE
 )
-
-
 _MADE = frozenset((UseKind.TRANSFORMATION,))
 
 
 @attrs.frozen
 class TextLineage:
     """
-    The content of a text.
+    What the text of a statement shows about its lineage.
 
     Args:
         target: the name of the written table, as the text writes it; empty for a query.
@@ -118,8 +116,8 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
         dialect: its SQL dialect, by sqlglot's name; empty for Spark's, or else any dialect that can parse it.
 
     Returns:
-        The reads and writes; only the tables, if the statement is neither a query nor a command that writes one, or if
-        its text is too long to be parsed. None if sqlglot can't parse it.
+        The reads and writes; only the tables, if the statement is neither a query nor a write of a supported kind, or
+        if its text is too long to be parsed. None if sqlglot can't parse it.
 
     Raises:
         ImportError: sqlglot is not installed.
@@ -379,7 +377,7 @@ class _Changes:
         self.rows.update(all_of(self.rows, found or {}, rows) or {})
 
     def keep(self) -> None:
-        """Add each column that is set to its own sources, because it keeps its value in some rows."""
+        """Make each changed column a source of itself, because it keeps its value in some rows."""
         for key, (name, sources) in self.columns.items():
             own = {(self.target, name): SAME}
             self.columns[key] = (name, all_of(own, sources))

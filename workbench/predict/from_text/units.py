@@ -1,7 +1,7 @@
 """
 Units of time that other databases write as plain words: `DATE_TRUNC(day, MONTH)`, `DATE_DIFF(a, b, DAY)`.
 
-Spark has the unit first in these functions, and would take the word for a column, and the value for the unit.
+Spark's functions take the unit first: read as Spark's, the word would be a column, and the value the unit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def with_units_first(text: str) -> str:
     if _ANY.search(text) is None:
         return text
     places = list(_calls(text))
-    # A call within another one comes later in the text.
+    # The last call comes first: a change of it moves no earlier call, and a call within another one comes later.
     for function, begin in reversed(places):
         end, parts = _arguments(text, begin)
         made = _with_unit(function, parts)
@@ -41,7 +41,7 @@ def with_units_first(text: str) -> str:
 
 
 def _calls(text: str) -> list[tuple[str, int]]:
-    """Return the calls of such functions: each name, and the position behind its parenthesis."""
+    """Return the calls of such functions: each name, and the position after its opening parenthesis."""
     found, at, last = [], 0, ""
     for token in tokens(text):
         at += len(token.text)
