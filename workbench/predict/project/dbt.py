@@ -162,7 +162,7 @@ def scripts_of_raw_models(scripts: Iterable[Script]) -> list[Script]:
     Return scripts, in which uncompiled dbt models create tables named after their files.
 
     Only expressions that need no code are resolved: `ref`, `source`, `var` with a default, `this` and `config`; an
-    incremental model is read as in its first run. Macros and tests of a project are left out.
+    incremental model is read as in its first run. Macros, tests, snapshots and analyses of a project are left out.
     """
     found: dict[str, Script] = {}
     models, others = [], []
@@ -181,7 +181,7 @@ def scripts_of_raw_models(scripts: Iterable[Script]) -> list[Script]:
 
 
 def _within_project(path: Path) -> PurePath | None:
-    """Return the path of a file within its dbt project; None if it is in no project."""
+    """Return the path of a file within its dbt project; None if it is not in a project."""
     for folder in path.parents:
         if (folder / _PROJECT).is_file():
             return path.relative_to(folder)

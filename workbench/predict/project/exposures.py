@@ -46,7 +46,7 @@ def _lineage(
 
 
 def _columns(found: Iterable[StatementLineage]) -> _Columns:
-    """Return the datasets in the lineage of statements with the names of their columns, by their names."""
+    """Return the datasets in the lineage of statements, by their names: each with the names of its columns."""
     columns: _Columns = {}
     for each in found:
         if each.lineage is None:

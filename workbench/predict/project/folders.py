@@ -1,4 +1,4 @@
-"""Find the files to read in a folder: SQL files, except those that git ignores and those in hidden folders."""
+"""Find the files to read in a folder: SQL files and notebooks, except hidden ones and those that git ignores."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _FIRST_LINE = 80
 
 def files_in(folder: Path, globs: Sequence[str] = ()) -> list[Path]:
     """
-    Return the SQL files below a folder, in the order of their names, folder by folder.
+    Return the files to read below a folder, in the order of their names, folder by folder.
 
     Args:
         folder: the folder. It may itself be hidden or ignored.
         globs: patterns such as `*.q` or `models/*.sql`: a file's name, or its path within the folder, must match one of
-            them. Without patterns, the usual names of SQL files, and Databricks notebooks.
+            them. Without patterns, SQL files are read, by their usual names, and Databricks notebooks.
     """
     found = []
     for place, folders, names in os.walk(folder):

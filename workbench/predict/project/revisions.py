@@ -27,7 +27,7 @@ def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[
         paths: files; or folders, in which all SQL files and all Databricks notebooks are read, in the order of their
             names.
         is_ddl: whether they only declare tables.
-        globs: which files in folders are read instead, as for `files_in`.
+        globs: the patterns of the files that are read in folders instead, as for `files_in`.
 
     Raises:
         TextError: one can't be read, or is not SQL; or a folder has no such file.
@@ -149,7 +149,7 @@ def _texts_at(folder: Path, commit: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def _names_at(folder: Path, commit: str, name: str, globs: Sequence[str]) -> Iterator[str]:
-    """Yield the files that a path matched in a commit."""
+    """Yield the files of a commit that a path names or contains, by their paths within the folder."""
     listed = _git(folder, "ls-tree", "-r", "-z", "--name-only", commit, "--", name).split("\0")
     notebooks = frozenset[str]() if globs else _notebooks_at(folder, commit, name)
     # In the order of `scripts_now`: folder by folder.
