@@ -51,7 +51,7 @@ _DROP = re.compile(r"\s*ON\s+VIOLATION\s+DROP\s+ROW\b", re.IGNORECASE)
 _LIVE = re.compile(r"(?<![\w.`])LIVE\s*\.\s*(?=[\w`])", re.IGNORECASE)
 _STREAM_OF = re.compile(r"\bSTREAM\s*\(\s*([\w.`]+)\s*\)", re.IGNORECASE)
 _STREAM = re.compile(r"(?:(?<=FROM\s)|(?<=JOIN\s)|(?<=,\s))\s*STREAM\s+(?=[\w`])", re.IGNORECASE)
-# Words after the name and the type of a column, and words that begin an item of the list that is not a column.
+# Words that may follow the type of a column, and words that begin an item of a column list that is not a column.
 _AFTER_TYPE = frozenset({"MASK", "CONSTRAINT", "FOREIGN", "PRIMARY", "REFERENCES", "GENERATED"})
 _NO_COLUMN = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN"})
 
@@ -74,7 +74,7 @@ _BEFORE_MANAGED = frozenset("EXTERNAL IF NOT EXISTS OR REPLACE SERVICE STORAGE U
 
 
 def has_no_lineage(text: str) -> bool:
-    """Return whether a statement that Spark can't analyze only manages or inspects, so there is nothing to trace."""
+    """Return whether a statement that Spark can't analyze only manages or inspects, so that it has no lineage."""
     words = _words(text)
     first = next(words, "")
     if first in _VERBS:
@@ -123,9 +123,7 @@ def as_spark(text: str, views: Collection[str] = ()) -> str:
     text = _copied(text)
     pipeline = _PIPELINE.match(text)
     if pipeline is not None:
-        text = _as_table(_without(_LIVE, text), pipeline)
-    if pipeline is not None:
-        text = _without(_STREAM, text)
+        text = _without(_STREAM, _as_table(_without(_LIVE, text), pipeline))
     text = _replaced(_STREAM_OF, _files_as_paths(text), _only_name)
     return _replaced(_CHANGED, _with_plain_columns(text), lambda found: found[1])
 

@@ -15,11 +15,11 @@ from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-# Variables of other tools stay as they are.
+# Variables of other tools are left unchanged.
 _PART = re.compile(r"(?:\{\{[^`{}]*\}\}|\$\{[^`{}]*\}|[\w*$-])+")
 _DOTTED = re.compile(rf"`{_PART.pattern}(?:\.{_PART.pattern}){{1,2}}`")
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
-# sqlglot takes these for keywords also in a name.
+# sqlglot reads these as keywords even in a name.
 _KEYWORDS = frozenset(
     """
     ALTER AND AS BETWEEN CREATE CROSS DESCRIBE DISTINCT DROP ELSE EXCEPT FETCH FOR FROM GLOB GRANT HAVING ILIKE INNER
@@ -27,7 +27,7 @@ _KEYWORDS = frozenset(
     SELECT SERDEPROPERTIES TABLESAMPLE THEN UNCACHE UNION USING VALUES WHEN WHERE WITH XOR
     """.split()
 )
-# Before the name of a table.
+# Words before the name of a table.
 _BEFORE = frozenset("EXISTS FROM INTO JOIN OVERWRITE TABLE UPDATE USING VIEW".split())
 _BEFORE_CTE = frozenset({"WITH", "RECURSIVE", ","})
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY"})

@@ -28,7 +28,7 @@ _OPENING = {"BEGIN": "", "LOOP": "", "REPEAT": "", "ELSE": "", "IF": "THEN", "EL
 _JUMPS = frozenset({"ITERATE", "LEAVE"})
 # The second words of conditions, such as NOT FOUND or SQLSTATE '22012'.
 _OF_CONDITIONS = frozenset({"FOUND", "VALUE"})
-# A transaction of another database begins in this way, but no script.
+# With one of these after BEGIN, a transaction of another database begins, and no script.
 _NO_SCRIPT = frozenset({"", "TRANSACTION", "TRAN", "WORK"})
 
 
@@ -127,7 +127,7 @@ class _Splitting:
         return word == "BEGIN" and (self._word(at + 1) or self._symbol(at + 1)) not in (*_NO_SCRIPT, ";")
 
     def _continues_with(self, word: str, at: int) -> bool:
-        """Return whether the statement at a token has a word outside of brackets, after its first one."""
+        """Return whether the statement at a token has a word outside of parentheses and of CASE."""
         inside = 0
         while at < len(self._tokens) and (symbol := self._symbol(at)) != ";":
             found = self._word(at)
@@ -196,7 +196,7 @@ class _Splitting:
         self._pass_over(_OPENING[word])
         end = self._at - 1
         if self._symbol(begin) == "(" and self._symbol(end - 1) == ")":
-            # BigQuery has brackets around the query.
+            # BigQuery has parentheses around the query.
             begin, end = begin + 1, end - 1
         if end <= begin:
             self._blocks.append(None)

@@ -118,7 +118,7 @@ def placeheld(text: str) -> str:
 
 
 def _with_first_branches(text: str) -> str:
-    """Return a template with blanks for all branches of each `if` but the first: together they are no statement."""
+    """Return a template with blanks for all branches of each `if` but the first: together they make no statement."""
     parts: list[str] = []
     at = depth = 0
     # The depths of the statements whose first branch has ended.
@@ -151,7 +151,14 @@ def _template_held(found: re.Match[str]) -> str:
 
 
 def _held(text: str, before: str, behind: str) -> str:
-    """Return a part of a statement, without strings, comments and quoted names, with placeholders for variables."""
+    """
+    Return a part of a statement with placeholders for its variables.
+
+    Args:
+        text: the part, which contains no string, comment or quoted name.
+        before: the last character of the statement before it; empty at the beginning.
+        behind: the statement after the first part; empty for any other part.
+    """
 
     def held(found: re.Match[str]) -> str:
         run = found[0]
@@ -159,7 +166,7 @@ def _held(text: str, before: str, behind: str) -> str:
             return run
         rest, word = text[: found.start()], ""
         if not before and not rest.strip() and _BEGINNING.match(f"{text[found.end() :]}{behind}"):
-            # A header, which makes comments or settings.
+            # A placeholder before the statement makes only comments or settings.
             return blanked(run)
         last = (rest.rstrip() or before)[-1:]
         for each in re.finditer(r"\w+", rest):
@@ -185,7 +192,13 @@ def holds_template(text: str) -> bool:
 
 
 def _ends_value(before: str, word: str) -> bool:
-    """Return whether a value may end with a text, whose last word is given in capitals."""
+    """
+    Return whether a text may end with a value.
+
+    Args:
+        before: the text.
+        word: its last word, in capitals.
+    """
     if re.search(r"\w$", before):
         return word not in _BEFORE_VALUE
     return before.endswith((")", "]", "}", "'", '"', "`"))
@@ -284,6 +297,7 @@ def _harmless(text: str) -> list[tuple[int, int]]:
 
 
 def _spans(text: str, kinds: tuple[TokenKind, ...]) -> Iterator[tuple[int, int]]:
+    """Yield where each token of some kinds begins and ends."""
     at = 0
     for token in tokens(text):
         if token.kind in kinds:
