@@ -26,7 +26,7 @@ from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analy
 from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
-from openlineage_pyspark.workbench.predict.tables.declaring import compiled_classes
+from openlineage_pyspark.workbench.predict.tables.declaring import compiled_class
 from openlineage_pyspark.workbench.predict.tables.words import names_after, names_in
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class World:
         self._jvm = spark._jvm
         self._gateway = spark.sparkContext._gateway
         text = resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8")
-        methods = compiled_classes(self._gateway, _CLASS, text).getMethods()
+        methods = compiled_class(self._gateway, _CLASS, text).getMethods()
         self._relation = next(each for each in methods if each.getName() == "relation")
         old = str(spark.version).startswith("3.")
         self._frames = self._jvm.org.apache.spark.sql.Dataset if old else self._jvm.org.apache.spark.sql.classic.Dataset

@@ -101,15 +101,13 @@ class DeclaredTables:
         """
         Return the table of a full name; None if there is none.
 
-        The name in a store may have fewer parts: it matches if it is the end of the full name, and no other does.
+        A name from a store may have fewer parts: of the names that are an end of the full name, the longest one counts.
         """
         key = name_key(parts)
         if key in self._tables:
             return self._tables[key]
         ends = [each for each in self._ends.get(key[-1], ()) if key[-len(each) :] == each and len(each) < len(key)]
-        longest = max(map(len, ends), default=0)
-        found = [each for each in ends if len(each) == longest]
-        return self._tables[found[0]] if len(found) == 1 else None
+        return self._tables[max(ends, key=len)] if ends else None
 
 
 def name_key(parts: Parts) -> Parts:

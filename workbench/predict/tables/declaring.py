@@ -23,7 +23,7 @@ _SHAPE_JAVA = "PlanShape.java"
 _SHAPE_CLASS = "openlineage.pyspark.PlanShape"
 _CLASS = "openlineage.pyspark.DeclaredTables"
 _JAVA_VERSION = 8
-# Spark makes a pattern of the name of a catalog.
+# Spark makes a regular expression from the name of a catalog, so none of these may be in it.
 _OF_PATTERNS = re.compile(r"[][{}()*+?|^\\]")
 _ESCAPED = re.compile(r"\\[b0]")
 _CHARACTERS = {r"\b": "\\", r"\0": "\0"}
@@ -124,7 +124,7 @@ class DeclaringSpark:
         self.call("put", parts[0], self.array(parts[1:-1]), parts[-1], schema, self.array(table.partitions))
 
     def register_function(self, name: str, type_: str = "VOID") -> None:
-        """Declare a function whose name alone is known; VOID becomes most other types."""
+        """Declare a function whose name alone is known; Spark casts its default type, VOID, to most other types."""
         of_type = self.parser.parseDataType(type_)
         given = self.objects([name, of_type])
         function = self._methods["function"].invoke(None, given)
@@ -157,7 +157,7 @@ class DeclaringSpark:
     def shape_of(self, plan: Any) -> str:
         """Return the shape of a plan: all parts that decide what it computes."""
         source = resources.files(__package__).joinpath(_SHAPE_JAVA).read_text(encoding="utf-8")
-        class_ = compiled_classes(self._gateway, _SHAPE_CLASS, source)
+        class_ = compiled_class(self._gateway, _SHAPE_CLASS, source)
         method = next(each for each in class_.getMethods() if each.getName() == "of")
         return str(method.invoke(None, self.objects([plan])))
 
@@ -184,16 +184,16 @@ class DeclaringSpark:
         self.call("drop", parts[0], self.array(parts[1:-1]), parts[-1])
 
 
-_LOADERS: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
+_COMPILED: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
 
 
 def _loader(gateway: Any) -> Any:
-    """Return the class that loads the catalogs."""
+    """Return the class loader that finds the catalogs."""
     text = resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8")
-    return compiled_classes(gateway, _CLASS, text).getClassLoader()
+    return compiled_class(gateway, _CLASS, text).getClassLoader()
 
 
-def compiled_classes(gateway: Any, name: str, text: str) -> Any:
+def compiled_class(gateway: Any, name: str, text: str) -> Any:
     """
     Return a Java class, compiled once per JVM by the Janino in Spark.
 
@@ -202,7 +202,7 @@ def compiled_classes(gateway: Any, name: str, text: str) -> Any:
         name: the full name of the class.
         text: its source.
     """
-    known = _LOADERS.setdefault(gateway, {})
+    known = _COMPILED.setdefault(gateway, {})
     if name not in known:
         jvm = gateway.jvm
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
@@ -215,5 +215,5 @@ def compiled_classes(gateway: Any, name: str, text: str) -> Any:
 
 
 def parts_in(text: str) -> list[str]:
-    """Return the parts of a text from the JVM."""
+    """Return the parts of a text in which `DeclaredTables.java` has joined them."""
     return [_ESCAPED.sub(lambda found: _CHARACTERS[found[0]], each) for each in text.split("\0")[:-1]]

@@ -93,7 +93,7 @@ class Following:
         self._values: dict[str, Any] = {}
 
     def follow(self, text: str, kind: str, parsed: Any, plan: Any) -> None:
-        """Declare the tables and views that a statement would create."""
+        """Apply what a statement changes for later ones: tables, views, variables, functions and settings."""
         if kind in _CREATES:
             self._create(
                 parsed,
@@ -189,7 +189,7 @@ class Following:
                 self._spark.put_in_front()
 
     def _set_variables(self, text: str) -> None:
-        """Note the sources of variables that are set to the result of a query: each use of a variable has them."""
+        """Remember the sources of variables that are set to the result of a query: each use of a variable has them."""
         for name, value in assigned(text):
             self._consequences.add("object", name)
             self._values.pop(name, None)
@@ -279,7 +279,7 @@ class Following:
         )
 
     def _create(self, parsed: Any, typed: tuple[tuple[str, str], ...]) -> None:
-        """Declare a table that a statement creates. If it names no columns, they are in files, which are not read."""
+        """Declare a table that a statement creates, unless only its files show its columns: these are not read."""
         if not typed:
             return
         parts = self._spark.name_of(parsed.name())

@@ -66,7 +66,7 @@ class Knowledge:
         self._from_text: dict[Parts, str] = {}
         self._made: set[Parts] = set()
         self._declared: set[str] = set()
-        # The definitions that were supplied for one statement.
+        # The current statement, what it can see, and the definitions that were supplied for it alone.
         self.text = ""
         self._reach: Collection[str] | None = None
         self._loosened = False
@@ -94,7 +94,7 @@ class Knowledge:
         return name_key(parts) in self._made | self._from_text.keys()
 
     def note_unsure(self, parts: Parts) -> None:
-        """Note that the column types of a table are uncertain."""
+        """Remember that the column types of a table are uncertain."""
         self._made.add(name_key(parts))
         self._consequences.add("unsure", parts[-1], parts)
 
@@ -159,7 +159,7 @@ class Knowledge:
         self._consequences.add("object", "".join(names_in(name)[-1:]))
 
     def note_types(self, parts: Parts) -> None:
-        """Note that the types of a table are uncertain if those of a table that its statement can see are."""
+        """Remember that the types of a table are uncertain, if those of a table that its statement can see are."""
         if any(map(self._is_near, (*self._from_text, *self._made))):
             self.note_unsure(parts)
 
@@ -232,7 +232,7 @@ class Knowledge:
         return False
 
     def _stand_in(self, names: Parts, refusal: Refusal) -> bool:
-        """Declare an opaque function instead of an unknown one."""
+        """Declare an opaque function instead of an unknown one; return whether its name allows it."""
         names = without_catalog(names)
         if len(names) != 1 or names[0] in self._stubs:
             return False
@@ -242,7 +242,7 @@ class Knowledge:
         return True
 
     def _know(self, parts: Parts) -> bool:
-        """Declare a table to Spark, if it is known here and not yet declared."""
+        """Declare a table to Spark if it is known here and not yet declared; return whether this was so."""
         table = self._tables.get(parts)
         if table is None or name_key(parts) in self._put:
             return False
@@ -266,7 +266,7 @@ class Knowledge:
         return {each for each in self._put & (self._from_text.keys() | self._made) if self._is_near(each)}
 
     def _guess(self, refusal: Refusal) -> bool:
-        """Give columns of unknown types the type that Spark requires, and return whether there are any."""
+        """Give columns, or else a function, of an unknown type the required type; return whether there are any."""
         missed = refusal.parameters
         wanted = _QUOTED.findall(missed.get("requiredType") or missed.get("inputType", ""))
         type_ = next((_FITTING[each] for each in wanted if each in _FITTING), None)
@@ -288,7 +288,7 @@ class Knowledge:
         return bool(found)
 
     def _guess_function(self, named: set[str], type_: str) -> bool:
-        """Give a function whose name alone is known the type that Spark requires, for one statement."""
+        """Give a function whose name alone is known the required type, for one statement; return whether it exists."""
         every = {each.lower(): each for each in (*self._declared, *self._stubs)}
         names = [every[each] for each in sorted(named & every.keys()) if each not in self._of_type]
         for name in names[:1]:
@@ -303,7 +303,7 @@ def _of_any_type(table: DeclaredTable) -> DeclaredTable:
 
 
 def without_catalog(names: Parts) -> Parts:
-    """Return the name of a function as a statement writes it: Spark completes a name that it does not find."""
+    """Return the name of a function without what Spark adds to a name that it does not find."""
     return (
         names[2:] if names[:2] == (SPARK_CATALOG, "default") else names[1:] if names[:1] == (SPARK_CATALOG,) else names
     )

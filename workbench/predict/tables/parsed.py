@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def written_name(parsed: Any) -> Parts:
-    """Return the name in a parsed plan, as it is written: of an unresolved identifier, table, view or namespace."""
+    """Return the name in a parsed plan as it is written: that of an unresolved identifier, table, view or namespace."""
     is_new = str(parsed.nodeName()) == "UnresolvedIdentifier"
     return text_items(parsed.nameParts() if is_new else parsed.multipartIdentifier())
 
