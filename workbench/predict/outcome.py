@@ -35,7 +35,7 @@ OTHER_OUTCOME: NoteCode = "BRANCH"
 DECISION: NoteCode = "DECISION"
 """The code of the note about a decision on data."""
 NOTES: frozenset[str] = frozenset(get_args(NoteCode))
-"""The codes of problems of scripts that do not affect the lineage: they name what a real run may do differently."""
+"""The codes of notes: what the dry run of a script assumed or left out, so that a real run may differ there."""
 _WRONG = frozenset({"syntax", "unsupported", "error"})
 _OF_CODES: dict[str, Reason] = {
     "TABLE_OR_VIEW_NOT_FOUND": "unknown-table",
@@ -94,12 +94,12 @@ def fails(found: StatementLineage, gates: Collection[str]) -> bool:
 @attrs.frozen
 class Cause:
     """
-    A gap or a problem that several statements have.
+    A problem that one or more statements have.
 
     Args:
         reason: the reason.
         message: the finding in words.
-        code: Spark's name for the class of the error; empty if it has none.
+        code: the class of Spark's error, or the code of a note; empty if it has none.
         places: the problems with this cause, in the order of the statements.
         severity: the highest severity of these.
     """
@@ -144,7 +144,7 @@ class Summary:
         return sum(count for _, count in self.counts)
 
     def lines(self) -> list[str]:
-        """Return lines for people: how many statements are known exactly or not, then the reasons with numbers."""
+        """Return lines for people: how many statements are known exactly or not, then each reason with its number."""
         statements = "statement" if self.statements == 1 else "statements"
         files = f"{self.files:,} file" if self.files == 1 else f"{self.files:,} files"
         parts = [f"{count:,} {_WORDS[far]}" for far, count in self.counts if count]
@@ -205,7 +205,7 @@ def summary_of(found: Iterable[StatementLineage]) -> Summary:
     files: set[str] = set()
     problems: dict[str, list[StatementLineage]] = {}
     gaps: dict[Gap, str] = {}
-    # The same line of a script may have a problem with each of many files.
+    # A line of a script, such as one in a loop, may have a problem with each of many files.
     of_lines: dict[tuple[object, ...], dict[str, None]] = {}
     for each in found:
         # A note of a script is not a statement.
@@ -230,7 +230,7 @@ def _line(problem: Problem) -> tuple[object, ...]:
 def _merged(
     problems: Mapping[str, list[StatementLineage]], of_lines: Mapping[tuple[object, ...], Mapping[str, None]]
 ) -> dict[str, list[StatementLineage]]:
-    """Return the problems of each message; of many that differ on one line, only the first is kept."""
+    """Return the problems with each message; of many messages about one line, only the first, with their number."""
     merged: dict[str, list[StatementLineage]] = {}
     for message, every in problems.items():
         first = next(each.problem for each in every if each.problem is not None)

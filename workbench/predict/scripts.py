@@ -59,7 +59,7 @@ _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _NO_FUNCTIONS = "MISSING_CATALOG_ABILITY.FUNCTIONS"
 _MADE_OF_QUERY = PIPELINE_TABLES | {"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"}
 _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
-# The result of one statement helps to read a second one, which helps to read a third one.
+# What one statement shows helps to read a second one, which helps to read a third one.
 _MOST_ROUNDS = 4
 _TEMPORARY = "CreateViewCommand"
 
@@ -73,7 +73,7 @@ class Script:
         name: its name, for people.
         text: its content.
         is_ddl: whether it only declares tables: its lineage is not reported.
-        head: the text put before its first statement, a query, that makes a table from it.
+        head: the text that is put before its first statement, which is a query, to make a table from it.
     """
 
     name: str
@@ -105,14 +105,14 @@ class StatementAnswer:
 @attrs.frozen
 class Problem:
     """
-    A statement that Spark can't analyze.
+    The problem of a statement: why Spark can't analyze it, or what a dry run assumes or leaves out there.
 
     Args:
         file: the file.
         line: the line in it, from 1.
         column: the position on the line, from 1.
-        code: the class of the error, such as `TABLE_OR_VIEW_NOT_FOUND`; empty if it has none.
-        message: the problem or the gap.
+        code: the class of Spark's error, such as `TABLE_OR_VIEW_NOT_FOUND`, or the code of a note; empty if none.
+        message: what happened, and what to do.
     """
 
     file: str
@@ -134,8 +134,8 @@ class StatementLineage:
     Args:
         statement: the statement.
         lineage: its lineage; None if it has none, or if nothing is known.
-        problem: why Spark can't analyze it; None if it can. If there is a problem, the lineage is taken from the text,
-            or an opaque function replaces one that is unknown.
+        problem: why Spark can't analyze it, or a note of a dry run; None if there is neither. If Spark can't analyze
+            it, the lineage is taken from the text, or an opaque function replaces one that is unknown.
         from_text: whether the lineage was taken from the text; also that of a temporary view, which is only reported
             with the statements that read the view.
         script: the name of the script that runs it, even if its line is in another file; empty for an SQL file.
@@ -190,7 +190,7 @@ def session_of(given: Given, *, classes: Path | None = None) -> Iterator[ScriptS
 
     Raises:
         LineageError: the session does not start.
-        OSError: the folder can't be written.
+        OSError: the archives can't be read, or no temporary folder can be written.
     """
     with throw_away_session(given.conf, classes=classes) as spark:
         yield session_in(spark, given)
@@ -225,7 +225,7 @@ class AnalysisOptions:
 
     Args:
         dialect: the SQL dialect of statements that Spark can't analyze, as for `read_statement`.
-        place: the name of its place in later answers; by default its place in its file.
+        place: how later answers name its place; by default its file and line.
         reach: the last parts of all names that it can see, in lower case; None if these are unknown.
     """
 
@@ -263,7 +263,7 @@ def lineage_of_answers(
     read: ReadStatement = read_statement,
 ) -> tuple[StatementLineage, ...]:
     """
-    Return the lineage of each statement that has one or a problem.
+    Return the lineage of each statement that has a lineage or a problem.
 
     Args:
         answers: Spark's results.
@@ -289,7 +289,7 @@ def _used_columns(
     Return the columns that undeclared tables must have for all statements to be valid.
 
     The columns that a table has in one statement decide which table a name means in another statement; so this repeats
-    until no statement adds a column.
+    until no statement adds a column, up to `_MOST_ROUNDS` times.
     """
     pending = [_Refused(each, known, dialect, read) for each in answers if each.analyzed.refusal is not None]
     found: dict[Identifier, set[str]] = {}

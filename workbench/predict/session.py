@@ -66,11 +66,11 @@ if TYPE_CHECKING:
 UNKNOWN_COLUMN = "UNRESOLVED_COLUMN"
 """The beginning of the class of Spark's error about a column that does not exist."""
 UNOPENED = "unopened"
-"""The parameter of a refusal with the provider of a view with unknown columns."""
+"""The parameter of a refusal that names the provider of a view whose columns are unknown."""
 _TEMPORARY_VIEW = "CreateViewCommand"
 # Each file, and each script, may declare its own variables, under names that others use too.
 _DECLARES = re.compile(r"DECLARE\s+(?:OR\s+REPLACE\s+)?", re.IGNORECASE)
-# Kinds of statements -> the function that returns the table that they change.
+# Kinds of statements -> the method of their parsed plan that returns the table that they change.
 _NAMED_BY = {
     **dict.fromkeys(("CreateTable", "ReplaceTable", "CreateTableAsSelect", "ReplaceTableAsSelect"), "name"),
     **dict.fromkeys(("CreateView", "AlterViewAs", "DropTable", "DropView", "RenameTable"), "child"),
@@ -322,12 +322,12 @@ class ScriptSession:
         return tuple(".".join(each) for each in (name, *renamed))
 
     def _instead_of(self, text: str, refusal: Refusal) -> tuple[str | None, Refusal | None]:
-        """Return what to analyze instead of a refused statement, if anything; and the refusal of what it leaves out."""
+        """Return what to analyze instead of a refused statement, if anything, and the refusal if that omits a part."""
         plain = self._with_plain_function(text, refusal)
         return (plain, None) if plain is not None else (_unexpected(text, refusal), refusal)
 
     def _with_plain_function(self, text: str, refusal: Refusal) -> str | None:
-        """Return a statement that calls a database's function by its last name, if Spark does not know it."""
+        """Return a statement with the dotted name of an unknown function as one part, by which it may be declared."""
         if not refusal.code.startswith(UNKNOWN_FUNCTIONS):
             return None
         names = names_in(refusal.parameters.get("routineName", ""))
@@ -349,7 +349,7 @@ class ScriptSession:
         return attrs.evolve(found, refusal=unplaced(found.refusal), missed=unplaced(found.missed), text=read)
 
     def _substituted(self, text: str) -> str:
-        """Return a statement with the values of its variables; note a variable without a value."""
+        """Return a statement with the values of its variables; remember the refusal if one has no value."""
         self._unset = None
         try:
             return substituted(text, self._variable)
@@ -419,7 +419,7 @@ class ScriptSession:
             self._declare_row(loop)
 
     def _declare_row(self, loop: Loop) -> None:
-        """Declare the row of a FOR loop, whose columns may be named with its name or without."""
+        """Declare the row of a FOR loop as variables: statements may name its columns with its name or without."""
         try:
             with as_probe_error():
                 query = substituted(loop.query, self._variable)

@@ -68,7 +68,7 @@ def throw_away_session(conf: Mapping[str, str], *, classes: Path | None = None, 
 
     Raises:
         LineageError: PySpark is not installed, Spark already runs in this process, or Spark does not start.
-        OSError: the folder can't be written.
+        OSError: the archives can't be read, or no temporary folder can be written.
     """
     try:
         from pyspark import SparkContext
@@ -76,7 +76,7 @@ def throw_away_session(conf: Mapping[str, str], *, classes: Path | None = None, 
     except ImportError:
         raise LineageError("the lineage of files needs PySpark 3.5 or newer: pip install pyspark") from None
     if SparkContext._active_spark_context is not None:
-        raise LineageError("Spark already runs in this process; the lineage of files needs its own Spark")
+        raise LineageError("Spark already runs in this process: stop it, because the lineage of files needs its own")
     home = _find_spark_home()
     # The JVM's options are split at spaces, so no path may have one; a JVM that already runs has loaded its classes.
     fits = SparkContext._gateway is None and not re.search(r"\s", tempfile.gettempdir())
@@ -96,11 +96,11 @@ def throw_away_session(conf: Mapping[str, str], *, classes: Path | None = None, 
 
 @contextmanager
 def _own_environment(home: str, archive: ClassArchive | None) -> Iterator[Path]:
-    """Set the environment variables that Spark reads, and yield the folder for all of its files."""
+    """Set the environment variables that Spark reads, and yield the folder for all of Spark's files."""
     kept = {name: os.environ.pop(name, None) for name in (*_SEARCHED, *_PYTHON)}
     folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-"))
     try:
-        # For an unknown provider, Spark imports all modules called `pyspark_...`, also from this path.
+        # For an unknown provider, Spark starts Python to import all modules called `pyspark_...`: here it finds none.
         os.environ.update(dict.fromkeys(_PYTHON, str(folder / "no-python")), SPARK_HOME=home)
         (folder / _LOG4J).write_text(_QUIET, encoding="utf-8")
         os.environ["SPARK_CONF_DIR"] = str(folder)
@@ -137,7 +137,7 @@ def _started(folder: Path, conf: Mapping[str, str]) -> Any:
 
 
 def _kept_in(folder: Path) -> tuple[str, ...]:
-    """Return the options with which the JVM queries no name server, and keeps its own files in a folder."""
+    """Return the options that keep the JVM from asking a name server, and its own files in a folder."""
     (hosts := folder / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n", encoding="utf-8")
     # Java's options are split at spaces.
     return () if " " in str(hosts) else (f"-Djdk.net.hosts.file={hosts}", f"-Djava.io.tmpdir={folder}")
@@ -168,7 +168,7 @@ def _stderr_in(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _quiet_pyspark() -> Iterator[None]:
-    """Keep PySpark 4 from logging exceptions: those that are caught here are reported."""
+    """Keep PySpark 4 from logging exceptions: those that matter are reported as problems of statements."""
     try:
         from pyspark.logger import PySparkLogger
     except ImportError:
