@@ -464,46 +464,55 @@ def _guarded(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
 
 
 def _lineage_of(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
-    """Return the lineage of a statement; remember the view that it creates if Spark refuses the statement."""
-    known, views = reading.known, reading.views
+    """Return the lineage of a statement."""
+    refusal = answer.analyzed.refusal
+    return _of_accepted(answer, reading) if refusal is None else _of_refused(answer, refusal, reading)
+
+
+def _of_refused(answer: StatementAnswer, refusal: Refusal, reading: _Reading) -> StatementLineage:
+    """Return the lineage in the text of a statement that Spark refuses; remember the view that it creates."""
     statement, reported = answer.statement, answer.analyzed
-    if reported.refusal is not None:
-        problem = _problem(statement, reported.refusal)
+    problem = _problem(statement, refusal)
 
-        def table(name: str) -> Lineage | None:
-            if name not in reported.tables:
-                return None
-            return lineage_of_analyzed(reported.tables[name], known)
+    def table(name: str) -> Lineage | None:
+        if name not in reported.tables:
+            return None
+        return lineage_of_analyzed(reported.tables[name], reading.known)
 
-        def unknown(name: str) -> Dataset:
-            return _unknown(name, reported, known)
+    def unknown(name: str) -> Dataset:
+        return _unknown(name, reported, reading.known)
 
-        found = lineage_of_text(
-            reported.text or statement.text,
-            problem.message,
-            table,
-            unknown,
-            is_sql=bool(reported.kind) or holds_template(reported.text),
-            dialect=reading.dialect,
-            used=lambda name: reading.used.get(unknown(name).identifier, ()),
-            read=reading.read,
-        )
-        is_read = found is not None and not answer.is_ddl
-        if found is not None:
-            found = behind_views(found, views)
-            if reported.kind in _VIEWS:
-                found = _with_view(found, views, is_temporary=reported.kind == _TEMPORARY)
-        return StatementLineage(statement, None if answer.is_ddl else found, problem, from_text=is_read)
+    found = lineage_of_text(
+        reported.text or statement.text,
+        problem.message,
+        table,
+        unknown,
+        is_sql=bool(reported.kind) or holds_template(reported.text),
+        dialect=reading.dialect,
+        used=lambda name: reading.used.get(unknown(name).identifier, ()),
+        read=reading.read,
+    )
+    is_read = found is not None and not answer.is_ddl
+    if found is not None:
+        found = behind_views(found, reading.views)
+        if reported.kind in _VIEWS:
+            found = _with_view(found, reading.views, is_temporary=reported.kind == _TEMPORARY)
+    return StatementLineage(statement, None if answer.is_ddl else found, problem, from_text=is_read)
+
+
+def _of_accepted(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
+    """Return the lineage in the plan of a statement; forget refused views that it replaces."""
+    statement, reported = answer.statement, answer.analyzed
     missed = None if reported.missed is None else _problem(statement, reported.missed)
     if reported.query is None or answer.is_ddl:
         return StatementLineage(statement, problem=missed)
-    lineage = lineage_of_analyzed(reported.query, known) if answer.lineage is None else answer.lineage
-    gaps = tuple(_gaps_of_types(lineage, reported.from_text, views))
+    lineage = lineage_of_analyzed(reported.query, reading.known) if answer.lineage is None else answer.lineage
+    gaps = tuple(_gaps_of_types(lineage, reported.from_text, reading.views))
     lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *gaps)) if gaps else lineage
-    lineage = behind_views(lineage, views)
+    lineage = behind_views(lineage, reading.views)
     for dataset, _ in lineage.outputs:
         if dataset is not None:
-            views.pop(dataset.identifier, None)
+            reading.views.pop(dataset.identifier, None)
     document = answer.document if lineage is answer.lineage and lineage.outputs else ""
     return StatementLineage(statement, lineage if lineage.outputs else None, missed, document=document)
 
