@@ -24,7 +24,7 @@ from openlineage_pyspark.workbench.dryrun.libraries.glue import install_glue
 from openlineage_pyspark.workbench.dryrun.libraries.lakes import install_lakes
 from openlineage_pyspark.workbench.dryrun.libraries.pipelines import ScriptPipeline
 from openlineage_pyspark.workbench.dryrun.patches.patched import Patches, own_session
-from openlineage_pyspark.workbench.dryrun.patches.standins import install_random_ids, install_reading_of_texts
+from openlineage_pyspark.workbench.dryrun.patches.standins import install_random_ids
 from openlineage_pyspark.workbench.dryrun.sandbox.effects import Effects
 from openlineage_pyspark.workbench.dryrun.sandbox.environment import FOLLOW, hide_environment, report_wrong_arguments
 from openlineage_pyspark.workbench.dryrun.sandbox.guard import AuditHook, RefusedError
@@ -32,6 +32,7 @@ from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, 
 from openlineage_pyspark.workbench.dryrun.sandbox.landlock import restrict_this_thread
 from openlineage_pyspark.workbench.dryrun.sandbox.local_files import LocalFiles
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import Finder, guarded_imports
+from openlineage_pyspark.workbench.dryrun.sandbox.texts import install_reading_of_texts
 from openlineage_pyspark.workbench.dryrun.script.kinds import SPECIFICATIONS
 from openlineage_pyspark.workbench.dryrun.script.records import Spot
 from openlineage_pyspark.workbench.dryrun.script.request import PORT, SECRET, ScriptRequest

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, UnknownNames, UnknownRows
-from openlineage_pyspark.workbench.dryrun.patches.standins import install_reading_of_texts, plain_row, row_of
+from openlineage_pyspark.workbench.dryrun.patches.standins import plain_row, row_of
 from openlineage_pyspark.workbench.dryrun.patches.streams import FinishedQuery
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, text_of_error
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, guarded_imports
 from openlineage_pyspark.workbench.dryrun.sandbox.shown import shown_length
+from openlineage_pyspark.workbench.dryrun.sandbox.texts import install_reading_of_texts
 from openlineage_pyspark.workbench.dryrun.script.counts import Literal, count_of, number_from, plain_number
 from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.script.stage import Stage
@@ -342,7 +343,7 @@ def test_an_error_of_the_jvm_is_told_without_its_stack() -> None:
 
 
 READING = """
-import json, time
+import io, json, time
 from datetime import datetime
 day = datetime.strptime(row["day"][:10], "%Y-%m-%d"), time.strptime(row.day.split("T")[0], "%H:%M").tm_hour
 folder, name = row["path"].rsplit("/", 1)
@@ -350,6 +351,9 @@ third, number = row["path"].split("/")[3], int(row.number.replace("n", "")) + fl
 settings = json.loads(row["settings"])["columns"]
 color, second = row["props"]["color"], row["items"][1]["sku"]
 whole = json.loads('{"a": 1}'), datetime.strptime("2026-01-02", "%Y-%m-%d").day
+answer, opened = json.loads(client.answer.text)["id"], json.load(client.open("f"))
+sent, read = json.dumps({"id": client.id}), json.load(io.StringIO("[1]"))
+plain = json.loads("{}"), json.loads(b'{"b": 2}')
 """
 
 
@@ -386,15 +390,15 @@ def test_a_text_of_a_row_can_be_read_as_anything() -> None:
     }
     schema = SimpleNamespace(fields=[SimpleNamespace(name=name, dataType=each) for name, each in types.items()])
     row = row_of(schema, one_row)
-    names: dict[str, Any] = {"row": row, "_openlineage_number_from": number_from}
+    names: dict[str, Any] = {"row": row, "client": StandIn("api"), "_openlineage_number_from": number_from}
     times: Any = importlib.import_module("_strptime")
     texts: Any = json
-    real = times._strptime, texts.loads
+    real = times._strptime, texts.loads, texts.load, texts.JSONEncoder.default
     install_reading_of_texts()
     try:
         exec(compiled_code(READING, "job.py"), names)  # noqa: S102 (our own text)
     finally:
-        times._strptime, texts.loads = real
+        times._strptime, texts.loads, texts.load, texts.JSONEncoder.default = real
     assert names["day"] == (datetime.datetime(2000, 1, 1), 0)
     assert [names["folder"], names["name"], names["third"], names["number"]] == ["{path}", "{path}", "{path}", 2.0]
     assert [str(names["settings"]), names["color"], names["second"]] == [
@@ -403,6 +407,8 @@ def test_a_text_of_a_row_can_be_read_as_anything() -> None:
         "{sku}",
     ]
     assert names["whole"] == ({"a": 1}, 2)
+    assert [str(names["answer"]), str(names["opened"])] == ["{json({api.answer.text})['id']}", "{json({api.open()})}"]
+    assert [names["sent"], names["read"], names["plain"]] == ['{"id": "{api.id}"}', [1], ({}, {"b": 2})]
     plain = plain_row(row)
     assert [type(plain.day), plain.props, list(plain["items"][0]), type(plain["items"])] == [
         str,

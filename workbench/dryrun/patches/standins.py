@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import importlib
-import json
-import re
 import sys
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -97,26 +94,6 @@ class RowText(str):
 
     def __getitem__(self, _: Any) -> Any:
         return self
-
-
-_BRACES = re.compile(r"\{[^{}]*\}")
-
-
-def install_reading_of_texts() -> None:
-    """Make Python read texts from rows as dates, times and JSON, for the rest of the process."""
-    # The module with which `datetime` and `time` read texts.
-    times: Any = importlib.import_module("_strptime")
-    texts: Any = json
-    real, loads = times._strptime, texts.loads
-
-    def parsed(text: str, form: str = "%a %b %d %H:%M:%S %Y") -> Any:
-        return real(_SOME_TIME.strftime(form) if _BRACES.search(text) else text, form)
-
-    def loading(value: Any, **named: Any) -> Any:
-        is_of_rows = isinstance(value, str) and _BRACES.fullmatch(value) and value[1:-1].strip() and ":" not in value
-        return StandIn(f"json({value})") if is_of_rows else loads(value, **named)
-
-    times._strptime, texts.loads = parsed, loading
 
 
 class RandomId(uuid.UUID):

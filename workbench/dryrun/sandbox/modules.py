@@ -12,7 +12,6 @@ import dis
 import importlib.abc
 import importlib.machinery
 import inspect
-import json
 import re
 import sys
 import types
@@ -344,7 +343,6 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 del sys.modules[name]
         sys.meta_path.insert(0, self)
         StandIn.stage = self._stage
-        _install_json()
         last = Finder(self._stage, tuple(self._allowed), self._guarded)
         last._is_last = True
         sys.meta_path.append(last)
@@ -384,23 +382,6 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Do nothing: the module is complete."""
-
-
-def _install_json() -> None:
-    """Make `json` accept stand-ins, because services usually answer in JSON."""
-    loads, load, encode = json.loads, json.load, json.JSONEncoder.default
-
-    def of(read: Callable[..., Any]) -> Callable[..., Any]:
-        def reading(value: Any, **named: Any) -> Any:
-            return StandIn(f"json({value})") if isinstance(value, StandIn) else read(value, **named)
-
-        return reading
-
-    def default(encoder: json.JSONEncoder, value: Any) -> Any:
-        return str(value) if isinstance(value, StandIn) else encode(encoder, value)
-
-    json.loads, json.load = of(loads), of(load)
-    setattr(json.JSONEncoder, "default", default)  # noqa: B010 (its type is that of a method)
 
 
 def module_of(name: str, **members: Any) -> types.ModuleType:
