@@ -20,7 +20,7 @@ HISTORY = (
 
 
 def columns_of_answer(text: str) -> str:
-    """Return the columns of a command's answer in DDL; empty if it is none of Delta Lake's."""
+    """Return the columns of a command's answer in DDL; empty if it is not a command of Delta Lake."""
     words = [each.text.upper() for each in tokens(text) if each.kind is TokenKind.WORD][:3]
     if len(words) < 3 or words[0] not in ("DESC", "DESCRIBE"):
         return ""

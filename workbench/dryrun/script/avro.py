@@ -25,11 +25,11 @@ def type_of_avro(schema: Any, named: Mapping[str, str]) -> str:
     Return the type, in DDL, of values of an Avro schema.
 
     Args:
-        schema: the schema, as JSON has it.
-        named: the types that are named around it.
+        schema: the schema, as `json.loads` returns it.
+        named: the types that are named outside of it.
 
     Raises:
-        LookupError: it is no schema.
+        LookupError, TypeError: it is not a schema.
     """
     if isinstance(schema, list):
         return _type_of_union(schema, named)

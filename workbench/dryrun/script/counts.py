@@ -1,7 +1,7 @@
 """
 Numbers that depend on data, such as the number of rows.
 
-Each decision of a script on one is reported, and each text that a script makes with one.
+Each decision of a script on one is reported, and so is each text that the script makes with one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Share(float):
 
 
 class Literal(float):
-    """A number in the text of a script: Python would compute with it and a `Count` without asking the `Count`."""
+    """A number in the text of a script: with a plain `float`, Python would not call the operators of a `Count`."""
 
 
 def count_of(decides: Callable[[], object], value: float = 1, writes: Callable[[], object] = bool) -> Any:
@@ -52,7 +52,7 @@ def count_of(decides: Callable[[], object], value: float = 1, writes: Callable[[
     Return a number that depends on data.
 
     Args:
-        decides: called at each decision on the value; returns true for the other decision.
+        decides: called at each decision on the value; returns whether to decide the other way.
         value: the assumed value.
         writes: called when a text is made with the value.
     """
@@ -74,7 +74,7 @@ def number_from(make: Callable[[Any], Any], value: Any) -> Any:
 
 
 def plain_number(value: Any) -> Any:
-    """Return a number without what it depends on, so that an operation on it decides nothing; all else as it is."""
+    """Return a number without what it depends on, so that operations on it decide nothing; other values unchanged."""
     if isinstance(value, Count):
         return int(value)
     return float(value) if isinstance(value, Share) else value
@@ -105,7 +105,7 @@ def _operation(name: str, *, is_reflected: bool) -> Callable[[Any, Any], Any]:
         try:
             found = getattr(mine, method)(others)
         except ZeroDivisionError:
-            # Data would hardly make it zero.
+            # In a real run, the divisor would hardly be zero.
             found = 0.0
         return _of_same_data(self, found) if type(found) in (int, float) else found
 

@@ -24,7 +24,7 @@ def is_python_script(path: Path) -> bool:
     try:
         return not is_of_sql(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError):
-        # Only its text in another revision shows whether it was one there.
+        # A file that does not exist here may be a script in another revision: its text there decides.
         return True
 
 

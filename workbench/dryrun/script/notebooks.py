@@ -109,7 +109,7 @@ def _is_supported(line: str) -> bool:
 
 
 def _lines_of_cell(lines: list[str]) -> Iterator[str]:
-    """Yield the lines of a cell as Python, as many as it has."""
+    """Yield the lines of a cell as Python; their number stays the same."""
     first = next((at for at, line in enumerate(lines) if line.strip()), None)
     if first is None:
         yield from lines

@@ -19,26 +19,26 @@ _TYPES = (
 
 
 def columns_in_path(path: str) -> Columns:
-    """Return the partition columns that the end of a path names, with the types that Spark finds in their values."""
-    found = []
-    for name, value in reversed(_SEGMENT.findall(path)):
-        found.append((name, next((type_ for form, type_ in _TYPES if form.fullmatch(value)), "STRING")))
-    return tuple(reversed(found))
+    """Return the partition columns that a path names, with the types that Spark finds in their values."""
+    return tuple(
+        (name, next((type_ for form, type_ in _TYPES if form.fullmatch(value)), "STRING"))
+        for name, value in _SEGMENT.findall(path)
+    )
 
 
 def above_partitions(path: str) -> str:
-    """Return a path without the folders of partitions at its end."""
+    """Return a path up to its first folder of a partition."""
     first = _SEGMENT.search(path)
     return path if first is None else path[: first.start()]
 
 
 def with_more_columns(columns: Columns | None, more: Columns) -> Columns:
-    """Return columns, followed by those of others that have new names."""
+    """Return columns, followed by those of more columns that have other names."""
     known = {name.lower() for name, _ in columns or ()}
     return (*(columns or ()), *(each for each in more if each[0].lower() not in known))
 
 
 def without(columns: Columns, names: Columns) -> Columns:
-    """Return columns but for those with some names."""
+    """Return columns, except those with the names of others."""
     left_out = {name.lower() for name, _ in names}
     return tuple(each for each in columns if each[0].lower() not in left_out)

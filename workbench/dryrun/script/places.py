@@ -76,7 +76,7 @@ class DataPlace:
         return self.paths[0] if is_named else None
 
     def to_text(self) -> str:
-        """Return it as JSON."""
+        """Return the place as JSON."""
         return json.dumps([self.format, dict(self.options), list(self.paths), self.streamed, self.table_class])
 
     @classmethod
@@ -111,7 +111,7 @@ def data_place(
 
 
 def qualified(path: str, folder: str) -> str:
-    """Return the absolute form of a path: a relative path is below the script's folder."""
+    """Return the absolute form of a path: a relative path is below the folder in which the script runs."""
     return path if is_absolute(path) else os.path.join(folder, path)  # noqa: PTH118 (texts)
 
 
@@ -178,7 +178,7 @@ def _jdbc_text(options: Mapping[str, str]) -> str:
 
 
 def _roots(place: DataPlace) -> list[str]:
-    """Return the paths of the datasets; of a pattern, only the beginning is known."""
+    """Return the paths of the datasets; of a pattern, only the part before its first wildcard."""
     if place.streamed:
         return [before_glob(path) for path in place.paths]
     return [
@@ -200,7 +200,7 @@ def key_of_dataset(identifier: Identifier) -> str:
 
 @source({"openlineage.pyspark": "KnownTables$KnownTable"}, reads={"place": "#long:place"})
 def known_place(plan: Plan, operator: Operator, _session: Session) -> Relation | None:
-    """Resolve the sources that a script loads in a dry run."""
+    """Return the source that a script loads in a dry run; None for any other operator."""
     table = operator.described("table")
     text = table.text("place") if table is not None else None
     if text is None:

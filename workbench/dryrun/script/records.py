@@ -1,5 +1,5 @@
 """
-The records of a script's process: lines of JSON, each complete by itself, so that none is lost whatever ends it.
+The records of a script's process: lines of JSON. Each is written at once, so none is lost, whatever ends the process.
 
 The process runs untrusted code. Its output is treated as data, and never executed.
 """
@@ -66,7 +66,7 @@ class WriteRecord:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> WriteRecord:
-        """Return the write in a line."""
+        """Return the write in a record."""
         lists = {name: tuple(map(str, document[name])) for name in ("plans", "table", "names", "places")}
         return cls(
             spot_of_document(document["spot"]), target=str(document["target"]), schema=str(document["schema"]), **lists
@@ -76,12 +76,12 @@ class WriteRecord:
 @attrs.frozen
 class ProblemRecord:
     """
-    A diagnostic: something could not be done, or was done differently than in a real run.
+    A problem of a script: something could not be done, or was done differently than in a real run.
 
     Args:
         spot: the line.
-        code: the class of the diagnostic.
-        message: the problem, and what to do.
+        code: the class of the problem.
+        message: what happened, and what to do.
     """
 
     spot: Spot
@@ -90,10 +90,10 @@ class ProblemRecord:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> ProblemRecord:
-        """Return the problem in a line."""
+        """Return the problem in a record."""
         return cls(spot_of_document(document["spot"]), str(document["code"]), str(document["message"]))
 
 
 def spot_of_document(document: Mapping[str, Any]) -> Spot:
-    """Return the line in a part of a line of JSON."""
+    """Return the line of a script from plain values."""
     return Spot(str(document["file"]), int(document["line"]), str(document["text"]))

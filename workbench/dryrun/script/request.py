@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PORT, SECRET = "OPENLINEAGE_PYSPARK_GATEWAY_PORT", "OPENLINEAGE_PYSPARK_GATEWAY_SECRET"
-"""The environment variables by which the process of a script finds the JVM."""
+"""The environment variables with the port of the JVM's gateway and its secret, for the process of a script."""
 
 Columns = tuple[tuple[str, str], ...]
 """The columns of a dataset in order, each with its type in DDL."""
@@ -29,9 +29,9 @@ class ScriptRequest:
         path: its path.
         source: its text.
         arguments: the arguments after its name in `sys.argv`.
-        folder: the folder to which its paths are relative.
+        folder: the folder to which the paths of its data are relative.
         scratch: the folder in which it may write.
-        begins: the folder of its files, if they are those of another revision: it is removed from names of data.
+        begins: the folder in which it runs: the same, or one with the files of another revision.
         ddl: the SQL files that run before it: each name with its text.
         tables: the known tables.
         columns: the columns of datasets that are not tables, by `key_of_dataset`.
@@ -39,8 +39,8 @@ class ScriptRequest:
         variables: the environment variables that it sees.
         python_path: where it finds modules, besides its own folder.
         allowed: the modules that are not replaced by stand-ins.
-        seconds: how long it may run.
-        megabytes: how much memory it may use.
+        seconds: how long it may run, in seconds.
+        megabytes: how much memory it may use, in MB, beyond what Python has used before it begins.
         cells: the line on which each cell of a Jupyter notebook begins; empty for any other script.
         is_notebook: whether it has the objects that notebooks have without an import.
         parameters: the values of the parameters of a notebook or a job, by their names.
@@ -69,7 +69,7 @@ class ScriptRequest:
     flipped: tuple[str, ...] = ()
 
     def to_text(self) -> str:
-        """Return it as JSON."""
+        """Return the request as JSON."""
         return json.dumps({**attrs.asdict(self), "tables": [document_of_table(each) for each in self.tables]})
 
     @classmethod
@@ -92,7 +92,7 @@ def document_of_table(table: DeclaredTable) -> dict[str, Any]:
 
 
 def table_of_document(document: Mapping[str, Any]) -> DeclaredTable:
-    """Return the table that `document_of_table` has made plain."""
+    """Return the table that `document_of_table` has written."""
     parts, partitions = tuple(map(str, document["parts"])), tuple(map(str, document["partitions"]))
     place = document.get("place")
     identifier = None if place is None else Identifier(*map(str, place))

@@ -67,7 +67,7 @@ class Stage:
         """
 
     def record(self, kind: str, **values: Any) -> None:
-        """Write a record at once, as a line of its own."""
+        """Write a record at once, as a separate line."""
         with self._lock:
             self._count += 1
             if self._count > _MOST_RECORDS:
@@ -99,17 +99,17 @@ class Stage:
 
     def number(self, what: str, value: float = 1) -> Any:
         """
-        Return a number that only data know, such as a number of rows, and report, once, the line that gets it.
+        Return a number that only data show, such as a number of rows, and report, once, the line that gets it.
 
         Args:
-            what: what it is, for messages: decisions on it are reported, and texts that the script makes with it.
+            what: the number in words, for the messages about decisions on it, and about texts that contain it.
             value: the assumed value.
         """
         at = self.spot()
         self._record_once(("rows", at), "rows", spot=attrs.asdict(at))
 
         def writes() -> None:
-            # What asks a number for its text is two frames above: a logger is no file of the user's.
+            # The caller that makes the text is two frames above. A logger is not the user's code.
             if self.is_users(sys._getframe(2).f_code.co_filename):
                 message = f"a text contains {what}, which is assumed to be {value}: in a real run it is another text"
                 self.problem("STAND_IN", message)
@@ -122,7 +122,13 @@ class Stage:
             self.record(kind, **values)
 
     def decides(self, what: str, taken: str = "1") -> bool:
-        """Report a decision that depends on data; return whether to decide the other way this time."""
+        """
+        Report a decision that depends on data; return whether to decide the other way this time.
+
+        Args:
+            what: what the decision depends on, for the message.
+            taken: its assumed value, for the message.
+        """
         at = self.spot()
         is_otherwise = decision_of(at.file, at.line) in self.request.flipped
         assumed = f"{'not ' if is_otherwise else ''}to be {taken}"
@@ -175,7 +181,7 @@ class Stage:
         return not file.startswith((*_LIBRARIES, _OURS)) and "-packages" not in file
 
     def spot_of(self, file: str, line: int) -> Spot:
-        """Return a line of a file for people."""
+        """Return a line of a file as people name it: in a notebook, by its cell."""
         request = self.request
         if file == request.path:
             lines = request.source.splitlines()
@@ -195,8 +201,8 @@ class Stage:
             place: the place.
             header: whether a CSV file begins with the names of its columns.
             inferred: whether its types are inferred.
-            base: the folder above the partitions, if the script names it; else the folders that it reads are partitions
-                no longer.
+            base: the folder above the partitions, if the script names it. Without it, the partitions that the path
+                itself names are not columns, as in Spark.
         """
         for dataset in datasets_of(place):
             trimmed = DEFAULT_TRIMMING.dataset(dataset)
@@ -221,7 +227,7 @@ class Stage:
         ordered = (*(c for c in columns if c[0].lower() not in last), *(c for c in columns if c[0].lower() in last))
         for dataset in datasets_of(place):
             self._learn(dataset.identifier, ordered, place.short)
-            # A partition that the script writes by itself is a part of the data above it.
+            # A partition that the script writes to its own path is a part of the data above it.
             name = above_partitions(dataset.identifier.name)
             if place.is_of_files and name != dataset.identifier.name:
                 whole = attrs.evolve(dataset.identifier, name=name)
@@ -239,12 +245,12 @@ class Stage:
 
 
 def decision_of(file: str, line: int) -> str:
-    """Return the name of the decisions of a line."""
+    """Return the name of the decisions on a line."""
     return f"{file}:{line}"
 
 
 def _read_again(columns: Columns, format_: str, *, header: bool, inferred: bool) -> Columns:
-    """Return the columns that Spark finds in files that the script itself has written."""
+    """Return the columns that Spark finds when it reads files of a format that the script itself has written."""
     if format_ == "text":
         return (("value", "STRING"), *columns[1:])
     if format_ == "csv":

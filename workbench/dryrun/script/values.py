@@ -23,7 +23,7 @@ def with_values(text: str, given: Any) -> str:
 
     Args:
         text: the statement, with parameters such as `:day` or `?`.
-        given: the values, as a dict by the names of the parameters or as a list; None for no values.
+        given: the values: a dict by the names of the parameters, or a list; None for no values.
     """
     if not given:
         return text
@@ -48,8 +48,8 @@ def with_parameters(text: str, values: Mapping[str, str]) -> tuple[dict[str, str
     Return the parameters that a notebook's statement names by `:name`, and the statement with the values of the others.
 
     Args:
-        text: the statement; the value of a parameter may be in it as `${name}`.
-        values: the parameters.
+        text: the statement; `${name}` in it is replaced by the value of a parameter.
+        values: the parameters with their values.
     """
     text = _IN_BRACES.sub(lambda found: values.get(found[1], found[0]), text)
     every = list(tokens(text))
