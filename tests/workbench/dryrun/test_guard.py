@@ -139,7 +139,8 @@ open(f"g_{now:%Y%m%d}_17.csv", "w")
 os.remove(f"h_{now:%Y_%m_%d}")
 """
     found = [
-        each["message"].partition(",")[0].removeprefix("it writes the file ") for each in records(tmp_path, source)
+        each["message"].partition(",")[0].removeprefix("the script writes the file ")
+        for each in records(tmp_path, source)
     ]
 
     assert found == [

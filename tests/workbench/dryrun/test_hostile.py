@@ -70,7 +70,7 @@ def test_what_reaches_out_of_the_process_is_refused_and_named_by_its_line(runner
         *((line, "REFUSED") for line in (28, 29, 30, 19, 32, 33, 34, 35, 36, 37)),
         (38, "NOT_DONE"),
     ]
-    assert found.message(32) == "it tried to connect to 192.0.2.1, which a dry run does not allow"
+    assert found.message(32) == "the script tried to connect to 192.0.2.1, which a dry run does not allow"
     assert found.message(34).endswith("/.ssh/id_rsa, which a dry run does not allow")
     assert found.written == ["out"]
     assert found.last == "end"

@@ -32,9 +32,7 @@ _FILES = (
 )  # fmt: skip
 _TREES = ("copy", "copy2", "copyfile", "copymode", "copystat", "copytree", "move", "rmtree", "make_archive",
           "unpack_archive")  # fmt: skip
-
-
-# A day, and perhaps a time of it, in the name of a file.
+# A day, and perhaps a time of that day, in the name of a file.
 _MOMENT = re.compile(
     r"(?<!\d)(\d{4})(?P<s>[-_./]?)(\d\d)(?P=s)(\d\d)"
     r"(?:(?P<between>[-_T ]?)\d\d(?P<t>[-_:.]?)\d\d(?:(?P=t)\d\d)?(?:\.\d+)?)?(?!\d)"
@@ -43,7 +41,7 @@ _MOMENT = re.compile(
 
 class Effects:
     """
-    Stand-ins for Python functions that change something outside of the process.
+    Stand-ins for Python functions that change files or start programs.
 
     Args:
         stage: records each call.
@@ -57,7 +55,7 @@ class Effects:
         self._open = io.open
 
     def install(self) -> None:
-        """Replace them for the rest of the process."""
+        """Replace these functions, for the rest of the process."""
         self._files.mkdir(parents=True, exist_ok=True)
         for module, names in ((os, _FILES), (shutil, _TREES)):
             for name in names:
@@ -101,7 +99,7 @@ class Effects:
 
     def _opened(self, file: Any, mode: str = "r", *arguments: Any, **named: Any) -> Any:
         """Open a file, or its copy in the scratch folder."""
-        # With an opener, the name may be that of a folder: Python's temporary files are opened in this way.
+        # With an opener, the name may be that of a folder: Python opens temporary files in this way.
         if isinstance(file, int) or named.get("opener") is not None:
             return self._open(file, mode, *arguments, **named)
         path = os.path.realpath(os.fsdecode(file))
@@ -110,7 +108,7 @@ class Effects:
         instead = self._files / path.lstrip(os.sep).replace(os.sep, "__")
         if any(each in mode for each in "wax+"):
             name = without_moment(os.fsdecode(file))
-            self._stage.problem("NOT_DONE", f"it writes the file {name}, which a dry run does not do")
+            self._stage.problem("NOT_DONE", f"the script writes the file {name}, which a dry run does not do")
             return _taking_stand_ins(self._open(instead, mode, *arguments, **named), is_text="b" not in mode)
         return self._open(instead if instead.exists() else file, mode, *arguments, **named)
 

@@ -1,4 +1,4 @@
-"""The inputs of a script: its arguments and the environment variables."""
+"""The inputs of a script: its arguments and its environment variables."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class UnsetVariable(str):
     """
     The text of an environment variable that is not set here.
 
-    As in a process without the variable, it counts as false if the script asks; where the script uses it, it is a
-    stand-in for its value, which libraries such as `os.path` handle as any other text.
+    As in a process without the variable, it counts as false in the conditions of the script. Elsewhere it is a stand-in
+    for the value, which libraries such as `os.path` handle like any other text.
     """
 
     is_users: Callable[[str], bool]
@@ -38,20 +38,20 @@ class UnsetVariable(str):
 
 
 def hide_environment(stage: Stage) -> None:
-    """Keep the variables that were given for the script, and return a stand-in for any other that it reads."""
+    """Keep only the variables that are given for the script, and make any other that it reads a stand-in."""
     given = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     for name in list(os.environ):
         del os.environ[name]
     os.environ.update({**given, **stage.request.variables})
 
     class Environment(type(os.environ)):  # type: ignore[misc]
-        """The environment with stand-ins."""
+        """The environment variables, with stand-ins for those that are not set."""
 
         def __getitem__(self, key: str) -> str:
             try:
                 return str(super().__getitem__(key))
             except KeyError:
-                # `get` calls this too, but has its own default.
+                # `get` calls this method too, but has its own default.
                 if not stage.is_users(sys._getframe(1).f_code.co_filename):
                     raise
             return report(key)
@@ -71,12 +71,12 @@ def hide_environment(stage: Stage) -> None:
         return value
 
     os.environ.__class__ = Environment
-    # As a method, it is called by the script itself, too.
+    # Python's own `getenv` would be the caller of `get`, and not the script.
     vars(os)["getenv"] = os.environ.get
 
 
 FOLLOW = "the arguments after -- on the command line are passed to scripts"
-"""The advice on how a script gets its arguments."""
+"""How a script gets its arguments, for messages."""
 
 
 def report_wrong_arguments(stage: Stage) -> None:

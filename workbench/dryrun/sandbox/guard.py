@@ -44,7 +44,7 @@ _SECRETS = re.compile(
     r"/id_(?:rsa|dsa|ecdsa|ed25519)|/etc/(?:shadow|sudoers|krb5)|\.(?:pem|p12|jks|keytab)$"
 )
 _READABLE = ("/usr/", "/etc/", "/lib", "/opt/", "/sys/", "/proc/", "/dev/", "/bin/", "/var/lib/", "/tmp/")  # noqa: S108
-# Without links: the package of a clone is one.
+# The path without links, because the package of a clone is a link.
 _OURS = os.path.realpath(Path(__file__).parents[3]) + os.sep
 
 
@@ -77,7 +77,7 @@ class AuditHook:
             **dict.fromkeys(_READS, self._read),
             **dict.fromkeys(_NETWORK, self._connected),
         }
-        # Per thread: a check in one does not affect another.
+        # Per thread: a check in one thread does not affect another.
         self._within = threading.local()
 
     def install(self) -> None:
@@ -94,7 +94,7 @@ class AuditHook:
         try:
             wanted = f"start or end a process ({event})" if check is None else check(arguments)
             if wanted is not None:
-                self._stage.problem("REFUSED", f"it tried to {wanted}, which a dry run does not allow")
+                self._stage.problem("REFUSED", f"the script tried to {wanted}, which a dry run does not allow")
         finally:
             self._within.check = False
         if wanted is not None:
@@ -114,13 +114,14 @@ class AuditHook:
         return refused
 
     def _changed(self, arguments: tuple[Any, ...]) -> str | None:
+        """Return in words that the path in the first argument is changed, if that is refused; None if it is allowed."""
         path = _path(arguments[0] if arguments else None)
         if path is None or f"{path}{os.sep}".startswith(self._writable) or path == os.devnull:
             return None
         return f"write or remove {path}"
 
     def _changed_within(self, arguments: tuple[Any, ...]) -> str | None:
-        """Return what a change would be, whose last argument is the descriptor of the folder of a relative name."""
+        """Do what `_changed` does; the last argument is the descriptor of the folder to which the path is relative."""
         path = arguments[0]
         if not isinstance(path, str | bytes | os.PathLike):
             return self._changed(arguments)
@@ -130,7 +131,7 @@ class AuditHook:
         return self._refused(_path(arguments[0] if arguments else None))
 
     def _refused(self, path: str | None) -> str | None:
-        """Return a description of reading a path if that is refused; None if it is allowed."""
+        """Return in words that a path is read, if that is refused; None if it is allowed."""
         if path is None or path.startswith(self._writable):
             return None
         if _SECRETS.search(path):

@@ -1,7 +1,7 @@
 """
 Errors that a script handles itself: a handler for all errors also catches those that only occur in a dry run.
 
-The user's code is compiled with a call at the beginning of each such handler, which records the error and its line.
+The user's code is compiled with a call at the beginning of each such handler: it records the error and its line.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _takes_everything(caught: ast.expr | None) -> bool:
 
 
 def install_handlers(stage: Stage) -> None:
-    """Make the user's modules record the errors that they handle, like scripts that `compiled_code` compiles."""
+    """Make the user's modules record the errors that they handle, as scripts do: `compiled_code` compiles both."""
 
     def handled() -> None:
         problem = sys.exc_info()[1]

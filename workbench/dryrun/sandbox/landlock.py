@@ -21,7 +21,7 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ASK_FOR_VERSION = 1
 _BENEATH_PATH, _OF_PORT = 1, 2
 _NO_NEW_PRIVILEGES = 38
-# EXECUTE, WRITE_FILE, REMOVE_DIR, REMOVE_FILE, and the seven MAKE_*. The script may read.
+# EXECUTE, WRITE_FILE, REMOVE_DIR, REMOVE_FILE, and the seven MAKE_*. The kernel does not refuse to read.
 _EXECUTE, _WRITE_FILE = 1 << 0, 1 << 1
 _REMOVE_FILE, _MAKE_FILE = 1 << 5, 1 << 8
 _CHANGES = _WRITE_FILE | sum(1 << bit for bit in range(4, 13))
@@ -35,14 +35,14 @@ _KNOWS_CONNECTIONS = 4
 
 def restrict_this_thread(writable: Iterable[str], port: int) -> bool:
     """
-    Forbid this thread and those that it starts to write, to connect and to start programs, for good.
+    Forbid this thread, and the threads that it starts, to write, to connect and to start programs, for good.
 
     Args:
         writable: the only folders in which files may be written or removed.
         port: the only port to which a TCP connection may be opened, on any machine: the kernel knows no addresses.
 
     Returns:
-        Whether the kernel has done so: only Linux can, and a container may forbid the request.
+        Whether the kernel now refuses these: only Linux can, and a container may forbid the request.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -59,7 +59,7 @@ def restrict_this_thread(writable: Iterable[str], port: int) -> bool:
     try:
         for folder in writable:
             _allow_beneath(rules, folder, changes)
-        # For a file, only these rights can be granted.
+        # Only these rights can be granted for a file.
         _allow_beneath(rules, os.devnull, (_WRITE_FILE | _TRUNCATE) & changes)
         # Pools of threads have semaphores, which are files in memory.
         if os.path.ismount(_MEMORY):
@@ -85,6 +85,6 @@ def _allow_beneath(rules: int, path: str, rights: int) -> None:
 
 def _call(number: int, *arguments: int | bytes | None) -> int:
     """Call the kernel, and return its answer, which is negative if it refuses."""
-    # A number takes a whole register.
+    # By default, ctypes passes a number as a C int, which is only a part of a register.
     whole = (ctypes.c_long(each) if isinstance(each, int) else each for each in arguments)
     return int(ctypes.CDLL(None).syscall(ctypes.c_long(number), *whole))

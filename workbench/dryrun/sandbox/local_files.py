@@ -1,8 +1,8 @@
 """
 The files of this machine that a script looks for: existing files, and files with known columns.
 
-Scripts check whether a data file exists, and list the files of a folder. The data are not on this machine: files and
-folders with known columns are assumed to exist, and each other answer is recorded.
+Scripts check whether a data file exists, and list the files of a folder. The data are not on this machine: files with
+known columns are assumed to exist, and so are their folders. Each other answer is recorded.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class LocalFiles:
         return path in self._stage.local_paths()
 
     def _listed(self, folder: Any, real: Callable[[Any], list[Any]]) -> list[Any]:
-        """Return the names in a folder."""
+        """Return the names in a folder, with those of known files and folders."""
         is_there, begin = os.path.lexists(folder), f"{_whole(folder)}/"
         names = real(folder) if is_there else []
         known = (each.removeprefix(begin) for each in self._stage.local_paths() if each.startswith(begin))

@@ -60,7 +60,7 @@ class StandIn:
         return _error_class(name) or StandIn(f"{self._name}.{name}")
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """Return a stand-in for the result; if it may decorate a function or a class, one that still does its work."""
+        """Return a stand-in for the result. If the call may decorate a function or a class, these still work."""
         if len(given) == 1 and not named and isinstance(given[0], types.FunctionType | Decorated):
             return Decorated(self._name, given[0])
         if len(given) == 1 and not named and isinstance(given[0], type):
@@ -134,11 +134,16 @@ class StandIn:
         return id(self)
 
     def _is_asked(self) -> bool:
-        """Return whether the user's code, and not a library, uses the special method that calls this."""
+        """Return whether the user's code, and not a library, calls the special method that calls this one."""
         return self.stage is not None and self.stage.is_users(sys._getframe(2).f_code.co_filename)
 
     def _is_otherwise(self, taken: str) -> bool:
-        """Report a decision of the user's code; return whether the assumption is dropped this time."""
+        """
+        Report a decision of the user's code; return whether to decide the other way this time.
+
+        Args:
+            taken: the assumed answer, for the message.
+        """
         if self.stage is None or not self.stage.is_users(sys._getframe(2).f_code.co_filename):
             return False
         return self.stage.decides(str(self), taken)
@@ -159,7 +164,7 @@ class StandIn:
         return str(self)
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
-        # Only the first of several absent classes, because a class has each base once.
+        # Of several absent classes, only the first has a base, because a class can't have a base twice.
         return (AbsentClass,) if next(each for each in bases if isinstance(each, StandIn)) is self else ()
 
     def __fspath__(self) -> str:
@@ -229,7 +234,7 @@ class AbsentClass:
 
 
 def _error_class(name: str) -> type | None:
-    """Return a class of errors for a name of one, because the script itself catches it; None for any other name."""
+    """Return an exception class if a name is that of one, because a script can only catch classes; otherwise None."""
     return (
         type(name, (Exception,), {})
         if name[:1].isupper() and name.endswith(("Error", "Exception", "Warning"))
@@ -238,7 +243,7 @@ def _error_class(name: str) -> type | None:
 
 
 def _with_fields(decorated: type) -> type:
-    """Return a class that an absent decorator would change: it takes values for the attributes that it declares."""
+    """Return a class that an absent decorator would change: its constructor takes the attributes that it declares."""
     if "__init__" in vars(decorated) or not vars(decorated).get("__annotations__"):
         return decorated
     try:
@@ -249,12 +254,12 @@ def _with_fields(decorated: type) -> type:
 
 
 def _is_nothing(value: object) -> bool:
-    """Return whether a script compares with a value to find out whether there is one. A status may be 0."""
+    """Return whether a script compares with a value to ask whether there is one; not so 0, which may be a status."""
     return value is None or value is False or (isinstance(value, str | list | tuple | dict) and not value)
 
 
 def _shown(value: object) -> str:
-    """Return a value for a message: other values than short constants are not shown."""
+    """Return a value for a message: only a short constant is shown."""
     text = repr(value) if isinstance(value, StandIn | str | int | float | None) else ""
     return text if 0 < len(text) <= _MOST_SHOWN else "a certain value"
 
@@ -267,7 +272,7 @@ def taken_apart(frame: types.FrameType) -> int:
         at += 2
     name, argument = dis.opname[code[at]], code[at + 1]
     if name == "UNPACK_EX" and at >= 2 and dis.opname[code[at - 2]] == "EXTENDED_ARG":
-        # The names after the one with the asterisk.
+        # Add the number of names after the one with the asterisk.
         argument += code[at - 1]
     return argument if name in ("UNPACK_SEQUENCE", "UNPACK_EX") else 0
 
@@ -287,7 +292,7 @@ class Decorated(StandIn):
         self.__dict__.update(__wrapped__=inner, __name__=inner.__name__, __doc__=inner.__doc__)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """Call the function; a further argument that the decorator would supply is the parameter's name in braces."""
+        """Call the function; an argument that only the decorator would supply is the parameter's name in braces."""
         function = self.__dict__["__wrapped__"]
         missing = _missing(function, len(given), named)
         return function(*given, **{**{name: f"{{{name}}}" for name in missing}, **named})
@@ -321,10 +326,13 @@ class _StandInModule(types.ModuleType):
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """
-    Finds stand-ins: those of clients before all other modules, those of absent modules after them.
+    Finds stand-ins for modules.
+
+    A finder before all others finds those of modules that contact other systems, and one after them those of absent
+    modules.
 
     Args:
-        stage: records each.
+        stage: records each module that is replaced.
         allowed: the modules that are loaded and not replaced.
         guarded: the modules whose absence the script itself handles.
     """
@@ -338,7 +346,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def install(self) -> None:
         """Install one finder before and one after the other finders."""
         for name in list(sys.modules):
-            # Modules that other packages have loaded stay loaded for these.
+            # Packages that have already imported such a module keep it.
             if (first := name.partition(".")[0]) in CLIENTS and first not in self._allowed:
                 del sys.modules[name]
         sys.meta_path.insert(0, self)

@@ -1,9 +1,9 @@
 """
-Calls of functions of Python that forget what their argument depends on.
+Calls of Python's functions that forget what their argument depends on.
 
-`len` can only return a plain number, whose use can't be followed. So a call of it that stands directly in a message is
-compiled as a call that does not count as a decision, and any other value there as one whose text is not reported. `int`
-and `float` return plain numbers too: a call of one is compiled as a call whose result still depends on data if its
+`len` can only return a plain number, whose use can't be followed. So a call of it that is directly in a message is
+compiled to a call that does not count as a decision, and any other value there to one whose text is not reported. `int`
+and `float` return plain numbers too: a call of one is compiled to a call whose result still depends on data if its
 argument does. So is a literal such as `100.0` before an operator.
 """
 
@@ -32,7 +32,7 @@ _MAKING_TEXT = frozenset({"repr", "str"})
 
 
 def mark_calls(tree: ast.AST) -> None:
-    """Put other calls into the places of `int(...)`, `float(...)`, and each `len(...)` directly in a message."""
+    """Replace `int(...)`, `float(...)`, literals before operators, and the values in messages by other calls."""
     for node in list(ast.walk(tree)):
         _mark_message(node)
         if _is_call(node, _NUMBERS):
@@ -42,7 +42,7 @@ def mark_calls(tree: ast.AST) -> None:
 
 
 def install_marked_calls() -> None:
-    """Define what the marked calls call, for the rest of the process."""
+    """Define the functions of these other calls, for the rest of the process."""
     setattr(builtins, _CALL, shown_length)
     setattr(builtins, _SHOWN, plain_number)
     setattr(builtins, _NUMBER, number_from)
@@ -77,7 +77,7 @@ def _is_for_people(function: ast.expr) -> bool:
 
 
 def _marked(node: ast.expr) -> ast.expr:
-    """Return a value of a message, or what a part of its text is made from, as a call of what marks it."""
+    """Return a value of a message as a call that marks it; in a value that joins others, these are marked."""
     if _is_call(node, _LENGTH):
         _replace(node, _CALL)
     elif isinstance(node, ast.JoinedStr):
@@ -110,6 +110,6 @@ def _is_call(node: ast.AST, names: Container[str]) -> TypeGuard[ast.Call]:
 
 
 def _replace(node: ast.Call, instead: str) -> None:
-    """Make a call of another function, which gets the function that the script calls."""
+    """Make a call one of another function, whose first argument is the function that the script calls."""
     node.args.insert(0, node.func)
     node.func = ast.copy_location(ast.Name(instead, ast.Load()), node)
