@@ -57,7 +57,7 @@ class _Given:
         return self
 
     def given_text(self, option: str) -> str:
-        """Return the value of an option; empty without one."""
+        """Return the value of an option, whose name may be in any case; empty without one."""
         return {name.lower(): value for name, value in self.given.items()}.get(option.lower(), "")
 
     def is_on(self, option: str) -> bool:
@@ -65,7 +65,7 @@ class _Given:
         return self.given_text(option).lower() == "true"
 
     def place(self, paths: tuple[str, ...], *, streamed: bool = False) -> DataPlace:
-        """Return the place that was given."""
+        """Return the place that paths name, with the given format and options."""
         return data_place(self.given_format, self.given, paths, self._folder, streamed=streamed)
 
     def __getattr__(self, name: str) -> Any:

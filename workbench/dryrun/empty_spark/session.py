@@ -25,7 +25,7 @@ def attached_session(port: int, secret: str, conf: Mapping[str, str]) -> Any:
         conf: Spark's properties for the session.
     """
     os.environ.update(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret)
-    # Workers run no code of a script.
+    # No worker may run a script's code, so there is no Python for workers.
     os.environ.update(PYSPARK_PYTHON=_NO_PYTHON, PYSPARK_DRIVER_PYTHON=_NO_PYTHON)
     gateway = launch_gateway()
     SparkContext._ensure_initialized(gateway=gateway)
@@ -38,7 +38,7 @@ def attached_session(port: int, secret: str, conf: Mapping[str, str]) -> Any:
         classic, name = classic.classic, "org.apache.spark.sql.classic.SparkSession"
     getattr(jvm, f"{name}").clearDefaultSession()
     getattr(jvm, f"{name}").clearActiveSession()
-    # A session that is created from a context has its own catalog.
+    # A session that is created directly from a context shares no catalog, views or settings with another one.
     made = (
         classic.SparkSession(java.sc())
         if name.count(".") == 4

@@ -1,8 +1,8 @@
 """
-DataFrames with unknown columns, because no schema of their source is given.
+DataFrames with unknown columns, because the schema of their source is unknown.
 
 They accept every method of a DataFrame, and what is made from them has unknown columns too: only the datasets that they
-read are known. So a script continues, and its other statements have their whole lineage.
+read are known. So a script continues, and the lineage of its other statements is complete.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Unknown:
 
 
 class UnknownNames:
-    """The views and tables of a session with unknown columns."""
+    """The views and tables with unknown columns, by their names in a session."""
 
     def __init__(self) -> None:
         self._views: dict[str, Unknown] = {}
@@ -123,11 +123,11 @@ class UnknownRows:
         return vars(self)["_frame"]
 
     def count(self) -> Any:
-        """Return a stand-in for the number of rows, which only the data show."""
+        """Return the assumed number of rows: only the data show it."""
         return vars(self)["_frame"].count()
 
     def isEmpty(self) -> Any:  # noqa: N802
-        """Return whether there are assumed to be no rows: only the data show it."""
+        """Return whether the RDD is assumed to be empty: only the data show it."""
         return vars(self)["_frame"].isEmpty()
 
     def collect(self, *_: object, **__: object) -> list[Any]:
@@ -145,7 +145,7 @@ class UnknownRows:
         return 1
 
     def saveAsTextFile(self, path: str, *_: object) -> None:  # noqa: N802
-        """Record that it would be written."""
+        """Record that the RDD would be written."""
         vars(self)["_frame"].write.text(path)
 
     def foreach(self, *_: object) -> None:
@@ -161,7 +161,7 @@ class UnknownRows:
 
 class UnknownParts:
     """
-    The result of `na` of a DataFrame without known columns: each method returns such a DataFrame again.
+    The result of `na` of a DataFrame with unknown columns: each method returns the DataFrame.
 
     Args:
         frame: the DataFrame.
@@ -176,14 +176,14 @@ class UnknownParts:
         return lambda *_, **__: self._frame
 
 
-def class_of_unknown(
+def maker_of_unknown(
     frame_class: type,
     special: dict[str, Callable[..., Any]],
     column: Callable[[str], Any],
     plan_of: Callable[[Any], str],
 ) -> Callable[[Any, Unknown], Any]:
     """
-    Return a function that makes such DataFrames.
+    Return a function that makes DataFrames with unknown columns, for a session and the known facts about them.
 
     Args:
         frame_class: PySpark's class of DataFrames.

@@ -76,7 +76,7 @@ _STATEMENTS = frozenset(
 
 class World:
     """
-    One session.
+    One session of a script: what it reads, and what it would write.
 
     Args:
         spark: the session.
@@ -89,7 +89,8 @@ class World:
         self.session = session
         self.stage = stage
         self._unknown = UnknownNames()
-        # A pipeline replaces these: the first makes a table or a view that it defines, the second shortens its name.
+        # A pipeline replaces these: the first makes the table or view of a name, if the pipeline defines it; the second
+        # removes the pipeline's own schema from a name.
         self.maker: Callable[[str], bool] = lambda _: False
         self.plain_name: Callable[[str], str] = str
         self._jvm = spark._jvm
@@ -247,8 +248,9 @@ class World:
         return self._unknown.drop_view(name)
 
     def _missing_table(self, name: str) -> Unknown:
+        """Report that a table is unknown, and how to declare it."""
         if _is_of_data(name):
-            message = f"the table name {name} comes from data: which tables it means is unknown"
+            message = f"the table name {name} comes from data: which tables have such a name is unknown"
             self.stage.problem("PATTERN", message)
             return Unknown(tables=(name,))
         self.stage.problem(
@@ -259,7 +261,7 @@ class World:
         return Unknown(tables=(name,))
 
     def _widen(self, parts: tuple[str, ...], frame: Any) -> None:
-        """Add the columns of rows that are appended to those of a table."""
+        """Add to a table the new columns of rows that are appended to it."""
         known = self.session.known(parts)
         if known is not None and Unknown.of(frame) is None:
             self.session.declare(attrs.evolve(known, columns=with_more_columns(known.columns, self._columns(frame))))
@@ -275,7 +277,7 @@ class World:
             frame: the rows of the write.
             place: the place.
             partitions: the partition columns.
-            is_added: whether rows that are there before remain.
+            is_added: whether the rows that are already there remain.
         """
         if place.keeps_nothing:
             return
@@ -384,7 +386,7 @@ class World:
         return not (is_multi or name in _STATEMENTS or any(each.isInstance(parsed) for each in classes))
 
     def _read_by(self, text: str) -> tuple[str, Unknown]:
-        """Return the target and the sources of a statement that its text names."""
+        """Return the target and the sources that the text of a statement names."""
         target, read = "", Unknown()
         for lineage in read_text(text):
             target = lineage.target or target
@@ -406,7 +408,7 @@ class World:
 
         Args:
             text: the query.
-            ask: runs the query in Spark.
+            ask: makes Spark analyze the query, and returns the result.
 
         Returns:
             `Unknown` if the columns of a table in it are unknown.
@@ -435,7 +437,7 @@ class World:
         return qualified(path, self.stage.request.folder)
 
     def whole_paths(self, text: str) -> str:
-        """Return a statement in which the paths are absolute."""
+        """Return a statement with absolute paths."""
         return with_whole_paths(text, self.stage.request.folder)
 
     def of_data(self, text: str) -> Unknown | None:
@@ -522,7 +524,7 @@ class World:
                 return found
 
     def _of_unknown(self, text: str, found: Analyzed) -> bool:
-        """Record a statement that reads unknown columns, and return whether Spark refuses it for this reason."""
+        """Record a statement that Spark refuses because it reads unknown columns; return whether this is one."""
         names = names_in(found.refusal.parameters.get("relationName", "")) if found.refusal is not None else ()
         if not names or self._unknown.of(names, self.session.whole(names)) is None:
             return False
@@ -545,7 +547,7 @@ class World:
         self._unknown.put_table(parts)
 
     def _place_table(self, text: str) -> None:
-        """Record the location in a statement; one that moves a table changes the table and reads nothing."""
+        """Remember the location that a statement gives a table; record a statement that moves the table as a write."""
         parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         is_moved = str(parsed.nodeName()) == "SetTableLocation"
         if is_moved and parsed.partitionSpec().isDefined():
@@ -565,7 +567,7 @@ class World:
             self.stage.record("write", **attrs.asdict(record))
 
     def _viewed(self, text: str) -> bool:
-        """Create a temporary view of a place, if the statement does so without naming columns."""
+        """Create a temporary view of a place, if a statement does so without naming columns; return whether it does."""
         try:
             parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         except analysis_errors():
@@ -593,7 +595,7 @@ class World:
             self.stage.record("table", **document_of_table(table))
 
     def _answer_of(self, text: str, found: Analyzed) -> Any:
-        """Return the columns of a statement's answer."""
+        """Return the answer of a statement, as a DataFrame of the JVM; without columns if they are unknown."""
         columns = columns_of_answer(text)
         if columns:
             return self.spark._jsparkSession.createDataFrame(self._jvm.java.util.ArrayList(), self._parsed(columns))
@@ -614,7 +616,7 @@ class World:
             return own.emptyDataFrame()
 
     def know_path(self, place: DataPlace) -> bool:
-        """Declare a path to SQL statements, if its columns are known, and return whether it was undeclared before."""
+        """Declare a path to SQL statements, if it is undeclared and its columns are known; return whether it was."""
         columns = _FIXED.get(place.short) or self.stage.columns_of(place, header=False, inferred=False)
         parts = (SPARK_CATALOG, place.short, place.paths[0])
         if columns is None or self.session.known(parts) is not None:
@@ -623,7 +625,7 @@ class World:
         return True
 
     def declared(self, name: str) -> DeclaredTable | None:
-        """Return the known table of a name; None if there is none."""
+        """Return the known table of a name, as the script writes it; None if there is none."""
         return self.session.known(self.whole(name))
 
 

@@ -1,4 +1,4 @@
-"""Functions of Avro and Protobuf, whose archives a dry run does not load: their results have their types."""
+"""Functions of Avro and Protobuf: a dry run does not load their jars, but their results have the right types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AVRO, PROTOBUF = "pyspark.sql.avro.functions", "pyspark.sql.protobuf.functions"
 
 def install_avro(stage: Stage) -> None:
     """
-    Make Avro's functions return columns of their types.
+    Make Avro's functions return columns of the types that their schemas state.
 
     Args:
         stage: records a schema that is unknown here.
@@ -38,7 +38,7 @@ def install_avro(stage: Stage) -> None:
 
 def install_protobuf(stage: Stage) -> None:
     """
-    Make Protobuf's functions return columns, whose fields only descriptors show.
+    Make Protobuf's functions return columns; their fields are unknown, because only descriptors show them.
 
     Args:
         stage: records each unknown schema.
@@ -57,7 +57,7 @@ def _unknown(stage: Stage, name: str) -> str:
 
 def _function(name: str, type_: str) -> Any:
     def of_connector(*_: Any) -> None:
-        """Stand for a function that is never called."""
+        """Represent a connector's function, which is never called."""
 
     of_connector.__name__ = name
     return F.udf(of_connector, type_)

@@ -43,7 +43,7 @@ class ScriptCatalog:
         self._world = world
 
     def install(self) -> None:
-        """Make PySpark's catalog answer in this way, for the rest of the process."""
+        """Make PySpark's catalogs answer in this way, for the rest of the process."""
         for name in _NOTHING:
             setattr(Catalog, name, lambda *_, **__: None)
         for name, begin in _STATEMENTS.items():

@@ -1,4 +1,4 @@
-"""The ways into the JVM that scripts take: loggers and settings are harmless, and all others are stand-ins."""
+"""The attributes that lead a script into the JVM: it gets stand-ins, whose calls are reported unless harmless."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
-# What logs, or sets how files are read and written, changes no lineage.
+# These only log, or set how files are read and written: they change no lineage.
 _HARMLESS = (
     "_jvm.org.apache.log4j.", "_jvm.org.apache.logging.log4j.", "_jvm.org.slf4j.", "_jvm.java.lang.System.gc",
     "_jsc.hadoopConfiguration().set", "_jsc.hadoopConfiguration().unset", "_jsc.setLogLevel", "_jsc.sc().setLogLevel",
@@ -22,11 +22,11 @@ _FIRST_CALLS = ("_jsc.hadoopConfiguration", "_jsc.sc")
 
 class JavaStandIn(StandIn):
     """
-    A stand-in for something in the JVM: a call is reported, unless it only logs or sets how files are read.
+    A stand-in for an object of the JVM: a call is reported, unless it only logs or sets how files are read.
 
     Args:
-        name: the way to it, such as `_jvm.org.example.Utils`.
-        stage: records calls.
+        name: the expression that leads to it, such as `_jvm.org.example.Utils`.
+        recorder: records calls.
     """
 
     def __init__(self, name: str, recorder: Stage) -> None:
@@ -74,7 +74,7 @@ class DoorToJava:
 
 class DoorOfFrame:
     """
-    A DataFrame's object in the JVM: a script may ask it, but its session is that of the script.
+    The attribute with a DataFrame's object in the JVM: a script may call it, but its session is that of the script.
 
     Args:
         is_users: returns whether a file is one of the user's.

@@ -1,5 +1,5 @@
 """
-The streams of RDDs (`pyspark.streaming`): they are not started, since they would contact their sources.
+The streams of RDDs (`pyspark.streaming`): they do not start, because they would contact their sources.
 
 What a script does for each RDD is done once, with an RDD without rows, as `foreachBatch` is called once.
 """
@@ -22,10 +22,10 @@ _SOME_TIME = datetime.datetime(2000, 1, 1)
 
 def install_dstreams(stage: Stage, write: Callable[[Any, str], None]) -> None:
     """
-    Keep streams of RDDs from being started, for the rest of the process.
+    Keep streams of RDDs from starting, for the rest of the process.
 
     Args:
-        stage: records the first use.
+        stage: records each use.
         write: records that an RDD would be written to a path.
     """
     context, stream = (importlib.import_module(f"{DSTREAMS}.{name}") for name in ("context", "dstream"))

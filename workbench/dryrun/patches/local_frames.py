@@ -1,8 +1,8 @@
 """
 Replace what pandas and Arrow do with files.
 
-For readers, a file that is not here is a stand-in, and so is a file system of another machine. Arrow opens, writes and
-removes files by itself, which nothing in Python sees, so its writers only say what they would do.
+Readers return a stand-in for a file that is not here, and so do file systems of other machines. Arrow itself opens,
+writes and removes files, which nothing in Python sees, so its writers only report what they would do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
 _PANDAS = "pandas"
-# The modules of Arrow -> the functions that write -> the place and the name of the argument with the target.
+# The modules of Arrow -> the functions that write -> the position and the name of the argument with the target.
 _WRITERS: Mapping[str, Mapping[str, tuple[int, str]]] = {
     "pyarrow": {
         "OSFile": (0, "path"),
@@ -107,12 +107,12 @@ def _reader(name: str, read: Callable[..., Any], stage: Stage) -> Callable[..., 
         shown = os.fsdecode(source) if isinstance(source, str | bytes | os.PathLike) else str(source)
         is_elsewhere = "://" in shown or any(isinstance(each, StandIn) for each in (*given, *named.values()))
         if not stage.is_users(sys._getframe(1).f_code.co_filename):
-            # A reader of pandas calls one of Arrow, and needs its error.
+            # A reader of pandas calls one of Arrow, and needs the error that this one raises.
             return read(*given, **named)
         if not is_elsewhere:
             with contextlib.suppress(FileNotFoundError):
                 return read(*given, **named)
-        message = f"{name}({shown!r}) reads what is not here: what is made of it is unknown"
+        message = f"{name}({shown!r}) reads what is not here: what is made from it is unknown"
         stage.problem("STAND_IN", message)
         return StandIn(f"{name}()")
 
@@ -127,7 +127,8 @@ def _writer(name: str, write: Callable[..., Any], target: tuple[int, str], stage
         path = given[at] if at < len(given) else named.get(keyword)
         name_of_file = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
         mode = named.get("mode", given[1] if len(given) > 1 else "r") if name.rpartition(".")[2] in _WITH_MODE else "w"
-        # An open file is one of Python's, or of this function; and pandas opens files before it gives their names.
+        # Python or this function has opened, and reported, a target that is an open file. pandas opens a file itself,
+        # and then passes its name in the scratch folder.
         if not name_of_file or mode in ("r", "rb") or os.path.realpath(name_of_file).startswith(inside):
             return write(*given, **named)
         shown = without_moment(name_of_file)
@@ -138,7 +139,7 @@ def _writer(name: str, write: Callable[..., Any], target: tuple[int, str], stage
 
 
 def _patch_files(stage: Stage) -> None:
-    """Make Arrow's file systems change nothing: this machine's reports what it would do, others are stand-ins."""
+    """Make Arrow's file systems change nothing: that of this machine reports what it would do, others are stand-ins."""
     module: Any = sys.modules[_FILES]
     real = module.LocalFileSystem
     changes = {name: _file_change(f"LocalFileSystem.{name}", getattr(real, name), stage) for name in _CHANGES_OF_FILES}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
 MODELS = "pyspark.ml"
-"""The module of models: its import is slow, and most scripts do without it."""
+"""The module of models: it is patched after its import, which is slow, and which most scripts do without."""
 _FEW = ("userCol", "itemCol"), ("itemsCol",), ("featuresCol",), ("inputCols",), ("inputCol",)
 _WORDS = ("labels", "vocabulary", "originalMax", "originalMin")
 _SOME_MEASURE = 1.0
@@ -105,9 +105,9 @@ class _Writer:
         self._stage = stage
 
     def save(self, path: str) -> None:
-        """Report the path."""
+        """Report that a model would be saved to a path."""
         place = data_place("model", {}, (str(path),), self._stage.request.folder)
-        self._stage.problem("NOT_DONE", f"it saves a model to {place.paths[0]}, which a dry run does not do")
+        self._stage.problem("NOT_DONE", f"the script saves a model to {place.paths[0]}, which a dry run does not do")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -128,8 +128,8 @@ def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
     real = wrapper.JavaTransformer._transform
 
     def fit(estimator: Any, dataset: Any) -> Any:
-        known = Unknown.of(dataset) is not None
-        return make(estimator, None if known else _added(estimator, dataset))
+        is_unknown = Unknown.of(dataset) is not None
+        return make(estimator, None if is_unknown else _added(estimator, dataset))
 
     def transform(transformer: Any, dataset: Any) -> Any:
         if Unknown.of(dataset) is not None:
@@ -157,7 +157,7 @@ def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
 
 
 class _Reader:
-    """Reads no model, so the columns that it adds are unknown."""
+    """A reader that reads no model, so the columns that the model adds are unknown."""
 
     def __init__(self, make: Callable[[], Any], stage: Stage) -> None:
         self._make = make
@@ -196,7 +196,7 @@ def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) ->
     """Return a function that makes stand-ins for fitted models."""
 
     class FittedModel(model):  # type: ignore[misc]
-        """An untrained model."""
+        """A stand-in for a fitted model."""
 
         def __init__(self, maker: Any, added: Sequence[StructField] | None) -> None:
             super().__init__()
@@ -206,7 +206,7 @@ def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) ->
             return self._fitted.transform(dataset, unknown)
 
         def copy(self, _extra: Any = None) -> Any:
-            """Return itself."""
+            """Return this model."""
             return self
 
         def write(self) -> Any:
@@ -231,7 +231,7 @@ def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) ->
 
 
 def _install_searches(make: Callable[..., Any]) -> None:
-    """Make searches for the best parameters return the first model."""
+    """Make searches for the best parameters return the model of their estimator, without comparing any."""
     tuning = importlib.import_module(f"{MODELS}.tuning")
     classification = importlib.import_module(f"{MODELS}.classification")
 

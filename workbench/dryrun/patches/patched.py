@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import (
     UnknownParts,
     UnknownRow,
     UnknownRows,
-    class_of_unknown,
+    maker_of_unknown,
 )
 from openlineage_pyspark.workbench.dryrun.empty_spark.world import World
 from openlineage_pyspark.workbench.dryrun.patches.binary_formats import (
@@ -97,7 +97,7 @@ class Patches:
         # The properties of the dry run's own JVM: a real run has others.
         self._hosts = {(key, value) for key, value in every if given.get(key) != value}
         self._in_batch = 0
-        self._unknown = class_of_unknown(self._frame, self._methods_of_unknown(), F.col, self._plan)
+        self._unknown = maker_of_unknown(self._frame, self._methods_of_unknown(), F.col, self._plan)
 
     def apply(self) -> None:
         """Replace everything, for the rest of the process."""
@@ -133,7 +133,7 @@ class Patches:
         time.sleep = lambda _seconds: None
 
     def _patch_threads(self) -> None:
-        """Make each thread of the script find the catalogs, because each has one of the JVM."""
+        """Make each thread of the script find the catalogs, because each has its own thread in the JVM."""
         connect = JavaClient._create_new_connection
 
         def connected(client: Any) -> Any:
@@ -149,7 +149,7 @@ class Patches:
         return self._stage
 
     def add_method(self, name: str, method: Callable[..., Any]) -> None:
-        """Replace a method of DataFrames."""
+        """Add a method to DataFrames, or replace it."""
         setattr(self._frame, name, method)
 
     def world_of(self, spark: Any) -> World:
@@ -392,7 +392,7 @@ class Patches:
                 return pivot(grouped, column, values)
             message = f"the columns of pivot({column!r}) are values in the data: one column represents all of them"
             self._stage.problem("PATTERN", message)
-            # PySpark takes only a name, and the values of a column must have its type.
+            # PySpark takes only a name; here the column is cast, because the value must have its type.
             java = F.col(column).cast("string")._jc
             return GroupedData(grouped._jgd.pivot(java, [f"{{{column}}}"]), grouped._df)
 
@@ -405,7 +405,7 @@ class Patches:
             try:
                 return rows.__get__(self_)
             except (Py4JError, *spark_errors()):
-                # A table that is only declared has no plan for its rows.
+                # Spark can't plan to read a table that is only declared.
                 return rows.__get__(self_.sparkSession.createDataFrame([], self_.schema))
 
         frame.rdd = property(rdd)
@@ -457,7 +457,7 @@ class Patches:
         return method
 
     def _is_streaming(self, frame: Any) -> bool:
-        """Return whether a stream reads one of the places of a DataFrame, which is not a batch of a stream."""
+        """Return whether a stream reads one of the places of a DataFrame; False within a batch of a stream."""
         if self._in_batch:
             return False
         known = Unknown.of(frame)
@@ -494,7 +494,7 @@ class Patches:
 
 
 class _OwnSession(SparkSession):  # type: ignore[misc]
-    """A session of the script without patches, which the analysis of statements uses."""
+    """A session of the script without the patches, for the analysis of its statements."""
 
     sql = SparkSession.sql
     conf = SparkSession.conf
@@ -516,7 +516,7 @@ class ScriptConf:
     Args:
         conf: Spark's properties.
         given: the properties that the script has set; Spark gets those that concern its SQL.
-        hosts: the properties of the dry run's own JVM, which a script does not get.
+        hosts: the properties of the dry run's own JVM, which are hidden from the script.
         stage: records properties that only the real application has.
     """
 

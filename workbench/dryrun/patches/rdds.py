@@ -30,7 +30,7 @@ _SHIPPED = "/{SparkFiles}"
 
 def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
     """
-    Make actions on RDDs return no rows, and relative paths begin at the script's folder.
+    Make actions on RDDs return no rows, and relative paths begin at the folder in which the script runs.
 
     Args:
         stage: records each action.
@@ -66,7 +66,7 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
 
 
 def _install_files(stage: Stage) -> None:
-    """Return for the files that a script ships the files that it names or those beside it, if they exist."""
+    """Make `SparkFiles` find the files that a script ships: where the script names them, or where it runs."""
     shipped: dict[str, str] = {}
 
     def add(_: SparkContext, path: str, *__: Any, **___: Any) -> None:
@@ -87,7 +87,7 @@ def _install_files(stage: Stage) -> None:
 
 
 def _accumulated(total: Any, stage: Stage) -> Any:
-    """Return what an accumulator has at its beginning, because no rows are counted here."""
+    """Return the first value of an accumulator, because no rows are counted here."""
     value = total._value
     return stage.number("the value of an accumulator", value) if type(value) in (int, float) else value
 
@@ -104,7 +104,7 @@ def _nothing() -> None:
 
 
 def _of_path(read: Callable[..., Any], stage: Stage) -> Callable[..., Any]:
-    """Return a reader of files for which relative paths are below the script's folder, as for DataFrames."""
+    """Return a reader for which relative paths are below the folder in which the script runs, as for DataFrames."""
 
     def reading(context: Any, path: Any, *rest: Any, **named: Any) -> Any:
         whole = ",".join(qualified(each, stage.request.folder) for each in str(path).split(","))
@@ -114,7 +114,7 @@ def _of_path(read: Callable[..., Any], stage: Stage) -> Callable[..., Any]:
 
 
 def schema_of_names(names: Any) -> Any:
-    """Return the schema of an RDD if only the names of its columns are known; None if they are unknown too."""
+    """Return a schema of strings if the names of columns are given; None if they are not."""
     if not isinstance(names, (list, tuple)) or not names or not all(isinstance(each, str) for each in names):
         return None
     return StructType([StructField(each, StringType()) for each in names])

@@ -65,7 +65,7 @@ class Entries(dict[Any, Any]):
 
 
 class RowText(str):
-    """A text that only data show: its own text is the name of its column in braces. It can be read as anything."""
+    """A text that only data show: here it is the name of its column in braces. It can be read as anything."""
 
     def __int__(self) -> int:
         return 1
@@ -97,7 +97,7 @@ class RowText(str):
 
 
 class RandomId(uuid.UUID):
-    """An id that differs in each real run; here it is always the same, and so are the names that are made from it."""
+    """An id that differs in each real run; here it is always the same, and so are names that are made from it."""
 
     def __str__(self) -> str:
         return "{uuid}"
@@ -127,7 +127,7 @@ def install_random_ids(is_users: Callable[[str], bool]) -> None:
 
 
 def plain_row(row: Any) -> Any:
-    """Return a row of a script with plain values instead of stand-ins: Spark does not know their types."""
+    """Return a row of a script with plain values instead of stand-ins, whose types Spark does not know."""
     if isinstance(row, StandIn | RowText):
         return str(row)
     if isinstance(row, dict):
@@ -149,7 +149,7 @@ def value_of(data_type: Any, name: str, make_row: Callable[..., Any]) -> Any:
     Args:
         data_type: the type.
         name: the column; a text contains its name.
-        make_row: makes a row from named values.
+        make_row: returns a function that makes a row from values, for the names of its columns.
     """
     kind = str(data_type.typeName())
     if kind == "struct":
@@ -171,6 +171,12 @@ def value_of(data_type: Any, name: str, make_row: Callable[..., Any]) -> Any:
 
 
 def row_of(schema: Any, make_row: Callable[..., Any]) -> Any:
-    """Return a row of a schema; its texts are the names of their columns."""
+    """
+    Return a row of a schema; its texts are the names of their columns, in braces.
+
+    Args:
+        schema: the schema.
+        make_row: returns a function that makes a row from values, for the names of its columns.
+    """
     values = [value_of(field.dataType, field.name, make_row) for field in schema.fields]
     return make_row(*[field.name for field in schema.fields])(*values)

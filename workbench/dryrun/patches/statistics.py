@@ -1,4 +1,4 @@
-"""Statistics of DataFrames and observed metrics: numbers that depend on data."""
+"""Statistics of DataFrames, and observed metrics: numbers and columns that depend on data."""
 
 from __future__ import annotations
 

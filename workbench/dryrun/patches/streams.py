@@ -15,7 +15,7 @@ class FinishedQuery:
         self.id = self.runId = str(uuid.UUID(int=0))
         self.name = None
         self.isActive = False
-        # How many rows there were, only data show.
+        # Only data show how many rows there were.
         self.lastProgress = StandIn("lastProgress")
         self.recentProgress = StandIn("recentProgress")
         self.status = {"message": "Stopped", "isDataAvailable": False, "isTriggerActive": False}
