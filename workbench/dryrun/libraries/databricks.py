@@ -119,7 +119,7 @@ class Databricks:
         vars(self.utils).update(widgets=self.widgets, notebook=notebook, jobs=jobs, secrets=secrets)
 
     def install(self, spark: Any) -> None:
-        """Put these objects into the modules from which a script imports them."""
+        """Put these objects into the modules from which a script imports them, and into the namespace of a notebook."""
         shown = dict.fromkeys(("display", "displayHTML"), lambda *_, **__: None)
         given = {"dbutils": self.utils, "spark": spark, "sc": spark.sparkContext, "sql": spark.sql, **shown}
         sys.modules["pyspark.dbutils"] = module_of("pyspark.dbutils", DBUtils=lambda *_: self.utils)
@@ -129,7 +129,7 @@ class Databricks:
             whole = module_of("databricks", sdk=sdk, __path__=[])
             sys.modules.update({"databricks": whole, "databricks.sdk": sdk, "databricks.sdk.runtime": runtime})
         if self._stage.request.is_notebook:
-            # `%run` and SQL cells become calls of these.
+            # `%run` and SQL cells become calls of `_run_notebook` and `_sql_of_cell`.
             self._names.update(given, _run_notebook=self._run, _sql_of_cell=self._sql(spark), table=spark.table)
             self._names["getArgument"] = self.widgets.getArgument
 
@@ -146,7 +146,7 @@ class Databricks:
 
     def _not_run(self, path: Any = "", *_: Any, **__: Any) -> str:
         self._stage.problem(
-            "NOT_DONE", f"it runs the notebook {path} as a separate job: add its file to the command line"
+            "NOT_DONE", f"the script runs the notebook {path} as a separate job: add its file to the command line"
         )
         return "{dbutils.notebook.run}"
 

@@ -1,7 +1,7 @@
 """
 AWS Glue's library (`awsglue`) as DataFrames of Spark: dynamic frames, their transforms, sources and sinks.
 
-The library is not installed outside of Glue. In Glue, names of databases and tables are those of Spark's catalog.
+The library is not installed outside of Glue. In Glue, the databases and tables are those of Spark's catalog.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _DATABASES = frozenset({"mysql", "oracle", "postgresql", "redshift", "sqlserver"})
 _SAME = ("coalesce", "repartition", "spigot", "unbox", "unnest", "drop_nulls", "assertErrorThreshold")
 _FILES = frozenset({"s3", "file", ""})
-# A mapping consists of the name and the type of the source, and those of the target.
+# A whole mapping consists of four texts: the name and the type of the source, and those of the target.
 _TYPED = 4
 
 
@@ -82,7 +82,7 @@ class DynamicFrame:
         return self._with(self._frame.select(*_nested({_parts(each): _mapped(each) for each in mappings})))
 
     def resolveChoice(self, specs: Any = None, *_: Any, **__: Any) -> Any:  # noqa: N802 (Glue's)
-        """Return columns with one type each."""
+        """Return a frame in which each column has one type."""
         frame = self._frame
         for name, action in specs or ():
             if not action.startswith(("cast:", "project:")):
@@ -153,7 +153,7 @@ def _names(paths: str | Sequence[str]) -> list[str]:
 
 
 def _parts(mapping: Sequence[str]) -> tuple[str, ...]:
-    """Return the target of a mapping: unless the name is in backquotes, a dot leads into a field."""
+    """Return the parts of a mapping's target: unless the name is in backquotes, the name of a field follows a dot."""
     target = mapping[-2] if len(mapping) == _TYPED else mapping[1]
     return (target.strip("`"),) if target.startswith("`") else tuple(target.split("."))
 
@@ -354,9 +354,9 @@ def install_glue(stage: Stage, without_columns: Callable[[Any], Any]) -> None:
     def options(argv: Sequence[str], names: Iterable[str]) -> dict[str, str]:
         given = dict(stage.request.parameters)
         for at, each in enumerate(argv):
-            name, sign, value = each.removeprefix("--").partition("=")
+            name, equals, value = each.removeprefix("--").partition("=")
             if each.startswith("--"):
-                given[name] = value if sign else (argv[at + 1] if at + 1 < len(argv) else "")
+                given[name] = value if equals else (argv[at + 1] if at + 1 < len(argv) else "")
         for name in names:
             if name not in given:
                 message = f"the job argument {name} has no value: it is assumed to be {{{name}}}"

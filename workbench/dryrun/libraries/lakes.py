@@ -60,7 +60,7 @@ class MergeStatement:
         return self.add("NOT MATCHED", condition, f"INSERT ({columns}) VALUES ({given})")
 
     def execute(self, *_: Any) -> None:
-        """Report the statement."""
+        """Record the statement."""
         alias = self._alias or _alias_of(self._source) or "source"
         self._source.createOrReplaceTempView(_VIEW)
         self._world.statement(
@@ -122,7 +122,7 @@ class MergeBuilder:
         return self
 
     def execute(self) -> Any:
-        """Report the statement."""
+        """Record the statement."""
         return self._merge.execute()
 
 
@@ -183,7 +183,7 @@ class MergeIntoBuilder:
         return self
 
     def merge(self) -> None:
-        """Report the statement."""
+        """Record the statement."""
         self._merge.execute()
 
 
@@ -200,7 +200,7 @@ class Table:
 
     @classmethod
     def forPath(cls, spark: Any, path: str, *_: Any) -> Any:  # noqa: N802
-        """Return the table at a path."""
+        """Return the table at a path, with its columns if they are known."""
         world = cls.patches.world_of(spark)
         reader = world.reader(streamed=False).format("delta")
         place = reader.place((path,))
@@ -241,12 +241,12 @@ class Table:
         return f"{self._name} AS {in_backticks(self._alias)}" if self._alias else self._name
 
     def delete(self, condition: Any = None) -> None:
-        """Report a DELETE."""
+        """Record a DELETE."""
         where = "" if condition is None else f" WHERE {text_of_column(condition)}"
         self._statement(f"DELETE FROM {self._target}{where}")
 
     def update(self, condition: Any = None, set: Any = None) -> None:  # noqa: A002
-        """Report an UPDATE."""
+        """Record an UPDATE."""
         if set is None:
             condition, set = None, condition  # noqa: A001
         where = "" if condition is None else f" WHERE {text_of_column(condition)}"

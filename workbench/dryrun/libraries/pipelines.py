@@ -1,8 +1,8 @@
 """
 Declarative pipelines: `pyspark.pipelines`, and `dlt` of Databricks.
 
-A pipeline's script defines tables, views and flows, and runs none of them. Each runs here when the script has ended, or
-before, when another one reads its output: so they run in the order of their dependencies.
+A pipeline's script defines tables, views and flows, and runs none of them. Each of them runs here when the script has
+ended, or as soon as another one reads its output: so they run in the order of their dependencies.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class ScriptPipeline:
         self._flows.append(_Flow(target, spot, make))
 
     def flows(self) -> Iterator[Callable[[], None]]:
-        """Yield a function that runs each flow that has not run."""
+        """Yield a function for each flow: it runs the flow, unless that has run already."""
         for flow in self._flows:
             yield functools.partial(self._run, flow)
 
@@ -129,7 +129,7 @@ class ScriptPipeline:
 
     def _run(self, flow: _Flow) -> None:
         if not flow.is_done:
-            # Set before the flow runs: one that reads itself gets the columns known so far.
+            # This is set before the flow runs: one that reads its own output gets the columns that are known so far.
             flow.is_done = True
             with self._stage.at(flow.spot):
                 flow.make()
@@ -198,7 +198,7 @@ _EXPECTATIONS = tuple(f"expect{many}{then}" for many in ("", "_all") for then in
 
 
 def _expectation(*_: Any, **__: Any) -> Any:
-    """Return a decorator that changes nothing: only the data show which rows meet an expectation."""
+    """Return a decorator that changes nothing, because only the data show which rows meet an expectation."""
     return lambda function: function
 
 
