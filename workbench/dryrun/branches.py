@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 
 MOST_BRANCHES = 16
-"""The maximum number of further runs of a script."""
+"""The maximum number of further runs of a script for the other outcomes of its decisions."""
 _MOST_FAILURES = 4
 _FAILURES = frozenset({"SCRIPT_FAILED", "SCRIPT_ENDED"})
 
@@ -97,7 +97,7 @@ def lineage_of_branches(
                 found += _marked(each, flipped) if each.lineage is not None else (each,)
         further = ((*flipped, each) for each in _decisions(records) if each not in flipped)
         for path in further:
-            # The order in which two decisions are flipped makes no difference.
+            # The order in which decisions are flipped makes no difference.
             if frozenset(path) not in seen:
                 seen.add(frozenset(path))
                 waiting.append(path)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MEGABYTE = 1024 * 1024
-_SCRIPT_ENDED = 0
+_SUCCESS = 0
 # What libraries report when the kernel refuses a change or a connection.
 _DENIED = "permission denied"
 
@@ -60,11 +60,11 @@ def main() -> None:
         _run(stage)
     except LineageError as problem:
         stage.record("failed", message=str(problem))
-    end_process(_SCRIPT_ENDED)
+    end_process(_SUCCESS)
 
 
 def end_process(status: int) -> NoReturn:
-    """End at once, without waiting for the script's handlers or the end of the JVM."""
+    """End the process at once, without calling the script's exit handlers or waiting for the JVM."""
     os._exit(status)
 
 
@@ -103,7 +103,7 @@ def _run(stage: Stage) -> None:
 
 
 def _restrict(stage: Stage, port: int, sparks_folder: str) -> None:
-    """Restrict the script to its folder, its arguments and the given variables."""
+    """Restrict the script to what a request allows: its arguments, variables, modules, files, memory and time."""
     request = stage.request
     sys.dont_write_bytecode = True
     sys.argv = [request.path, *request.arguments]
@@ -125,7 +125,7 @@ def _restrict(stage: Stage, port: int, sparks_folder: str) -> None:
 
 
 def _memory_in_use() -> int:
-    """Return how much memory the process uses at this point."""
+    """Return how many bytes of memory the process uses now; 0 if the system does not show it."""
     pages = (
         Path("/proc/self/statm").read_text(encoding="utf-8").split()[0] if Path("/proc/self/statm").exists() else "0"
     )
@@ -145,7 +145,7 @@ def _watch(stage: Stage, main_thread: int | None) -> None:
         frame = frame.f_back
     seconds = stage.request.seconds
     stage.problem("TIME_OVER", f"the script was stopped here after {seconds} seconds (--timeout)", spot)
-    end_process(_SCRIPT_ENDED)
+    end_process(_SUCCESS)
 
 
 def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
@@ -182,7 +182,7 @@ def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> No
 
 
 def _perform(stage: Stage, run: Callable[[], None]) -> None:
-    """Run a part of the script, and record its failure if it fails."""
+    """Run a part of the script, and record how it fails or exits."""
     try:
         run()
     except SystemExit as end:
@@ -202,7 +202,7 @@ def _perform(stage: Stage, run: Callable[[], None]) -> None:
         of_arguments = isinstance(problem, IndexError) and "argv" in spot.text
         message = f"{text_of_error(problem)}{f' ({FOLLOW})' if of_arguments else ''}"
         if _DENIED in message.lower():
-            message += " (a dry run lets no library write outside of its own folder, or connect)"
+            message += " (in a dry run, no library may write outside of the scratch folder, or connect)"
         stage.problem("SCRIPT_FAILED", f"the script fails here: {message}", spot)
 
 

@@ -38,14 +38,14 @@ class ScriptSettings:
     How scripts are run.
 
     Args:
-        arguments: the arguments after the script's name in `sys.argv`.
+        arguments: the arguments that follow the script's name in `sys.argv`.
         python_path: where scripts find modules, besides their own folders.
         variables: the environment variables that scripts see.
         allowed: the modules that are not replaced by stand-ins.
-        seconds: how long each may run.
+        seconds: how long each script may run, in seconds.
         conf: properties of Spark.
         parameters: the values of the parameters of notebooks and jobs.
-        branches: whether the other branches of decisions on data run too.
+        branches: whether scripts run again for the other outcomes of decisions on data.
         classes: the folder with the archives of the classes that JVMs load; None to use none.
     """
 

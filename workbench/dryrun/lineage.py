@@ -51,7 +51,7 @@ def lineage_of_script(records: ScriptRecords, tables: Sequence[DeclaredTable]) -
 
 
 def _know(table: DeclaredTable, known: DeclaredTables) -> None:
-    """Map the path of a table to the table, as in a real run, until the table moves."""
+    """Remember a table whose location the script gives, or gave before: its dataset is named by the location."""
     before = known.get(table.parts)
     if table.identifier is not None or (before is not None and before.identifier is not None):
         known.put(table)
@@ -91,7 +91,7 @@ def _hiding(found: StatementLineage, lineage: Lineage, hidden: Sequence[str]) ->
 
 
 def _without_texts(lineage: Lineage, hidden: Sequence[str]) -> Lineage:
-    """Return a lineage whose expressions do not show some strings."""
+    """Return a lineage whose expressions do not show some strings, such as the values of parameters."""
     if not hidden:
         return lineage
 

@@ -56,7 +56,7 @@ class ScriptRunner:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None and self._host is not None and self._host.stdin is not None and self._classes is not None:
-            # Leave the JVM time to write its archive.
+            # The JVM needs time to write its archive.
             self._host.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._host.wait(_SECONDS_TO_START)
@@ -84,7 +84,8 @@ class ScriptRunner:
             found = tuple(_lines(out))
             if not found and status:
                 lines = Path(scratch, "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-                raise LineageError(f"the process of {request.name} ended before the script did: {' '.join(lines[-1:])}")
+                why = " ".join(lines[-1:]) or "it printed nothing"
+                raise LineageError(f"the process of {request.name} ended before it recorded anything: {why}")
         return found
 
     def _run(self, request: ScriptRequest, file: Path, out: int, errors: IO[bytes]) -> int:
