@@ -17,17 +17,17 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
 
-/** What a script loads: a place and a schema, and no rows. */
+/** The sources that a script loads: each has a place and a schema, and no rows. */
 public final class KnownTables {
     private KnownTables() {}
 
-    /** Gives a relation that reads a place: its name for Spark, what it is, its columns, and whether it is of files. */
+    /** Returns the relation of a source: its name in Spark, its place from Python, its schema, whether it has files. */
     public static Object relation(String name, String place, StructType schema, Boolean isOfFiles) {
         Option none = Option.apply(null);
         return DataSourceV2Relation.create(new KnownTable(name, place, schema, isOfFiles.booleanValue()), none, none);
     }
 
-    /** One such place. */
+    /** One such source. */
     public static final class KnownTable implements SupportsRead, SupportsMetadataColumns {
         private final String name;
         private final String place;
@@ -69,7 +69,7 @@ public final class KnownTables {
         }
     }
 
-    /** What Spark tells of the file of each row. */
+    /** The hidden column with which Spark describes the file of each row. */
     public static final class OfFile implements MetadataColumn {
         public String name() {
             return "_metadata";

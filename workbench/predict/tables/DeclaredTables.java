@@ -41,10 +41,10 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * The tables that a script's session knows without their connectors: a name and a schema, and nothing to read.
+ * The tables that a script's session knows without their connectors: each has a name and a schema, and no rows.
  *
- * The classes in here are the catalogs that find them: one for each catalog that a script names, and one in front of
- * Spark's own. Statements are only analyzed, so nothing ever asks for rows.
+ * The classes in this file are the catalogs that find them: one for each catalog that a script names, and one in front
+ * of Spark's own. Statements are only analyzed, so nothing ever asks for rows.
  */
 public final class DeclaredTables {
     private static final String SEPARATOR = "\0";
@@ -57,23 +57,23 @@ public final class DeclaredTables {
         TABLES.clear();
     }
 
-    /** Makes a table known, in place of an earlier one of the same name. */
+    /** Declares a table; it replaces an earlier one of the same name. */
     public static void put(String catalog, String[] namespace, String name, StructType schema, String[] partitions) {
         Identifier identifier = Identifier.of(namespace, name);
         TABLES.put(key(catalog, identifier), new DeclaredTable(catalog, identifier, schema, partitions));
     }
 
-    /** Forgets a table, and says whether it was known. */
+    /** Forgets a table, and returns whether it was declared. */
     public static boolean drop(String catalog, String[] namespace, String name) {
         return TABLES.remove(key(catalog, Identifier.of(namespace, name))) != null;
     }
 
-    /** Gives what stands for calls of a function of which only the name is known: NullType becomes any other type. */
+    /** Returns what makes the calls of a function whose name alone is known; Spark casts NullType to other types. */
     public static AbstractFunction1 function(String name, DataType type) {
         return new UnknownFunction(name, type);
     }
 
-    /** Gives the columns of a schema in one text: the name and the type of each, as DDL has it. */
+    /** Returns the columns of a schema in one text: the name of each, and its type in DDL. */
     public static String columns(StructType schema) {
         StringBuilder found = new StringBuilder();
         StructField[] fields = schema.fields();
@@ -84,7 +84,7 @@ public final class DeclaredTables {
         return found.toString();
     }
 
-    /** Gives the catalog and the database that are current, in one text. */
+    /** Returns the current catalog and the current database, in one text. */
     public static String current(SparkSession session) {
         StringBuilder found = new StringBuilder();
         add(found, session.catalog().currentCatalog());
@@ -92,7 +92,7 @@ public final class DeclaredTables {
         return found.toString();
     }
 
-    /** Gives the parsed plan of a statement; if it can't be parsed, why, in one text. */
+    /** Returns the parsed plan of a statement; if it can't be parsed, the reason in one text. */
     public static Object parsed(ParserInterface parser, String statement) {
         try {
             return parser.parsePlan(statement);
@@ -101,7 +101,7 @@ public final class DeclaredTables {
         }
     }
 
-    /** Gives what a method of one object gives for two arguments; if Spark refuses it, why, in one text. */
+    /** Returns what a method of an object returns for two arguments; if Spark refuses that, the reason in one text. */
     public static Object attempt(Object asked, String method, String statement, Object session) {
         try {
             return asked.getClass().getMethod(method, new Class[] {String.class, Object.class})
@@ -113,7 +113,7 @@ public final class DeclaredTables {
         }
     }
 
-    /** Gives why Spark refuses a statement, or fails at it: an exception costs Python many calls. */
+    /** Returns the reason why Spark refuses a statement, as a text: to read an exception costs Python many calls. */
     private static String refused(Throwable problem) {
         StringBuilder found = new StringBuilder("refused").append(SEPARATOR);
         String code = problem instanceof SparkThrowable ? ((SparkThrowable) problem).getErrorClass() : "INTERNAL_ERROR";
@@ -127,7 +127,7 @@ public final class DeclaredTables {
         return found.toString();
     }
 
-    /** Adds where an error is, and what it names. */
+    /** Adds the position of an error, and the parameters of its message. */
     private static void addDetails(StringBuilder found, AnalysisException refusal) {
         add(found, refusal.line().isDefined() ? String.valueOf(refusal.line().get()) : "");
         add(found, refusal.startPosition().isDefined() ? String.valueOf(refusal.startPosition().get()) : "");
@@ -140,12 +140,12 @@ public final class DeclaredTables {
         }
     }
 
-    /** Adds a part to a text of several: no part has the character that ends it. */
+    /** Adds a part to a text; the character that ends each part is escaped within it. */
     private static void add(StringBuilder text, String part) {
         text.append(part.replace("\\", "\\b").replace("\0", "\\0")).append(SEPARATOR);
     }
 
-    /** Gives what the only column of a query is made of; null if nothing is read for it. */
+    /** Returns the expression of the only column of a query; null if it has no subquery, and so reads nothing. */
     public static Object value(LogicalPlan plan) {
         if (plan.subqueriesAll().isEmpty()) {
             return null;
@@ -153,7 +153,7 @@ public final class DeclaredTables {
         return ((Expression) plan.expressions().head()).children().head();
     }
 
-    /** Gives a plan with expressions in the place of variables, each at the same place as the name of its variable. */
+    /** Returns a plan with expressions instead of variables; names and values have the same order. */
     public static Object withValues(LogicalPlan plan, String[] names, Object[] values) {
         return plan.transformAllExpressionsWithSubqueries(new Values(names, values));
     }
@@ -166,7 +166,7 @@ public final class DeclaredTables {
         return (catalog + "." + identifier.toString()).toLowerCase();
     }
 
-    /** Makes the call of a function that nobody here can read: Spark's own expression for a function in Python. */
+    /** Makes the call of a function that can't be read: Spark's own expression for a function in Python. */
     public static final class UnknownFunction extends AbstractFunction1 {
         private static final Integer ROW_BY_ROW = Integer.valueOf(100);
         private final String name;
@@ -189,7 +189,7 @@ public final class DeclaredTables {
         }
     }
 
-    /** What a SET has given variables, in the place of their references. */
+    /** Replaces references to variables by the expressions that a SET has given them. */
     public static final class Values extends AbstractPartialFunction {
         private final String[] names;
         private final Object[] values;
@@ -286,7 +286,7 @@ public final class DeclaredTables {
         }
     }
 
-    /** What Spark tells of the file of each row of its own tables. */
+    /** The hidden column with which Spark describes the file of each row of its own tables. */
     public static final class FileMetadata implements MetadataColumn {
         public String name() {
             return "_metadata";
@@ -298,7 +298,7 @@ public final class DeclaredTables {
         }
     }
 
-    /** A catalog that a script names: every namespace is there, and every declared table. */
+    /** A catalog that a script names: every namespace exists, and so does every declared table. */
     public static class Named implements TableCatalog, SupportsNamespaces {
         private String name;
 

@@ -27,13 +27,13 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * Writes all of an analyzed plan that decides what it computes: each operator and each expression with each argument.
+ * Writes everything in an analyzed plan that decides what it computes: operators and expressions, with all arguments.
  *
- * It is for comparing two plans, so nothing is left out in silence: what can't be written is marked as such. An
- * expression of a value that Spark knows only when it runs is marked too.
+ * The result is used to compare two plans, so nothing is left out silently: what can't be written is marked as such. An
+ * expression whose value Spark only knows when it runs is marked too.
  */
 public final class PlanShape {
-    // How an object without a text of its own calls itself.
+    // The text of an object whose class does not override toString().
     private static final Pattern NO_TEXT = Pattern.compile("(?s).*@[0-9a-f]{3,}.*|.*\\$\\$Lambda.*");
     private static final int MOST_NODES = 200000;
     private final ArrayList nodes = new ArrayList();
@@ -41,7 +41,7 @@ public final class PlanShape {
 
     private PlanShape() {}
 
-    /** Gives the plan as JSON: its nodes, of which the first one is the root. Empty if it is too large. */
+    /** Returns the plan as JSON: its nodes, of which the first one is the root. Empty if it is too large. */
     public static String of(LogicalPlan plan) {
         try {
             PlanShape shape = new PlanShape();
@@ -154,7 +154,7 @@ public final class PlanShape {
                 text.append(",\"id\":").append(((NamedExpression) expression).exprId().id());
             }
         } catch (Exception untyped) {
-            // A list of sort orders, a frame and a generator have no type that anybody asks for.
+            // A list of sort orders, a frame and a generator have no type, and nothing needs it.
             text.append(",\"t\":\"\"");
         }
     }
@@ -221,7 +221,7 @@ public final class PlanShape {
             boolean function = value.getClass().getSimpleName().equals("SQLFunction");
             while (parts.hasNext()) {
                 Object part = parts.next();
-                // When a function was created decides about nothing.
+                // The time at which a function was created changes no result.
                 if (!function || !(part instanceof Long)) {
                     text.append(",");
                     value(text, part, depth + 1);
