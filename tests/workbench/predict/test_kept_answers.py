@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,6 +62,29 @@ def test_what_is_no_answer_or_no_file_of_answers_counts_as_not_there(tmp_path: P
         assert store.read({"key", "other"}) == {"other": ANSWER}
         store.keep({"key": REFUSED}, ())
         assert store.read({"key"}) == {"key": REFUSED}
+
+
+def test_a_damaged_file_is_named_whatever_is_read_from_it(tmp_path: Path) -> None:
+    keys = [f"{number:064}" for number in range(400)]
+    with KeptAnswers(tmp_path) as store:
+        store.keep(dict.fromkeys(keys, REFUSED), ())
+        store.keep_readings(dict.fromkeys(keys, b"[]"), ())
+        store.add_opaque(keys)
+        store.see(keys)
+    file = tmp_path / "answers.sqlite"
+    content = file.read_bytes()
+    # The first pages are those of the schema and of the roots of the tables.
+    file.write_bytes(content[: 6 * 4096] + b"\xab" * (len(content) - 6 * 4096))
+    damaged = re.escape(f"{file} can't be read: database disk image is malformed: delete this file")
+    with KeptAnswers(tmp_path) as store:
+        for read in (
+            lambda: store.read(keys),
+            lambda: store.unseen(keys),
+            store.opaque,
+            lambda: store.reading(keys[7]),
+        ):
+            with pytest.raises(OSError, match=f"^{damaged}$"):
+                read()
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:

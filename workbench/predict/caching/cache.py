@@ -2,7 +2,7 @@
 Cache Spark's results for statements, each under a key that represents everything on which the result depends.
 
 The results are in one SQLite file, so that each can be read without the others. The file holds only values and no code;
-a result that can't be read counts as absent.
+a result that is not a valid value counts as absent.
 """
 
 from __future__ import annotations
@@ -126,16 +126,17 @@ class KeptAnswers:
         self._connection.close()
 
     def read(self, keys: Collection[str]) -> dict[str, KeptAnswer]:
-        """Return the answers that are cached under some keys."""
-        found, ordered = {}, sorted(keys)
-        for at in range(0, len(ordered), _AT_ONCE):
-            some = ordered[at : at + _AT_ONCE]
-            marks = ", ".join("?" * len(some))
-            query = f"SELECT key, document FROM answers WHERE key IN ({marks})"  # noqa: S608 (question marks alone)
-            for key, document in self._connection.execute(query, some):
-                answer = _answer_in(document)
-                if answer is not None:
-                    found[str(key)] = answer
+        """
+        Return the answers that are cached under some keys.
+
+        Raises:
+            OSError: the file can't be read.
+        """
+        found = {}
+        for key, document in self._rows("SELECT key, document FROM answers WHERE key IN", keys):
+            answer = _answer_in(document)
+            if answer is not None:
+                found[str(key)] = answer
         return found
 
     def keep(self, answers: Mapping[str, KeptAnswer], known: Collection[str]) -> None:
@@ -158,8 +159,13 @@ class KeptAnswers:
             _forget(connection, now)
 
     def reading(self, key: str) -> bytes | None:
-        """Return the reading of a statement's text that is cached under a key; None if there is none."""
-        row = self._connection.execute("SELECT document FROM readings WHERE key = ?", (key,)).fetchone()
+        """
+        Return the reading of a statement's text that is cached under a key; None if there is none.
+
+        Raises:
+            OSError: the file can't be read.
+        """
+        row = next(self._rows("SELECT document FROM readings WHERE key IN", (key,)), None)
         return None if row is None else bytes(row[0])
 
     def keep_readings(self, readings: Mapping[str, bytes], known: Iterable[str]) -> None:
@@ -181,14 +187,13 @@ class KeptAnswers:
             _forget(connection, now)
 
     def unseen(self, digests: Collection[str]) -> set[str]:
-        """Return those digests of texts that `see` has not kept, or that were dropped since then."""
-        found, ordered = set(digests), sorted(digests)
-        for at in range(0, len(ordered), _AT_ONCE):
-            some = ordered[at : at + _AT_ONCE]
-            marks = ", ".join("?" * len(some))
-            query = f"SELECT digest FROM seen WHERE digest IN ({marks})"  # noqa: S608 (question marks alone)
-            found -= {str(digest) for (digest,) in self._connection.execute(query, some)}
-        return found
+        """
+        Return those digests of texts that `see` has not kept, or that were dropped since then.
+
+        Raises:
+            OSError: the file can't be read.
+        """
+        return set(digests) - {str(each) for (each,) in self._rows("SELECT digest FROM seen WHERE digest IN", digests)}
 
     def see(self, digests: Iterable[str]) -> None:
         """
@@ -202,8 +207,14 @@ class KeptAnswers:
             connection.executemany("INSERT OR REPLACE INTO seen VALUES (?, ?)", ((each, now) for each in digests))
 
     def opaque(self) -> frozenset[str]:
-        """Return the digests of statements that have seen or changed more than their texts show."""
-        return frozenset(str(digest) for (digest,) in self._connection.execute("SELECT digest FROM opaque"))
+        """
+        Return the digests of statements that have seen or changed more than their texts show.
+
+        Raises:
+            OSError: the file can't be read.
+        """
+        with _as_os_error(self._path, "read"):
+            return frozenset(str(digest) for (digest,) in self._connection.execute("SELECT digest FROM opaque"))
 
     def add_opaque(self, digests: Iterable[str]) -> None:
         """
@@ -214,6 +225,15 @@ class KeptAnswers:
         """
         with _as_os_error(self._path), self._connection as connection:
             connection.executemany("INSERT OR IGNORE INTO opaque VALUES (?)", ((each,) for each in digests))
+
+    def _rows(self, query: str, values: Iterable[str]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query, whose end is a list of values, which may be longer than SQLite accepts."""
+        ordered = sorted(values)
+        for at in range(0, len(ordered), _AT_ONCE):
+            some = ordered[at : at + _AT_ONCE]
+            with _as_os_error(self._path, "read"):
+                rows = self._connection.execute(f"{query} ({', '.join('?' * len(some))})", some).fetchall()
+            yield from rows
 
     def _opened(self) -> sqlite3.Connection:
         """Return the connection to the file; a file of another kind is replaced."""
@@ -239,11 +259,14 @@ def _connection(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def _as_os_error(path: Path) -> Iterator[None]:
+def _as_os_error(path: Path, done: str = "written") -> Iterator[None]:
+    """Raise an error of SQLite as an `OSError` that names the file."""
     try:
         yield
     except sqlite3.Error as problem:
-        raise OSError(f"{path} can't be written: {problem}") from problem
+        # SQLite has this class alone for a damaged file.
+        advice = ": delete this file" if type(problem) is sqlite3.DatabaseError else ""
+        raise OSError(f"{path} can't be {done}: {problem}{advice}") from problem
 
 
 def _forget(connection: sqlite3.Connection, now: float) -> None:
