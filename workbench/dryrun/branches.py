@@ -132,7 +132,8 @@ def _marked(found: StatementLineage, flipped: Sequence[str]) -> Iterator[Stateme
 
 
 def _unfinished(request: ScriptRequest, left: int) -> StatementLineage:
-    message = f"{left} more outcomes of decisions were not tried: a script runs again at most {MOST_BRANCHES} times"
+    untried = "outcome of decisions was" if left == 1 else "outcomes of decisions were"
+    message = f"{left} more {untried} not tried: a script runs again at most {MOST_BRANCHES} times"
     return StatementLineage(
         ScriptStatement("", request.name, 1, 1), problem=Problem(request.name, 1, 1, DECISION, message)
     )

@@ -57,7 +57,7 @@ def with_sources(plan: Plan, sources: Mapping[str, Plan]) -> NamedSources:
     found = _occurrences(plan, sources)
     absent = [name for name in sources if name not in found.values()]
     if absent:
-        raise ValueError(f"sources: the query does not read the DataFrame {' nor '.join(absent)}")
+        raise ValueError(f"sources: the query does not read the DataFrame {' or '.join(absent)}")
     operators = list(plan.operators)
     datasets: dict[int, tuple[Dataset, ...]] = {}
     columns: dict[int, RememberedKinds] = {}

@@ -282,7 +282,7 @@ def _install_measures(stage: Stage) -> None:
     evaluation, stat = (importlib.import_module(f"{MODELS}.{each}") for each in ("evaluation", "stat"))
 
     def evaluate(*_: Any) -> float:
-        message = f"evaluate() returns {_SOME_MEASURE} in a dry run: a real run may decide otherwise"
+        message = f"evaluate() returns {_SOME_MEASURE} in a dry run: what is made from it is unknown"
         stage.problem("STAND_IN", message)
         return _SOME_MEASURE
 

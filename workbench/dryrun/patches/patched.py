@@ -232,7 +232,7 @@ class Patches:
                     read = self.world_of(session).plan(make(session, data, "value STRING"))
                     return self._unknown(session, Unknown((read,)))
                 message = (
-                    "the types of a DataFrame of an RDD are unknown without a schema: each is assumed to be a string"
+                    "the types of a DataFrame of an RDD are unknown without a schema: they are assumed to be strings"
                 )
                 self._stage.problem("STAND_IN", message)
                 schema = names
