@@ -51,8 +51,8 @@ _OF_CODES: dict[str, Reason] = {
     "UNSUPPORTED_STATEMENT": "unsupported",
 }
 _WORDS = {"exact": "exactly", "text": "from the text", "nothing": "not at all"}
-_SAMPLES = 5
-_MOST_OF_A_LINE = 3
+_MOST_PLACES = 5
+_MOST_MESSAGES_OF_A_LINE = 3
 
 
 def reason_for(problem: Problem) -> Reason:
@@ -115,8 +115,8 @@ class Cause:
         first, *others = self.places
         if not others:
             return str(first)
-        listed = ", ".join(f"{each.file}:{each.line}" for each in others[:_SAMPLES])
-        more = ", ..." if len(others) > _SAMPLES else ""
+        listed = ", ".join(f"{each.file}:{each.line}" for each in others[:_MOST_PLACES])
+        more = ", ..." if len(others) > _MOST_PLACES else ""
         noun = "statement" if len(others) == 1 else "statements"
         return f"{first} (and {len(others):,} more {noun}: {listed}{more})"
 
@@ -236,7 +236,7 @@ def _merged(
         first = next(each.problem for each in every if each.problem is not None)
         beside = of_lines[_line(first)]
         lines = {_line(each.problem) for each in every if each.problem is not None}
-        if len(lines) > 1 or len(beside) <= _MOST_OF_A_LINE:
+        if len(lines) > 1 or len(beside) <= _MOST_MESSAGES_OF_A_LINE:
             merged[message] = every
         elif message == next(iter(beside)):
             more = f"{message} (and {len(beside) - 1:,} more such messages about this line)"

@@ -234,11 +234,11 @@ class AnalysisOptions:
     reach: Collection[str] | None = None
 
 
-UNCHANGED = AnalysisOptions()
+_DEFAULT_OPTIONS = AnalysisOptions()
 
 
 def guarded_analysis(
-    session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = UNCHANGED
+    session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = _DEFAULT_OPTIONS
 ) -> Analyzed:
     """Analyze a statement, as `analyzed` does. A fault of this program affects only this statement."""
     found = guard_of_statements().attempt("the analysis of a statement", analyzed, session, statement, options)
@@ -362,7 +362,9 @@ def _unknown(name: str, analyzed: Analyzed, known: DeclaredTables) -> Dataset:
     return _known_as(unknown_table(name, analyzed.catalog, analyzed.database), known)
 
 
-def analyzed(session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = UNCHANGED) -> Analyzed:
+def analyzed(
+    session: ScriptSession, statement: ScriptStatement, options: AnalysisOptions = _DEFAULT_OPTIONS
+) -> Analyzed:
     """
     Analyze a statement. If Spark refuses it, later statements still find the table that it would create.
 

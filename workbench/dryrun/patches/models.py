@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MODELS = "pyspark.ml"
 """The module of models: it is patched after its import, which is slow, and which most scripts do without."""
-_FEW = ("userCol", "itemCol"), ("itemsCol",), ("featuresCol",), ("inputCols",), ("inputCol",)
+_INPUT_PARAMS = ("userCol", "itemCol"), ("itemsCol",), ("featuresCol",), ("inputCols",), ("inputCol",)
 _WORDS = ("labels", "vocabulary", "originalMax", "originalMin")
 _SOME_MEASURE = 1.0
 
@@ -74,7 +74,7 @@ class Fitted:
             if name == self._given("labelCol"):
                 return [label.strip()]
             return [each for each in known if each != label.strip() and ("." in terms or each in terms)]
-        for names in _FEW:
+        for names in _INPUT_PARAMS:
             found = [self._given(each) for each in names]
             if all(found):
                 return [column for each in found for column in ([each] if isinstance(each, str) else each)]

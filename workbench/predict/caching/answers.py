@@ -5,8 +5,8 @@ A statement with a cached answer is not analyzed. Its changes are repeated if a 
 them: tables are cached with the answer; a change that only Spark holds, such as a view, is made by analyzing the
 statement again.
 
-Spark takes seconds to start, on a processor of its own. So if a file has a statement that no earlier run has seen,
-Spark starts at once, while a thread reads the statements and the cached answers.
+Spark takes seconds to start, in another process. So if a file has a statement that no earlier run has seen, Spark
+starts at once, while a thread reads the statements and the cached answers.
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ def _declared(create: Any) -> TextLineage | None:
 
 
 def _resolved(query: Any, known: Known, dialect: str) -> tuple[Query, dict[str, str]]:
-    """Return the sources of a query, and the names of its tables as they are read -> as the text writes them."""
+    """Return the sources of a query, and the unquoted names of its tables -> their names as the text writes them."""
     from openlineage_pyspark.facets.foreign_sql.reader import read_parsed
 
     spelled = _spellings(query)
@@ -528,7 +528,7 @@ def _path(column: Any, target: Any) -> list[str]:
 
 
 def _spellings(query: Any) -> dict[str, str]:
-    """Return the names of the tables in a query, as they are read -> as the text writes them."""
+    """Return the unquoted names of the tables in a query -> their names as the text writes them."""
     from sqlglot import exp
 
     return {".".join(part.name for part in table.parts): _name(table) for table in query.find_all(exp.Table)}
