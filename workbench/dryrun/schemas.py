@@ -71,7 +71,7 @@ class KnownColumns:
             self._add(name, columns, folder)
 
     def _add(self, name: str, columns: Columns, folder: str) -> None:
-        """Add columns under all names that a text may be: of a table, of a path, of a topic, or in a store."""
+        """Add columns under everything that a name may mean: a table, a path, a topic, or a name in a store."""
         self._names[name] = columns
         path = name if is_absolute(name) else os.path.join(folder, name)  # noqa: PTH118 (texts)
         self.places[key_of_dataset(location(path))] = columns

@@ -322,7 +322,7 @@ class ScriptSession:
         return tuple(".".join(each) for each in (name, *renamed))
 
     def _instead_of(self, text: str, refusal: Refusal) -> tuple[str | None, Refusal | None]:
-        """Return what to analyze instead of a refused statement, if anything, and the refusal if that omits a part."""
+        """Return what to analyze instead of a refused statement, if anything; and the refusal of what it leaves out."""
         plain = self._with_plain_function(text, refusal)
         return (plain, None) if plain is not None else (_unexpected(text, refusal), refusal)
 

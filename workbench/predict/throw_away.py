@@ -100,7 +100,7 @@ def _own_environment(home: str, archive: ClassArchive | None) -> Iterator[Path]:
     kept = {name: os.environ.pop(name, None) for name in (*_SEARCHED, *_PYTHON)}
     folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-"))
     try:
-        # For an unknown provider, Spark starts Python to import all modules called `pyspark_...`: here it finds none.
+        # For an unknown provider, Spark would start Python, which imports all modules called `pyspark_...`.
         os.environ.update(dict.fromkeys(_PYTHON, str(folder / "no-python")), SPARK_HOME=home)
         (folder / _LOG4J).write_text(_QUIET, encoding="utf-8")
         os.environ["SPARK_CONF_DIR"] = str(folder)
@@ -137,7 +137,7 @@ def _started(folder: Path, conf: Mapping[str, str]) -> Any:
 
 
 def _kept_in(folder: Path) -> tuple[str, ...]:
-    """Return the options that keep the JVM from asking a name server, and its own files in a folder."""
+    """Return options with which the JVM asks no name server, and keeps its own files in a folder."""
     (hosts := folder / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n", encoding="utf-8")
     # Java's options are split at spaces.
     return () if " " in str(hosts) else (f"-Djdk.net.hosts.file={hosts}", f"-Djava.io.tmpdir={folder}")

@@ -114,7 +114,7 @@ class AuditHook:
         return refused
 
     def _changed(self, arguments: tuple[Any, ...]) -> str | None:
-        """Return in words that the path in the first argument is changed, if that is refused; None if it is allowed."""
+        """Return a description of changing the path in the first argument, if that is refused; None if allowed."""
         path = _path(arguments[0] if arguments else None)
         if path is None or f"{path}{os.sep}".startswith(self._writable) or path == os.devnull:
             return None
@@ -131,7 +131,7 @@ class AuditHook:
         return self._refused(_path(arguments[0] if arguments else None))
 
     def _refused(self, path: str | None) -> str | None:
-        """Return in words that a path is read, if that is refused; None if it is allowed."""
+        """Return a description of reading a path, if that is refused; None if allowed."""
         if path is None or path.startswith(self._writable):
             return None
         if _SECRETS.search(path):

@@ -254,7 +254,7 @@ def _with_fields(decorated: type) -> type:
 
 
 def _is_nothing(value: object) -> bool:
-    """Return whether a script compares with a value to ask whether there is one; not so 0, which may be a status."""
+    """Return whether a script compares with a value to ask whether there is one; 0 is not such, it may be a status."""
     return value is None or value is False or (isinstance(value, str | list | tuple | dict) and not value)
 
 

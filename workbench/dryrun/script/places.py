@@ -178,7 +178,7 @@ def _jdbc_text(options: Mapping[str, str]) -> str:
 
 
 def _roots(place: DataPlace) -> list[str]:
-    """Return the paths of the datasets; of a pattern, only the part before its first wildcard."""
+    """Return the paths of the datasets; of a pattern, only the folder above its first wildcard."""
     if place.streamed:
         return [before_glob(path) for path in place.paths]
     return [

@@ -29,9 +29,9 @@ class ScriptRequest:
         path: its path.
         source: its text.
         arguments: the arguments after its name in `sys.argv`.
-        folder: the folder to which the paths of its data are relative.
+        folder: the folder in which it runs for the user: the paths of its data are relative to it.
         scratch: the folder in which it may write.
-        begins: the folder in which it runs: the same, or one with the files of another revision.
+        begins: the folder in which its process runs: the same, or a folder with the files of another revision.
         ddl: the SQL files that run before it: each name with its text.
         tables: the known tables.
         columns: the columns of datasets that are not tables, by `key_of_dataset`.

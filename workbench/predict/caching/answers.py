@@ -356,7 +356,7 @@ def _task(answer: KeptAnswer, needed: Collection[str] | None, *, is_asked: bool)
 
 
 def _mark(key: str) -> str:
-    """Return the mark of a key: it replaces the place of the statement with this key, which may differ in each run."""
+    """Return the mark of the statement with a key. It replaces the statement's place, which may differ in each run."""
     return f"\x02{key}\x03"
 
 

@@ -76,7 +76,7 @@ def base_of(given: Given) -> str:
     """
     Return a hash of everything on which all answers depend.
 
-    This is the format of the cache, the packages and this program, the properties, the dialect, the time zone, and
+    These are the format of the cache, the packages, this program, the properties, the dialect, the time zone, and
     whether shapes are requested.
     """
     versions = [_version(name) for name in _PACKAGES]
@@ -227,7 +227,7 @@ class KeptAnswers:
             connection.executemany("INSERT OR IGNORE INTO opaque VALUES (?)", ((each,) for each in digests))
 
     def _rows(self, query: str, values: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query, whose end is a list of values, which may be longer than SQLite accepts."""
+        """Yield the rows of a query that ends with IN, for a list of values: SQLite takes only some of them at once."""
         ordered = sorted(values)
         for at in range(0, len(ordered), _AT_ONCE):
             some = ordered[at : at + _AT_ONCE]

@@ -103,7 +103,7 @@ def _read(
     dialect: str,
     read: ReadStatement,
 ) -> tuple[tuple[TextLineage, ...], str]:
-    """Return the reads and writes in a text, and the end of a sentence about what is missing to read its columns."""
+    """Return the reads and writes in a text; and what is missing to read its columns, as the end of a sentence."""
     try:
         found = read(statement, None, dialect)
     except ImportError:

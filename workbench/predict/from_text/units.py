@@ -1,7 +1,7 @@
 """
 Units of time that other databases write as plain words: `DATE_TRUNC(day, MONTH)`, `DATE_DIFF(a, b, DAY)`.
 
-Spark's functions take the unit first: read as Spark's, the word would be a column, and the value the unit.
+Spark's functions take the unit first. By Spark's grammar, the word would be a column, and the value would be the unit.
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ class Knowledge:
         return False
 
     def _stand_in(self, names: Parts, refusal: Refusal) -> bool:
-        """Declare an opaque function instead of an unknown one; return whether its name allows it."""
+        """Declare an opaque function instead of an unknown one; return whether this was possible."""
         names = without_catalog(names)
         if len(names) != 1 or names[0] in self._stubs:
             return False
