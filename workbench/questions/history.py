@@ -77,10 +77,10 @@ class VersionRow:
         batch: the micro-batch of that run; None if there is none.
         job_namespace: the namespace of its job.
         job: the name of its job.
-        state: the state of the run, such as COMPLETE; empty if it is not known.
+        state: the state of the run, such as COMPLETE; empty if it is unknown.
         parent: the version before; empty if none is known.
         change: such as OVERWRITE or DROP; empty for an append.
-        rows: how many rows were written; None if it is not known.
+        rows: how many rows were written; None if it is unknown.
         columns_added: columns that the previous version did not have; empty for the first version.
         columns_removed: columns that only the previous version had.
         columns_changed: columns whose types changed since the previous version, with both types.

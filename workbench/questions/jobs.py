@@ -40,7 +40,7 @@ class JobRow:
         name: its name.
         runs: how many runs there were.
         last_state: the state of the last one; empty without a run.
-        last_started: when that began; None if it is not known.
+        last_started: when that began; None if it is unknown.
         usual_pause: the median of the seconds between the beginnings of its last runs; None if there are too few.
         late: whether it has not begun for longer than it usually pauses.
     """

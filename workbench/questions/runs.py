@@ -41,7 +41,7 @@ class RunRow:
         job_namespace: the namespace of its job.
         job: the name of its job.
         state: its state: START or RUNNING if no event states its end.
-        started: when it began; None if it is not known.
+        started: when it began; None if it is unknown.
         ended: when it ended; None if it did not.
         error: the error message; empty without one.
         usual_seconds: the median of the seconds that the last complete runs of its job took; None if there are too few.
@@ -60,7 +60,7 @@ class RunRow:
 
     @property
     def seconds(self) -> float | None:
-        """Return how long it took; None if that is not known, as where it ends before it begins."""
+        """Return how long it took; None if that is unknown, as where it ends before it begins."""
         if self.started is None or self.ended is None or self.ended < self.started:
             return None
         return (self.ended - self.started).total_seconds()

@@ -67,13 +67,13 @@ class BadVersion:
     time: int | None = None
 
 
-def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) -> tuple[Facts, HistoryPlace, Passes]:
+def read_facts(tables: QueriedTables, name: str, bad: BadVersion, column: str) -> tuple[Facts, HistoryPlace, Passes]:
     """
     Return the facts of a plan, the bad version, and a function that returns whether data reach an output.
 
     Args:
         tables: the store.
-        thing: the dataset, as a user names it.
+        name: the dataset, as a user names it.
         bad: the bad version.
         column: the only column that is bad; empty if all are.
 
@@ -81,7 +81,7 @@ def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) 
         StoreError: there is no such dataset or version, or more than one.
     """
     reader = _FactsReader(tables)
-    found = _found(tables, reader, thing, column)
+    found = _found(tables, reader, name, column)
     if bad == BadVersion() and (present := bounded(tables, Limits()).now) != FOREVER:
         # A version with a time in the future is not the newest one.
         bad = BadVersion(time=present)
@@ -102,18 +102,18 @@ def read_facts(tables: QueriedTables, thing: str, bad: BadVersion, column: str) 
     return facts, HistoryPlace(found.dataset.id, place), passes
 
 
-def _found(tables: QueriedTables, reader: _FactsReader, thing: str, column: str) -> ResolvedPlace:
+def _found(tables: QueriedTables, reader: _FactsReader, name: str, column: str) -> ResolvedPlace:
     """
-    Return what a user names: as events have it, or as statements have it, with its catalog.
+    Return the dataset or column that a user names as events do, or as statements do, with its catalog.
 
     Raises:
         NameNotFoundError: nothing has this name, or several datasets have it.
     """
     end = f".{column}" if column else ""
     try:
-        return find(tables, f"{thing}{end}")
+        return find(tables, f"{name}{end}")
     except NameNotFoundError as problem:
-        catalog, *rest = name_parts(thing) if "/" not in thing else ()
+        catalog, *rest = name_parts(name) if "/" not in name else ()
         if not rest:
             raise
         with suppress(NameNotFoundError):
@@ -141,7 +141,7 @@ def _place(versions: tuple[DatasetVersion, ...], bad: BadVersion, dataset: Datas
 
 
 def _written(history: Sequence[MadeVersion], place: int) -> int:
-    """Return the place of the version whose rows one has: the one before, if what made it has written none."""
+    """Return the place of a version, or of the earlier one whose rows it has because no run since wrote any."""
     places = {made.snapshot: at for at, made in enumerate(history) if made.snapshot}
     while place and (history[place].idle or (history[place].nothing and history[place].whole is not True)):
         parent = places.get(history[place].parent, place)
@@ -161,12 +161,12 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
     """
     Return a function that returns whether a column's data reach an output of a job.
 
-    Where a job states no column lineage of an output, everything reaches it, and continues from each of its columns.
+    Where a job states no column lineage of an output, all of its inputs count as sources of each of its columns.
     """
     ever = Limits(ever=True)
     known: dict[tuple[int, int], bool] = {}
 
-    def tells(job: int, target: int) -> bool:
+    def states_edges(job: int, target: int) -> bool:
         if (job, target) not in known:
             # By the outputs of the job: edges are not searched by jobs.
             names = "SELECT name_id FROM dataset_identity WHERE dataset_id = ?"
@@ -179,12 +179,12 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
     while frontier:
         columns = reach(tables, frontier, Direction.DOWNSTREAM, ever, by_columns=True)
         edges |= {(edge.job_id, edge.source[0], edge.target[0]) for edge in columns.edges}
-        reached = {(dataset, "") for dataset, _ in columns.depths}
+        downstream = {(dataset, "") for dataset, _ in columns.depths}
         near = Limits(depth=1, ever=True)
-        whole = reach(tables, reached, Direction.DOWNSTREAM, near, by_columns=False, looks_on=False).edges
-        frontier = {edge.target for edge in whole if not tells(edge.job_id, edge.target[0])} - seen
+        whole = reach(tables, downstream, Direction.DOWNSTREAM, near, by_columns=False, looks_on=False).edges
+        frontier = {edge.target for edge in whole if not states_edges(edge.job_id, edge.target[0])} - seen
         seen |= frontier
-    return lambda job, source, target: (job, source, target) in edges or not tells(job, target)
+    return lambda job, source, target: (job, source, target) in edges or not states_edges(job, target)
 
 
 @attrs.frozen
@@ -299,9 +299,9 @@ class _FactsReader:
 
     def _idle(self, touched: Collection[int]) -> dict[int, list[_IdleRun]]:
         """
-        Return the runs that changed no row of a dataset: with other data they may, so that they are repeated too.
+        Return the runs that changed no row of a dataset: with other data they may change some, so they are repeated.
 
-        Of such a run, Delta Lake makes no version, and questions about versions do not know it.
+        Delta Lake makes no version of such a run, so questions about versions do not find it.
         """
         found: dict[int, list[_IdleRun]] = {}
         for listed in id_lists(touched):
@@ -311,7 +311,7 @@ class _FactsReader:
         return found
 
     def _idle_outputs(self, parts: Collection[RunPart]) -> set[int]:
-        """Return the datasets of which runs changed no row."""
+        """Return the datasets that runs wrote without changing a row."""
         ids = {part.run_id for part in parts if not part.is_batch}
         return {dataset for dataset, *_ in self._of(ids, f"{_IDLE} AND l.run_id IN ")}
 
@@ -323,7 +323,7 @@ class _FactsReader:
         """
         Return the micro-batches whose sources are some datasets, and their outputs; the readers of those; and so on.
 
-        A stream can't pass the rollback of its source, even if it has read none of the bad rows.
+        A stream can't continue after a rollback of its source, even if it has read none of the bad rows.
         """
         found: set[RunPart] = set()
         seen, frontier = set(touched), set(touched)
@@ -337,7 +337,7 @@ class _FactsReader:
         return found, seen - set(touched)
 
     def _old_names(self, touched: Collection[int]) -> set[int]:
-        """Return the datasets that had another name: what is made again of a new one may begin under the old one."""
+        """Return the datasets under their old names: a renamed one may have to be rebuilt from before the change."""
         every = (version for each in touched for version in self.versions.of(each) if version.change == "RENAME")
         parts = {part for version in every for part in version.parts}
         return {read.version.dataset for reads in self.versions.read_by(parts).values() for read in reads}
@@ -382,7 +382,7 @@ class _FactsReader:
     def _of_names(
         writes: Mapping[tuple[str, int, str], _Written], run_id: str, names: Iterable[int], version: str
     ) -> Iterator[_Written]:
-        """Yield how a run wrote a version of a dataset, under any of its names."""
+        """Yield how a run wrote a version of a dataset, for each of the dataset's names that events give it."""
         yield from (writes[key] for name in names if (key := (run_id, name, version)) in writes)
 
     def runs(self, ids: Collection[str]) -> _RunsRead:
@@ -494,7 +494,7 @@ _IDLE = (
 
 
 def _with_idle(made: Iterable[MadeVersion], idle: Iterable[_IdleRun]) -> tuple[MadeVersion, ...]:
-    """Return a history with the runs that changed no row, each after the version that was there at its end."""
+    """Return a history with the runs that changed no row, each after the version that was current at its end."""
     history = [*made]
     for run in idle:
         at = max((place + 1 for place, each in enumerate(history) if each.time <= run.time), default=0)
@@ -511,7 +511,7 @@ class _Written:
 
     Args:
         branch: the branch; empty for the main one.
-        table_id: the id of the table; empty if it is not known.
+        table_id: the id of the table; empty if it is unknown.
         replaced: for all versions that a run made (version ""), the part that it replaced according to the event.
     """
 
@@ -597,10 +597,10 @@ def _stored(dataset: DatasetName, about: Mapping[int, _Storage]) -> _Storage:
     return storage
 
 
-def _storage(said: DatasetOfEvent) -> _Storage:
-    layer, file_format = said.storage_layer.lower(), said.file_format.lower()
-    # The event of a CREATE TABLE ... AS may not know more: another one of the table may.
-    return _Storage("" if layer == "default" and not file_format else layer, file_format, said.catalog)
+def _storage(dataset: DatasetOfEvent) -> _Storage:
+    layer, file_format = dataset.storage_layer.lower(), dataset.file_format.lower()
+    # The event of a CREATE TABLE ... AS may state no more. Another event of the table may.
+    return _Storage("" if layer == "default" and not file_format else layer, file_format, dataset.catalog)
 
 
 def _dataset(found: DatasetName, storage: _Storage) -> DatasetFacts:
@@ -627,8 +627,8 @@ def _parts(table: str, path: str) -> list[str]:
 
     Args:
         table: the name.
-        path: where the table is. If its folder has a dot, is named as the end of the name, and is in the folder of the
-            namespace, the table has that dot in its name.
+        path: where the table is. If its folder has a dot in its name, which is the end of the table's name, and is in
+            the folder of the namespace, then the dot belongs to the table's own name.
     """
     folder, _, own = path.rstrip("/").rpartition("/")
     namespace = table.removesuffix(f".{own}")

@@ -1,4 +1,4 @@
-"""`recover`: what must be done again after a dataset got a wrong version."""
+"""`recover`: plan what must be repeated after a dataset got a wrong version."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 ModeName: TypeAlias = Literal["full", "incremental", "side-by-side"]
 
-_VERSION = "the wrong version, as after the @ of a dataset; without it, a run, a batch or a time, the newest one"
-_EXPIRED = "a version that is gone from the storage; without a table, of each one that had a version of this name"
-_CORRECTION = "a statement that puts the right data in; none if a person does it"
+_VERSION = "the wrong version, as after the @ of a ref; default: the newest one, unless a run, batch or time is given"
+_EXPIRED = "a version that the storage no longer has; without a table, of each table that had a version of this name"
+_CORRECTION = "a statement that writes the correct data; without one, a person does it"
 
 
 def _writer(name: str) -> Writer:
@@ -48,7 +48,7 @@ def recover(
     correction: Annotated[tuple[str, ...], Help(_CORRECTION, "SQL")] = (),
 ) -> Answer[RecoveryPlan]:
     """
-    Plan what must be done again after a dataset got a wrong version. Nothing is done.
+    Plan what must be repeated after a dataset got a wrong version. Nothing is changed.
 
     The plan lists the versions of datasets that contain its data, what is rolled back, which jobs run again, in which
     order, and on what.
@@ -62,7 +62,7 @@ def recover(
 
 def _unfinished_recoveries(tables: QueriedTables) -> list[Diagnostic]:
     """
-    Return that recoveries of the store are unfinished: their finished steps hide what they still have to do.
+    Return a diagnostic for each unfinished recovery of the store: its finished steps hide what it still has to do.
 
     Raises:
         StoreError: a journal can't be read.
@@ -80,14 +80,14 @@ def _versions_called(text: str, facts: Facts) -> list[tuple[int, str]]:
     """
     Return the versions that a text names, each with its dataset.
 
-    The versions of Delta Lake's tables are small numbers, so that many tables have one of the same name.
+    The versions of Delta tables are small numbers, so many tables have a version of the same name.
 
     Args:
         text: a version, or a table, `@` and a version.
         facts: the facts.
 
     Raises:
-        StoreError: no dataset of the recovery has such a version: a plan would not heed it.
+        StoreError: no dataset of the recovery has such a version: a plan would ignore it.
     """
     name, _, version = text.rpartition("@")
     found = [

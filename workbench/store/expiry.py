@@ -40,7 +40,7 @@ class ExpirableTables(QueriedTables, Protocol):
         """Give the space of deleted rows back to the file system, and return whether it was possible."""
 
     def size(self) -> int | None:
-        """Return how many bytes there are; None if it is not known."""
+        """Return how many bytes there are; None if it is unknown."""
 
 
 @attrs.frozen

@@ -979,7 +979,7 @@ def test_a_table_with_versions_that_an_application_creates_again_is_named(filled
     )
 
     assert code_of(found) == ["(correct)", "python app.py"]
-    assert "it created db.b: if it fails because db.b is there, drop that first" in found.steps[-1].doubts
+    assert "it created db.b: if it fails because db.b exists, drop that first" in found.steps[-1].doubts
 
 
 def test_a_table_that_was_created_empty_by_a_run_without_a_text_is_emptied_and_filled_by_its_statement(

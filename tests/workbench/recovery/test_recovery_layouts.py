@@ -85,7 +85,7 @@ def test_a_replacement_of_a_table_by_clean_data_ends_bad_data(filled: Fill) -> N
     [
         ("all", ["export-3"], []),
         ("partitions", ["export-1", "export-3"], []),
-        ("", ["export-1", "export-3"], 2 * ["it is not known whether it replaced all of db/e, or only partitions"]),
+        ("", ["export-1", "export-3"], 2 * ["it is unknown whether it replaced all of db/e, or only partitions"]),
     ],
 )
 def test_files_that_are_replaced_as_a_whole_need_no_earlier_run(
@@ -262,7 +262,7 @@ def test_a_restore_to_a_time_makes_the_roll_back_uncertain(filled: Fill) -> None
     (step,) = [step for step in found.steps if step.code == (BACK_B,)]
     run = "r.execute_restore_table_command.db_b-3"
     unclear = f"the run {run} restored db.b to a time, and no event states to which version: what it removed is "
-    how = "repeated too. If DESCRIBE HISTORY shows that it removed the bad data, leave this table as it is"
+    how = "repeated too. If DESCRIBE HISTORY shows that it removed the bad data, leave this table unchanged"
     assert step.doubts == (f"{unclear}{how}",)
     assert not [code for code in code_of(found) if "TIMESTAMP" in code]
 
@@ -679,7 +679,7 @@ def test_the_current_catalog_is_taken_where_no_event_tells_another(filled: Fill)
         del each["facets"]["catalog"]
     found = filled(*statement("r", 1, "", (), raw[0]), *statement("r", 2, "", (), raw[1])).recover("r").result
 
-    assert found.steps[0].doubts == ("no event names the catalog of db.r: the current one is taken",)
+    assert found.steps[0].doubts == ("no event names the catalog of db.r: the current one is assumed",)
 
 
 def test_a_version_that_is_no_number_gets_into_no_statement(filled: Fill) -> None:

@@ -60,7 +60,7 @@ def versions_read(
         snapshot: the version at the end of the micro-batch, as the event names it; empty if it names none.
         offset_from: where it began; None for a run that is no stream, and at the beginning of one.
         offset_to: where it ended.
-        rows: how many rows it read; None if that is not known.
+        rows: how many rows it read; None if that is unknown.
     """
     if offset_from == offset_to and offset_from not in _UNTOLD:
         return ReadVersions((), added=True)

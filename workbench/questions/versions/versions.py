@@ -72,15 +72,15 @@ class DatasetVersion:
             version. If no event states when it was made: when it was first read.
         parts: the runs and micro-batches that claim to have made it, the best known one first. None if no event states
             who did.
-        job_id: the job of the first of them; None if it is not known.
+        job_id: the job of the first of them; None if it is unknown.
         parent: the version before it, which the storage or the order states; empty if there is none that is known.
         parent_inferred: whether the order states it, and not the storage.
         storage_parent: the version before it in the storage, even if the store knows nothing else of that one; empty if
             the storage does not state it.
         keeps: whether it keeps rows of the version before.
         change: such as OVERWRITE or DROP; empty for an append.
-        rows: how many rows were written; None if it is not known.
-        bytes: how many bytes were written; None if it is not known.
+        rows: how many rows were written; None if it is unknown.
+        bytes: how many bytes were written; None if it is unknown.
     """
 
     dataset_id: int
@@ -104,7 +104,7 @@ class DatasetVersion:
 
     @property
     def run_id(self) -> str:
-        """Return the run that made it; empty if it is not known."""
+        """Return the run that made it; empty if it is unknown."""
         return self.parts[0][0] if self.parts else ""
 
     @property
@@ -121,13 +121,13 @@ class VersionRead:
     Args:
         part: the run and the micro-batch.
         version: the version. Its id is empty if the store knows none that was there at that time.
-        job_id: the job; None if it is not known.
+        job_id: the job; None if it is unknown.
         time: when it was read, microseconds since 1970.
         inferred: whether the event does not name the version: it is the one that was current then.
         added: whether only the rows were read that the version added, as streams do, and not all of the dataset.
-        offset_from: where a micro-batch began to read, as JSON; empty if it is not known.
-        offset_to: where it ended; empty if it is not known.
-        rows: how many rows were read, of all versions of the dataset together; None if it is not known.
+        offset_from: where a micro-batch began to read, as JSON; empty if it is unknown.
+        offset_to: where it ended; empty if it is unknown.
+        rows: how many rows were read, of all versions of the dataset together; None if it is unknown.
     """
 
     part: RunPart
@@ -150,7 +150,7 @@ class VersionEdge:
         source: where they come from.
         target: where they go.
         part: the run and micro-batch that made the target.
-        job_id: its job; None if it is not known.
+        job_id: its job; None if it is unknown.
         kept: whether the target is the dataset's next version, which keeps the rows of the one before.
         inferred: whether the events do not name the source: it was current then, or it is the one before by its time.
         added: whether only the rows that the source added went there.

@@ -348,7 +348,7 @@ class _Delta:
 
     Args:
         place: its folder.
-        id: its id; empty if it is not known.
+        id: its id; empty if it is unknown.
         version: the version after the commit that did so.
         target: the version to which it was restored; None if it was emptied, or the log does not state it.
     """

@@ -556,7 +556,7 @@ def beside_problem(
     Args:
         step: the step, whose statements are done.
         before: its tables -> their versions before; without those that were not there.
-        there: these tables -> all versions that they had before; none if that is not known.
+        there: these tables -> all versions that they had before; none if that is unknown.
         applications: the applications that ran its statements; without any, nobody knows who wrote.
         session: the Spark session.
     """

@@ -132,7 +132,7 @@ class TableProgress:
     Args:
         table: the table.
         since: the versions that it has got since the step began, the newest first.
-        wanted: how many the runs made that are repeated; 0 if that is not known.
+        wanted: how many the runs made that are repeated; 0 if that is unknown.
         undo: the statement that removes what was written since; empty if nothing was, or no statement does that.
     """
 

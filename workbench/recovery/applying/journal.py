@@ -38,7 +38,7 @@ class JournalEntry:
         files: the tables that the step writes and that keep no versions -> a text that differs once they change.
         unwritten: the tables that the step must not write -> their versions then.
         steps: how many steps the plan has.
-        application: the application that began the statement; empty if that is not known.
+        application: the application that began the statement; empty if that is unknown.
         batches: the checkpoints of the queries that the step continues -> the last micro-batch that they had begun
             then; None for none.
     """

@@ -69,7 +69,7 @@ class LiveVersion:
         operation: what made it, as the format calls that.
         time: when, as text.
         added: how many rows it added; None if the format does not report it.
-        micros: when, in microseconds since 1970; 0 if that is not known.
+        micros: when, in microseconds since 1970; 0 if that is unknown.
         is_empty: whether the table has no rows then, according to its format.
         restored: the version whose rows a RESTORE brought back; empty for other operations, and if its log names a
             time in place of a version.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.model.facts import Facts, MadeVersion, ReadFacts
 
 Passes: TypeAlias = "Callable[[int, int, int], bool]"
-"""Whether an output of a job (the first) is downstream of one of its inputs (the second)."""
+"""Takes a job, one of its inputs and one of its outputs; returns whether the output is downstream of the input."""
 
 
 def everything(_job: int, _source: int, _target: int) -> bool:
@@ -27,11 +27,11 @@ def everything(_job: int, _source: int, _target: int) -> bool:
 @attrs.frozen
 class PlacedRead:
     """
-    A read, and the version that it met.
+    A read, and the version that was read.
 
     Args:
         read: the read.
-        key: the version, or the one before that has the same rows; None if none is recorded.
+        key: the version, or an earlier one that has the same rows; None if none is recorded.
     """
 
     read: ReadFacts
@@ -65,18 +65,18 @@ class Flow:
         }
         for read in facts.reads:
             unit = RunPart(read.run_id, read.batch_id)
-            placed = PlacedRead(read, self.held(self._met(read, unit, places)))
+            placed = PlacedRead(read, self.held(self._version_read(read, unit, places)))
             self.reads.setdefault(unit, []).append(placed)
             if placed.key is not None:
                 self.readers.setdefault(placed.key, []).append(unit)
 
-    def _met(
+    def _version_read(
         self, read: ReadFacts, unit: RunPart, places: Mapping[tuple[int, str], HistoryPlace]
     ) -> HistoryPlace | None:
         """
-        Return the version that was read. If the run wrote the dataset too and the event names none: the one before.
+        Return the version that was read: the one before the run's own, if the run wrote it and the event names none.
 
-        The version that was made last by then is another one where the table was rolled back in between.
+        The latest version at that time may be another one, because the table may have been rolled back in between.
         """
         own = next((key for key in self.writes.get(unit, ()) if key.dataset == read.dataset), None)
         if own is not None and read.inferred and self.made(own).parent:
@@ -85,7 +85,7 @@ class Flow:
         return found if found is None or read.is_source else self._at(found, unit)
 
     def _at(self, key: HistoryPlace, unit: RunPart) -> HistoryPlace:
-        """Return a version, or what came after it and made none of its own before a run began to read."""
+        """Return a version, or the last of the writes after it that have no version and came before a run began."""
         started = self.facts.run(unit.run_id).started
         here = key
         while True:
@@ -93,7 +93,7 @@ class Flow:
             if not early:
                 return here
             if len(early) > 1 or not self.made(early[0]).is_between or self.made(early[0]).unit == unit:
-                # It named an earlier version.
+                # The run read an earlier version by its name.
                 return key
             here = early[0]
 
@@ -107,7 +107,7 @@ class Flow:
 
     @functools.cached_property
     def batches(self) -> dict[str, list[RunPart]]:
-        """Return the micro-batches of each streaming query that count, in order: without those that came again."""
+        """Return the micro-batches of each streaming query that count, in order: without those that were repeated."""
         return self._chains[0]
 
     @functools.cached_property
@@ -122,7 +122,7 @@ class Flow:
         for run_id in sorted(numbers, key=lambda each: (self.facts.run(each).started, each)):
             units = [RunPart(run_id, number) for number in sorted(numbers[run_id])]
             query = self.facts.run(run_id).query
-            # A run that begins earlier than another one ended continues from an earlier state.
+            # A run whose first micro-batch is not after the last one so far continues from an earlier state.
             kept = [unit for unit in chains.get(query, ()) if unit.batch_id < units[0].batch_id]
             for early, late in itertools.pairwise([*kept[-1:], *units]):
                 following.setdefault(early, []).append(late)
@@ -139,7 +139,7 @@ class Flow:
         return f"{label}@{version}" if version else label
 
     def held(self, key: HistoryPlace | None) -> HistoryPlace | None:
-        """Return the version whose rows one has: the one before, which later ones may name, if it has written none."""
+        """Return a version, or the earlier one whose rows it has, because no run between them wrote any."""
         while key in self.before and self.made(key).nothing and self.made(key).whole is not True:
             key = self.before[key]
         return key
@@ -154,7 +154,7 @@ class Flow:
         found: dict[HistoryPlace, HistoryPlace] = {}
         for dataset, history in self.facts.histories.items():
             places = {made.snapshot: place for place, made in enumerate(history) if made.snapshot}
-            # An unrecorded parent is the place between, and all of its children begin there.
+            # An unrecorded parent is between two recorded versions. All of its children follow the same one.
             unknown: dict[str, int] = {}
             for place, made in enumerate(history):
                 before = places.get(made.parent, place)
@@ -210,7 +210,7 @@ class Flow:
             yield from self.reads.get(unit, ())
 
     def writer(self, key: HistoryPlace) -> HistoryPlace:
-        """Return the version whose making gave a version its rows: itself, unless what made it has written nothing."""
+        """Return the version that brought the rows of a version: itself, unless its run has written nothing."""
         seen = {key}
         while self.made(key).nothing:
             read = (placed.key for placed in self.reads.get(self.made(key).unit, ()) if placed.key is not None)
@@ -239,7 +239,7 @@ class Flow:
         return key in self._lines[key.dataset]
 
     def following(self, unit: RunPart) -> list[RunPart]:
-        """Return the micro-batches that follow one of the same query: two if the query was set back to it."""
+        """Return the micro-batches that follow one of the same query: two if the query was reset to it."""
         return self._chains[1].get(unit, [])
 
 
@@ -262,21 +262,21 @@ class Spread:
 
     @property
     def datasets(self) -> tuple[int, ...]:
-        """Return the datasets that hold or held bad data, in the order in which these came."""
+        """Return the datasets that hold or held bad data, in the order in which they got them."""
         return tuple(dict.fromkeys(dataset for dataset, _ in self.because))
 
 
 def _last_until(version: str, history: Sequence[MadeVersion]) -> int:
-    """Return the place of the last version of a table of Delta Lake that is not after an unrecorded one."""
+    """Return the place of the last version of a Delta table that is not after an unrecorded one."""
     numbers = (int(made.snapshot) if made.snapshot.isdecimal() else int(version) + 1 for made in history)
     return max((place for place, number in enumerate(numbers) if number <= int(version)), default=-1)
 
 
 def _last_between(history: Sequence[MadeVersion], before: int, place: int) -> int:
     """
-    Return the place of the last run between two versions that follow each other in the storage, or the first one.
+    Return the place of the last run between two versions that follow each other in the storage; else of the first one.
 
-    Such a run wrote no row, or is a RESTORE of the version that was the newest one.
+    Such a run wrote no row, or is a RESTORE of the version that was already the newest one.
     """
     between = range(before + 1, place)
     if any(history[each].snapshot for each in between):
@@ -291,7 +291,7 @@ def spread(flow: Flow, start: HistoryPlace, passes: Passes = everything) -> Spre
     - A run that reads a version that holds bad data makes versions that hold them.
     - The version after holds them too, unless it replaces the whole dataset and what it was made from is clean, or a
       recovery has corrected it in place.
-    - A micro-batch after one that read bad data holds them: a query has state, and its checkpoint goes back as a whole.
+    - A micro-batch after one that read bad data holds them: a query has state, and its checkpoint is reset as a whole.
 
     Args:
         flow: the versions and their reads.
@@ -299,7 +299,7 @@ def spread(flow: Flow, start: HistoryPlace, passes: Passes = everything) -> Spre
         passes: returns whether data from one input of a job get into an output.
     """
     spreading = _Spreading(flow, start, passes)
-    # The batches after the one that made it go on from its state.
+    # The micro-batches after the one that made the bad version continue from its state.
     for following in flow.following(flow.made(start).unit):
         spreading.taint_from(following, start)
     for key in spreading.waiting:
@@ -339,7 +339,7 @@ class _Spreading:
             waiting += self._flow.following(unit)
 
     def reaches_something(self, unit: RunPart, reason: HistoryPlace) -> bool:
-        """Return whether a unit's read of a version is in the unit's output."""
+        """Return whether data of a version that a unit read are in one of the unit's outputs."""
         return any(self._reaches(unit, reason, key) for key in self._flow.writes.get(unit, ()))
 
     def _reaches(self, unit: RunPart, reason: HistoryPlace, key: HistoryPlace) -> bool:
@@ -350,14 +350,14 @@ class _Spreading:
 
 def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[HistoryPlace, None]:
     """
-    Return the versions that must be made again for all current ones to be right.
+    Return the versions that must be rebuilt for all current ones to be right.
 
     A bad version that a clean one replaced is not repeated, unless something that is current was made from it.
 
     Args:
         flow: the versions and their reads.
-        found: those that hold bad data.
-        again_from: datasets that are rebuilt further back -> the place of the first such version.
+        found: the versions that hold bad data.
+        again_from: datasets that are rebuilt from an earlier version -> the place of this version.
     """
     waiting = [line[0] for dataset in found.datasets if (line := flow.line(dataset))[0] in found.because]
     waiting += [key for dataset, begin in again_from.items() for key in flow.line(dataset) if key.place >= begin]
@@ -373,7 +373,7 @@ def to_repeat(flow: Flow, found: Spread, again_from: Mapping[int, int]) -> dict[
         if made.whole is not True and before is not None and before in found.because:
             waiting.append(before)
         if key == found.start or made.empties:
-            # It is corrected, or empties what is made again: what came after it comes again.
+            # It is corrected, or it emptied a dataset that is rebuilt: what came after it is repeated.
             waiting += flow.after(key)
         elif made.unit not in done:
             done.add(made.unit)
@@ -390,7 +390,7 @@ def live(flow: Flow, dataset: int, last: int | None = None) -> list[HistoryPlace
     Args:
         flow: the versions.
         dataset: the dataset.
-        last: the place of the version at which it is looked at; None for the newest one.
+        last: the place of the version that is current then; None for the newest one.
     """
     found: list[HistoryPlace] = []
     for key in flow.line(dataset):

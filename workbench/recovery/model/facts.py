@@ -33,7 +33,7 @@ COMMENTS = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*"
 """
 The blanks and comments before a word of a statement, as a pattern.
 
-It takes each text apart in one way only: else a statement after many blanks would take hours.
+It matches each text in one way only: otherwise a statement after many blanks would take hours.
 """
 _BEGIN = re.compile(COMMENTS)
 _CREATED_EMPTY = re.compile(r"\s*CREATE\b(?!.*\b(?:SELECT|CLONE|FROM)\b)", re.IGNORECASE | re.DOTALL)
@@ -78,7 +78,7 @@ class DatasetFacts:
         id: its id in the store.
         label: its name for people.
         sql: its name in statements, with the catalog; empty if it has none.
-        format: such as iceberg, delta or parquet; empty if it is not known.
+        format: such as iceberg, delta or parquet; empty if it is unknown.
         location: its path or URI; empty if it has none.
         former: the name that earlier statements have; empty if it is the same.
     """
@@ -114,14 +114,14 @@ class MadeVersion:
         time: when, in microseconds since 1970.
         parent: the version before it, according to the storage; empty if it is unknown.
         change: such as OVERWRITE; empty for an append.
-        whole: whether it holds nothing of the version before; None if that is not known.
+        whole: whether it holds nothing of the version before; None if that is unknown.
         is_stated: whether its event states what it replaced, so that `whole` is no guess from the statement.
         empties: whether it has no rows, as after TRUNCATE.
         nothing: whether what made it has written no rows: a CREATE TABLE IF NOT EXISTS that found the table there, a
             new name, other columns, a RESTORE.
         branch: the branch that was written; empty for the main one.
-        rows: how many rows were written; None if it is not known.
-        table_id: the id that the format gives the table; empty if it is not known.
+        rows: how many rows were written; None if it is unknown.
+        table_id: the id that the format gives the table; empty if it is unknown.
         restored: of a RESTORE, the version whose rows it brought back, which is its parent too; empty if no event
             states that version, and None if it is no RESTORE.
         idle: whether it changed no row, and the storage made no version of it: a DELETE of Delta Lake that found none.
@@ -146,7 +146,7 @@ class MadeVersion:
 
     @property
     def is_between(self) -> bool:
-        """Return whether the storage names no version of it, although it may have others before and behind it."""
+        """Return whether it is a write of which the storage has no version, although it may have others around it."""
         is_write = self.change in ("", "OVERWRITE") and not self.nothing
         return is_write and bool(self.run_id) and not self.snapshot and not self.unit.is_batch
 
@@ -172,12 +172,12 @@ class ReadFacts:
         dataset: the dataset.
         run_id: the run.
         batch_id: the micro-batch.
-        version: the version; empty if none is known that was there then.
-        inferred: whether the event does not name it: it is the one that was current then.
+        version: the version; empty if no version is known that existed then.
+        inferred: whether the event does not name it, so that the one that was current then is assumed.
         offset_from: where a micro-batch began to read, as JSON; empty if no event states it.
         offset_to: where it ended, as JSON; empty if no event states it.
-        is_source: whether it is a source of a streaming query, whose place is in the checkpoint; a table that each
-            micro-batch joins is none.
+        is_source: whether the dataset is a source of a streaming query, whose checkpoint states how far it was read. A
+            table that each micro-batch joins is not.
     """
 
     dataset: int
@@ -203,10 +203,10 @@ class RunFacts:
         started: when it began, in microseconds since 1970.
         application: the run that started it; empty if there is none.
         query: what identifies the streaming query: its checkpoint, else its id; empty for a batch.
-        checkpoint: the place of its checkpoint; empty if it is not known.
+        checkpoint: the place of its checkpoint; empty if it is unknown.
         sql: the text of its statement; empty if it has none.
         gaps: the gaps that its events report.
-        seconds: how long it took; None if that is not known.
+        seconds: how long it took; None if that is unknown.
         corrects: the version that it corrected in place, in a recovery; empty for others.
         session: the settings under which it ran; None if no event states them.
     """
@@ -239,10 +239,10 @@ class ApplicationFacts:
     Args:
         run_id: its run.
         job: the name of its job.
-        script: where its source is; empty if that is not known.
-        command: the words of the command that started it, without secrets; empty if that is not known.
+        script: where its source is; empty if that is unknown.
+        command: the words of the command that started it, without secrets; empty if they are unknown.
         folder: the folder in which it was started.
-        deploy_mode: `client` or `cluster`; empty if it is not known.
+        deploy_mode: `client` or `cluster`; empty if it is unknown.
         redacted: whether parts of the command were replaced because they are secret.
     """
 
@@ -286,7 +286,7 @@ class Facts:
     open_readers: tuple[tuple[int, str, int], ...] = ()
 
     def run(self, run_id: str) -> RunFacts:
-        """Return a run; an empty one if it is not recorded."""
+        """Return a run; one without facts if it is not recorded."""
         return self.runs.get(run_id, _UNKNOWN_RUN)
 
     def label(self, dataset: int) -> str:
@@ -298,7 +298,7 @@ class Facts:
         return made.run_id in self.runs
 
     def unknown_parent(self, made: MadeVersion) -> str:
-        """Return the version before one if the store knows only that it was there; empty if it knows it."""
+        """Return the version before one if the store knows only that it existed; empty if it has the version."""
         return made.parent if made.parent not in self._snapshots[made.dataset] else ""
 
     def unknown_maker(self, made: MadeVersion) -> str:
@@ -317,7 +317,7 @@ class Effect:
     The change of a dataset by a run that wrote it, as `MadeVersion` has it.
 
     Args:
-        whole: whether the version holds nothing of the one before; None if that is not known.
+        whole: whether the version holds nothing of the one before; None if that is unknown.
         empties: whether it has no rows.
         nothing: whether no rows were written.
     """
@@ -333,10 +333,10 @@ def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool, re
 
     Args:
         change: such as OVERWRITE; empty for an append.
-        sql: the statement that made it; empty if it is not known.
+        sql: the statement that made it; empty if it is unknown.
         job: the name of the job, which contains the name of the operator.
         format_: the format of the dataset.
-        was_there: whether there is a version before, and that is no DROP.
+        was_there: whether there is a version before it that is not a DROP.
         replaced: the part that it replaced according to its event, such as `all`; empty if the event does not state it.
     """
     if begin := _BEGIN.match(sql):
@@ -347,7 +347,7 @@ def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool, re
     if change == "RENAME":
         return Effect(whole=True, nothing=True)
     if change == "ALTER" and format_ != "delta" and _COLUMNS_ALTERED.match(sql):
-        # RESTORE takes the columns of Delta Lake's tables back, too; other tables keep them.
+        # A RESTORE also resets the columns of a Delta table. A rollback of other tables does not.
         return Effect(nothing=True)
     if change == "CREATE":
         return _creation(sql, job, was_there=was_there)
@@ -394,7 +394,7 @@ def _overwrite(sql: str, job: str, replaced: str) -> Effect:
 
 
 def _creation(sql: str, job: str, *, was_there: bool) -> Effect:
-    # The run of a CREATE TABLE may have no text: then its operator shows its kind.
+    # The run of a CREATE TABLE may have no text. Then the name of its operator shows its kind.
     is_empty = bool(_CREATED_EMPTY.match(sql) if sql else _EMPTY_CREATION.search(job))
     may_be_there = _FOUND_THERE.match(sql) or (is_empty and (not sql or _OVER_FILES.search(sql)))
     if not was_there or not may_be_there:

@@ -1,4 +1,4 @@
-"""Writes a plan of recovery for people, as SQL, and as a shell script."""
+"""Write a recovery plan for people, as SQL, or as a shell script."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def as_text(plan: RecoveryPlan) -> str:
 
 
 def as_sql(plan: RecoveryPlan) -> str:
-    """Return a plan as an SQL script. A step that is no SQL becomes a comment."""
+    """Return a plan as an SQL script. A step that is not SQL becomes a comment."""
     lines = _head(plan, "-- ")
     for number, step in enumerate(plan.steps, 1):
         lines += ["", *_commented(number, step, "-- ")]
@@ -54,7 +54,7 @@ def as_shell(plan: RecoveryPlan, sql: str = "spark-sql") -> str:
 
     Args:
         plan: the plan.
-        sql: the command that runs statements, given by `-e`. Those of a step share a session, for its settings.
+        sql: the command that runs the statements after `-e`. Those of a step share a session, because of its settings.
     """
     lines = ["#!/usr/bin/env bash", "set -euo pipefail", *_head(plan, "# ")]
     for number, step in enumerate(plan.steps, 1):
@@ -116,7 +116,7 @@ def _step(number: int, step: RecoveryStep) -> list[str]:
 
 
 def _about(step: RecoveryStep) -> Iterator[str]:
-    """Yield the notes to a step."""
+    """Yield what there is to know about a step, as sentences."""
     for again in step.again[:_SHOWN]:
         batches = _batches(again.batches)
         made = _some(again.made)
@@ -210,7 +210,7 @@ def _doubtful(plan: RecoveryPlan) -> Iterator[str]:
 
 
 def _many(count: int, words: str) -> str:
-    """Return a count with its noun, such as `2 runs to repeat`: what follows `to` stays as it is."""
+    """Return a count with its noun in the plural, such as `2 runs to repeat`: what follows `to` stays unchanged."""
     noun, to, rest = words.partition(" to ")
     if count != 1:
         noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("ch") else f"{noun}s"

@@ -1,4 +1,4 @@
-"""A plan of recovery, and the request for it, as values."""
+"""A recovery plan, and the request for it, as values."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Pin:
 
     Args:
         dataset: the dataset.
-        version: the version that was read then and is read again; empty for the dataset's version at that time.
-        affected: whether it is one that is corrected before.
+        version: the version that was read then and is read again; empty for the rows that are current at the step.
+        affected: whether earlier steps correct it.
     """
 
     dataset: str
@@ -79,8 +79,8 @@ class TableId:
 
     Args:
         parts: its name in statements: catalog, namespace and name, each without quotes.
-        format: such as iceberg, delta or parquet; empty if it is not known.
-        location: where its files are; empty if that is not known.
+        format: such as iceberg, delta or parquet; empty if it is unknown.
+        location: where its files are; empty if that is unknown.
     """
 
     parts: tuple[str, ...]
@@ -101,15 +101,15 @@ class TableCheck:
             table has as many rows as runs in the store wrote.
         table: the table.
         version: the version; empty if the store knows none. For `rows`: how many rows.
-        since: for `newest`: the version after which all that the table has is made again; empty if all of it is. For
+        since: for `newest`: the version after which all that the table has is rebuilt; empty if all of it is. For
             `clean`: a version that is older than the bad data; empty if none is known.
-        known: for `newest`: the versions since then that runs in the store made. Others are made by no run
-            here, and their rows would be lost. For `clean`: those that runs in the store made. For `made`: those that
-            the original runs made.
+        known: for `newest`: the versions that runs in the store made. No run in the store makes the rows of others
+            again, so they would be lost. For `clean`: those that runs in the store made. For `made`: those that the
+            original runs made.
         time: for `newest`: when the version was made, in microseconds since 1970: one of this name that was committed
-            later is of another table. 0 if that is not known. For `clean`: when the run began that made the bad data.
+            later is of another table. 0 if that is unknown. For `clean`: when the run began that made the bad data.
         table_id: for `newest`: the id that the format gives the table; empty if no event states it.
-        unknown: for `newest`: the versions since then of which the store knows only that they were there, for the
+        unknown: for `newest`: the versions after `since` of which the store knows only that they existed, because the
             storage forgets that when versions expire.
     """
 
@@ -130,11 +130,11 @@ class CheckpointMove:
 
     Args:
         path: its folder.
-        back_to: the last remaining micro-batch; None if the query begins again.
-        restored: folders of tables that the query reads and that go back, each with the version to which it goes; empty
-            for a table that is emptied.
-        last: the last micro-batch that the store knows. If it is the one that stays, nothing of the query goes back: it
-            only goes on elsewhere.
+        back_to: the last remaining micro-batch; None if the query starts from scratch.
+        restored: folders of tables that the query reads and that are reset, each with the version to which it is rolled
+            back; empty for a table that is emptied.
+        last: the last micro-batch that the store knows. If it is also the last remaining one, no micro-batch is
+            repeated: the query only continues elsewhere.
     """
 
     path: str
@@ -144,7 +144,7 @@ class CheckpointMove:
 
     @property
     def keeps_all(self) -> bool:
-        """Return whether no micro-batch goes back."""
+        """Return whether all micro-batches remain."""
         return self.back_to is not None and self.back_to == self.last
 
 
@@ -158,8 +158,8 @@ class RepeatedRun:
         job: the name of its job.
         batches: the first and the last micro-batch; empty for a run without.
         made: the versions that it made then, with their datasets: `db.t@12`.
-        seconds: how long it took then; None for micro-batches, and if that is not known.
-        rows: how many rows it wrote then; None if that is not known.
+        seconds: how long it took then; None for micro-batches, and if that is unknown.
+        rows: how many rows it wrote then; None if that is unknown.
     """
 
     run_id: str
@@ -178,7 +178,7 @@ class RecoveryStep:
     Args:
         action: `stop`, `copy`, `keep`, `roll back`, `empty`, `correct`, `checkpoint`, `run` or `switch`.
         title: the step, as a sentence.
-        language: `sql`; `shell` for a command that a person or an orchestrator runs; empty if a person finds the way.
+        language: `sql`; `shell` for a command that a person or an orchestrator runs; empty if a person decides how.
         code: the statements or the commands.
         folder: where a shell step runs; empty for anywhere.
         inputs: the datasets that it reads.
@@ -186,12 +186,12 @@ class RecoveryStep:
         notes: the notes for the user.
         doubts: the uncertainties.
         writes: the tables that its statements write, make or drop.
-        reads: the tables that it reads as they are then; without those of which it reads a version that it names.
+        reads: the tables whose current rows it reads; without those of which it names a version.
         settings: the settings of the session under which its statements run, with their values.
         before: what must hold before the first step of the plan.
         after: what must hold after this step.
-        move: the checkpoint that it sets back; None for other steps, and if the checkpoint is not on this machine.
-        corrects: the bad version that its statements correct in place, without a roll back; empty for other steps.
+        move: the checkpoint that it resets; None for other steps, and if the checkpoint is not on this machine.
+        corrects: the bad version that its statements correct in place, without a rollback; empty for other steps.
         like: the run whose event describes what the statements do, for the events of the recovery; empty for none.
         checkpoints: the folders of the checkpoints, on this machine, of the streaming queries that it continues.
     """
@@ -226,7 +226,7 @@ class TouchedDataset:
     Args:
         dataset: its name.
         bad: its versions that contain bad data, in order.
-        last_good: the version before the first of them; empty if that is not known.
+        last_good: the version before the first of them; empty if that is unknown.
         because: the dataset and the version from which the bad data came; empty for the start.
         is_clean: whether its newest version contains no bad data any more, so that there is nothing to do.
     """
@@ -247,13 +247,13 @@ class RecoveryPlan:
         mode: how.
         dataset: the dataset.
         version: the wrong version.
-        datasets: all that hold or held its data, in the order in which these came.
+        datasets: all that hold or held its data, in the order in which they got them.
         steps: what must be done, in order.
         cycles: datasets that are made from each other, or from themselves.
         doubts: the uncertainties about the plan as a whole.
         store: the store that it was made from; empty if it was made from none that has a name.
-        made: when it was made (ISO 8601, UTC); empty if that is not known.
-        since: when the wrong version was made (ISO 8601, UTC); empty if that is not known.
+        made: when it was made (ISO 8601, UTC); empty if that is unknown.
+        since: when the wrong version was made (ISO 8601, UTC); empty if that is unknown.
     """
 
     BESIDE_ITS_FIELDS: ClassVar[dict[str, Any]] = {
@@ -293,8 +293,8 @@ class RecoveryPlan:
             plain: the values.
 
         Raises:
-            ValueError: they are those of no plan, of one in another version of the format, or of one that was changed
-                since.
+            ValueError: they are not those of a plan, or of a plan in another version of the format, or the plan was
+                changed since.
         """
         if plain.get("formatVersion") != FORMAT_VERSION:
             raise ValueError(f"its format has the version {plain.get('formatVersion')}, and not {FORMAT_VERSION}")
@@ -318,12 +318,12 @@ _WORDS: Mapping[Any, str] = {
 
 def _damage(type_: Any, plain: Any, place: str) -> Iterator[str]:
     """
-    Yield where plain values are not those of a type, as sentences without an end.
+    Yield where plain values are not those of a type, as sentences without a full stop.
 
     Args:
         type_: the type.
         plain: the values.
-        place: where they are in the plan; empty for the plan.
+        place: where they are in the plan; empty for the whole plan.
     """
     inner = get_args(type_)
     if NoneType in inner:

@@ -93,8 +93,8 @@ class WithoutReplace:
     What a CREATE OR REPLACE TABLE ... AS does, as statements that do not replace the table.
 
     Args:
-        create: the statement for a table that is not there.
-        overwrite: the one that only replaces the rows of a table that is there.
+        create: the statement that creates the table if it does not exist.
+        overwrite: the one that only replaces the rows of the table if it exists.
         table: the name of the table.
         query: the query.
     """
@@ -107,7 +107,7 @@ class WithoutReplace:
 
 def without_replace(sql: str) -> WithoutReplace | None:
     """
-    Return what a CREATE OR REPLACE TABLE ... AS does, as other statements; None for others.
+    Return what a CREATE OR REPLACE TABLE ... AS does, as other statements; None for a statement of another kind.
 
     Args:
         sql: the statement.
@@ -123,12 +123,12 @@ def without_replace(sql: str) -> WithoutReplace | None:
 
 def query_of_view(sql: str, known: Sequence[DatasetFacts]) -> str:
     """
-    Return the query of a view, if it can be read in the view's place; else an empty text.
+    Return the query of a view, if it can be read instead of the view; else an empty text.
 
     Args:
         sql: the statement that created the view.
         known: all datasets that the query names: each table must be one of them, by its whole name, because the
-            statement ran in a session of its own.
+            statement ran in another session.
     """
     tree = _tree_of(sql)
     query = tree.args.get("expression") if isinstance(tree, exp.Create) and tree.kind == "VIEW" else None
@@ -145,7 +145,7 @@ def query_of_view(sql: str, known: Sequence[DatasetFacts]) -> str:
 
 
 def _open_views(tree: Any, known: Sequence[DatasetFacts], views: Mapping[int, str]) -> None:
-    """Put the queries of views in their places."""
+    """Replace views by their queries."""
     targets = {id(each) for each in _targets(tree)}
     opened = [dataset for dataset in known if dataset.id in views]
     for table in list(tree.find_all(exp.Table)) if opened else ():
@@ -208,7 +208,7 @@ class _TableRewriter:
         return Rewritten(_text(self._tree), tuple(self._doubts), before, self._stands_alone, named)
 
     def _dataset_of(self, parts: Sequence[str]) -> DatasetFacts | None:
-        """Return the dataset that a name means; None, perhaps with a doubt, if that is not clear."""
+        """Return the dataset that a name means. If that is unclear, return None, and in some cases record why."""
         matching = [dataset for dataset in self._known if _names(dataset, parts)]
         if len(matching) == 1:
             return matching[0]
@@ -256,7 +256,7 @@ class _TableRewriter:
 
 
 def _text(tree: Any) -> str:
-    """Return the text of a tree, with what sqlglot does not know."""
+    """Return the text of a tree, with the words that sqlglot does not know."""
     text: str = tree.sql(dialect=_DIALECT)
     return text.replace("MERGE INTO", _EVOLVES, 1) if tree.meta.get(_EVOLVES) else text
 
@@ -269,7 +269,7 @@ def _tree_of(sql: str) -> Any:
     if version is not None:
         sql = version[1]
     try:
-        # sqlglot does not know REPLACE TABLE. Where the table is there, it does the same.
+        # sqlglot does not know REPLACE TABLE. If the table exists, CREATE OR REPLACE TABLE does the same.
         trees = parsed(_REPLACE.sub(r"\1CREATE OR REPLACE TABLE", _EVOLVING.sub("MERGE INTO", sql)), _DIALECT)
     except UnparsableError as problem:
         return f"its statement can't be parsed to pin what it reads ({problem})"
@@ -290,7 +290,7 @@ def _tree_of(sql: str) -> Any:
 
 
 def _keep_name(tree: Any, table: exp.Table, name: str) -> None:
-    """Let a table that got another name be known by its old one, if columns name that."""
+    """Give a renamed table its old name as an alias, if columns name the table by that."""
     naming = [column for column in tree.find_all(exp.Column) if column.table.lower() == name.lower()]
     if not naming or table.args.get("alias") is not None:
         return
@@ -309,7 +309,7 @@ def _without_rows(tree: Any, table: exp.Table, name: str) -> None:
 
 
 def _in_query(tree: Any, table: exp.Table, name: str) -> None:
-    """Put the source of a MERGE into a query if it has a version, which the grammar of MERGE does not know there."""
+    """Put the source of a MERGE into a query if it has a version, which the grammar of MERGE does not allow there."""
     if isinstance(tree, exp.Merge) and tree.args.get("using") is table and table.args.get("version") is not None:
         alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(name))
         table.set("alias", None)
@@ -320,10 +320,10 @@ def _over_what_is_there(
     tree: exp.Create, dataset: DatasetFacts, name: str, doubts: list[str], *, is_copy: bool
 ) -> tuple[str, ...]:
     """
-    Make a CREATE ... AS, or ... CLONE, one that runs where its target is there.
+    Change a CREATE ... AS, or ... CLONE, so that it runs although its target exists.
 
-    Spark takes CREATE OR REPLACE TABLE ... AS only for catalogs that can do it, such as those of Iceberg and Delta
-    Lake; its own refuses it (UNSUPPORTED_FEATURE.TABLE_OPERATION).
+    Spark accepts CREATE OR REPLACE TABLE ... AS only for catalogs that support it, such as those of Iceberg and Delta
+    Lake; its own catalog refuses it (UNSUPPORTED_FEATURE.TABLE_OPERATION).
 
     Args:
         tree: the statement, which is changed.
@@ -344,7 +344,7 @@ def _over_what_is_there(
             place.pop()
     if tree.args.get("replace") or tree.kind != "TABLE" or dataset.has_versions:
         tree.args["replace"] = True
-        # Delta Lake clones over no table that has rows.
+        # Delta Lake refuses to clone over a table that has rows.
         emptying = f"DELETE FROM {name}"  # noqa: S608 (a quoted name)
         return () if tree.args.get("clone") is None or is_copy else (emptying,)
     if places and not is_copy:
@@ -363,7 +363,7 @@ def _targets(tree: Any) -> list[exp.Table]:
 
 
 def _names(dataset: DatasetFacts, parts: Sequence[str]) -> bool:
-    """Return whether parts of a name, the last of which is always there, are a dataset's."""
+    """Return whether the last parts of a name, which may be all of them, are a dataset's."""
     path = urlsplit(parts[-1]).path.rstrip("/")
     if "/" in path and path == urlsplit(dataset.location).path.rstrip("/"):
         return True

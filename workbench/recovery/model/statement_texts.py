@@ -1,4 +1,4 @@
-"""The names in the statements of runs, and the reads through views, as far as events have the texts. Pure."""
+"""The names in the statements of runs, and the reads through views, as far as events state the texts. Pure."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class StatementTexts:
         return not text.text or dataset in text.named
 
     def views_of(self, unit: RunPart) -> dict[int, str]:
-        """Return the views that a statement reads -> their queries then, as far as events state them."""
+        """Return the views that a statement read -> their queries at that time, as far as events state them."""
         if unit not in self._views:
             self._views[unit] = self._read_views(unit)
         return self._views[unit]
 
     def _text_of(self, unit: RunPart) -> Rewritten:
-        """Return the statement of a run with whole names, and with the queries of views in their places."""
+        """Return the statement of a run with whole names, and with queries instead of views."""
         from openlineage_pyspark.workbench.recovery.model.rewriting import rewritten
 
         known = self._flow.written([unit]) | {placed.read.dataset for placed in self._flow.read_by([unit])}

@@ -19,7 +19,7 @@ OVERWRITTEN_FORMATS = frozenset({"parquet", "orc", "avro", "csv", "json", "text"
 """The formats of files without versions. A table of these may be external, which TRUNCATE TABLE refuses."""
 
 FORMATS = OVERWRITTEN_FORMATS | {"iceberg", "delta", "hudi", "paimon"}
-"""The formats that a statement may name after USING. What an event names besides is left out."""
+"""The formats that a statement may name after USING. Other formats that an event names are left out."""
 
 _EMPTY = "_empty"
 _KEPT = "_before_recovery"
@@ -27,22 +27,22 @@ _BESIDE = "_s1"
 _COPIES = re.compile(r" AS SELECT \* FROM (.+?)(?: VERSION AS OF -?\d+| WHERE false)?\Z", re.DOTALL)
 
 NO_ROWS = "no rows"
-"""What replaces a version where a table had none yet: the table is read without its rows."""
+"""The pin of a table that had no version yet: it is read without its rows."""
 
 WHOLE_TABLE = ("spark.sql.sources.partitionOverwriteMode", "STATIC")
 """The setting under which INSERT OVERWRITE replaces all rows of a table, and not those of some partitions."""
 
 PLAIN_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
-"""What a part of a name may have without backquotes, and in lower case."""
+"""The characters of a part of a name that needs no backquotes, in lower case."""
 
 
 def table_in_sql(name: str) -> str:
-    """Return a name of dotted parts as Spark takes it: parts with other characters are in backquotes."""
+    """Return a name of dotted parts as Spark accepts it: parts with other characters are in backquotes."""
     return ".".join(quoted_part(part) for part in name_parts(name))
 
 
 def quoted_part(part: str) -> str:
-    """Return a part of a name as statements have it: in backquotes unless it is of letters, digits and `_` alone."""
+    """Return a part of a name as statements have it: in backquotes unless it has only letters, digits and `_`."""
     return part if part and set(part.lower()) <= PLAIN_CHARACTERS else f"`{part.replace('`', '``')}`"
 
 
@@ -78,8 +78,8 @@ def roll_back(table: TableId, version: str, *, is_ancestor: bool = True) -> str:
     Args:
         table: the table.
         version: the version.
-        is_ancestor: whether the line of ancestors of the current version has it; in a table of Iceberg from whose line
-            versions expired, it has not.
+        is_ancestor: whether it is an ancestor of the current version. In an Iceberg table, it is not if a version
+            between them expired.
     """
     if table.format == "delta":
         return f"RESTORE TABLE {sql_name(table)} TO VERSION AS OF {version}"
@@ -91,7 +91,7 @@ def roll_back(table: TableId, version: str, *, is_ancestor: bool = True) -> str:
 
 
 def names_catalog(table: TableId) -> bool:
-    """Return whether the name of a table has its catalog; without one, it is in the current one."""
+    """Return whether the name of a table contains its catalog; without one, the table is in the current catalog."""
     return len(table.parts) > 2
 
 
@@ -101,12 +101,12 @@ def kept_name(dataset: DatasetFacts) -> str:
 
 
 def beside_name(dataset: DatasetFacts) -> str:
-    """Return the name of the copy that is made beside a table, and corrected in its place."""
+    """Return the name of the copy that is made beside a table, and corrected instead of it."""
     return copy_name(dataset, _BESIDE)
 
 
 def beside_path(location: str) -> str:
-    """Return the path of such a copy of files that no table names."""
+    """Return the path of such a copy for a dataset that only has a path."""
     return f"{location.rstrip('/')}{_BESIDE}"
 
 
@@ -139,7 +139,7 @@ def empty_external(dataset: DatasetFacts, *, has_partitions: bool) -> tuple[str,
         has_partitions: whether it has some, which no event states.
 
     Returns:
-        None if it has no name in SQL, or if they need its location and that is not known.
+        The statements; none if it has no name in SQL, or if they need its location and that is unknown.
     """
     if not dataset.sql or (has_partitions and not dataset.location):
         return ()
@@ -215,7 +215,7 @@ def partitioned(sql: str, partitions: Sequence[str]) -> str:
 
 def copied_table(sql: str) -> str:
     """
-    Return the name of the table that a statement copies, as it is there; empty if it makes no copy of a table.
+    Return the name of the table that a statement copies, as the statement has it; empty if it copies no table.
 
     Args:
         sql: the statement of `copied` or `copied_whole`.
@@ -225,7 +225,7 @@ def copied_table(sql: str) -> str:
 
 
 def switched(dataset: DatasetFacts, copy: str) -> tuple[str, ...]:
-    """Return the statements that give a table the rows of its corrected copy, and drop that if a statement can."""
+    """Return the statements that give a table the rows of its corrected copy, and drop the copy if one can."""
     text = f"INSERT OVERWRITE {table_in_sql(dataset.sql)} SELECT * FROM {table_in_sql(copy)}"  # noqa: S608 (as above)
     return (text,) if is_table_of_path(copy) else (text, f"DROP TABLE {table_in_sql(copy)}")
 
@@ -236,5 +236,5 @@ def is_table_of_path(name: str) -> bool:
 
 
 def shell(words: Sequence[str]) -> str:
-    """Return a command as a shell takes it."""
+    """Return the words of a command, quoted for a shell."""
     return shlex.join(words)

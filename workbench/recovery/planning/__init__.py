@@ -1,1 +1,1 @@
-"""How a plan of recovery is made: what is decided, in which order, and how it is put into steps. Pure."""
+"""How a recovery plan is made: what is repeated, in which order, and by which steps. Pure."""

@@ -1,4 +1,4 @@
-"""Decides what must hold of tables before and after the steps of a plan; `checks` checks it. Pure."""
+"""Decide what must be true of tables before and after the steps of a plan; `checks` checks it. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Conditions:
     Args:
         flow: the versions and their reads.
         start: the bad version.
-        bases: where each dataset begins again.
+        bases: from where each dataset is rebuilt.
     """
 
     def __init__(self, flow: Flow, start: HistoryPlace, bases: Mapping[int, Base]) -> None:
@@ -34,17 +34,17 @@ class Conditions:
         self._start = start
         self._bases = bases
         self.newest = functools.cache(self._newest)
-        """Return the check that nobody unknown has written a dataset; none if it keeps no versions, or was dropped."""
+        """Return the check that no unknown writer has written a dataset; none if it keeps no versions or is gone."""
 
-    def before_going_back(self, dataset: int, base: Base) -> tuple[TableCheck, ...]:
-        """Return what must hold before a table goes back, or its copy begins, at the version of a base."""
+    def before_rollback(self, dataset: int, base: Base) -> tuple[TableCheck, ...]:
+        """Return what must be true before a table is rolled back to the version of a base, or copied from there."""
         return (*self.newest(dataset), *(self._clean(dataset, base) if base.version else ()))
 
     def all_rows(self, dataset: int) -> tuple[TableCheck, ...]:
         """
         Return the check that no unknown writer has written a dataset that keeps no versions; none if nothing shows it.
 
-        How many rows it must have is known if each run since it was replaced as a whole only added some.
+        The number of rows is known if all runs since the last replacement of the whole dataset only added some.
         """
         known = self._facts.datasets[dataset]
         if known.has_versions or not known.is_of_spark or self._flow.is_gone(dataset):
@@ -79,14 +79,14 @@ class Conditions:
                 yield TableCheck("there", table_id(known), version)
 
     def after_repeating(self, unit: RunPart, copies: Mapping[int, str]) -> Iterator[TableCheck]:
-        """Yield the check that a repeated run changes each table, or its copy, as it did then."""
+        """Yield the check that a repeated run changes each table, or its copy, as the original run did."""
         for key in self._flow.writes.get(unit, ()):
             known, made = self._facts.datasets[key.dataset], self._flow.made(key)
             if known.has_versions and made.snapshot and not made.branch:
                 yield TableCheck("like", table_id(known, copies.get(key.dataset, "")), made.snapshot)
 
     def after_application(self, units: Collection[RunPart], copies: Mapping[int, str]) -> Iterator[TableCheck]:
-        """Yield how many versions an application makes of each table, or its copy; a stream may divide otherwise."""
+        """Yield how many versions an application makes of each table, or its copy; that of a stream may be another."""
         made: dict[int, list[MadeVersion]] = {}
         for unit in units:
             for key in self._flow.writes.get(unit, ()):
@@ -100,7 +100,7 @@ class Conditions:
                 )
 
     def after_other_writes(self, unwritten: Iterable[DatasetFacts]) -> Iterator[TableCheck]:
-        """Yield that an application has not written what needs no recovery, where the storage shows that."""
+        """Yield the checks that an application has not written what needs no recovery, if the storage shows that."""
         for known in unwritten:
             if known.has_versions and known.is_of_spark:
                 yield TableCheck("unwritten", table_id(known))
@@ -118,15 +118,15 @@ class Conditions:
         if base is None:
             return (check,)
         before = self._flow.before.get(HistoryPlace(dataset, base.place))
-        # The rows that the first run replaces as a whole are gone, whoever has made them.
+        # The first run replaces all earlier rows, whoever has written them.
         replaced = history[base.place].parent or (self._flow.made(before).snapshot if before else "")
         since = base.version or (replaced if base.replaced else "")
-        made_again = (each.snapshot for each in history if each.snapshot and self._facts.has_maker(each))
-        known_by = tuple(dict.fromkeys(made_again))
-        return (attrs.evolve(check, since=since, known=known_by, unknown=self._unknown_since(dataset, base, since)),)
+        recorded = (each.snapshot for each in history if each.snapshot and self._facts.has_maker(each))
+        versions = tuple(dict.fromkeys(recorded))
+        return (attrs.evolve(check, since=since, known=versions, unknown=self._unknown_since(dataset, base, since)),)
 
     def _unknown_since(self, dataset: int, base: Base, since: str) -> tuple[str, ...]:
-        """Return the versions that are made again, or come before one of those, and that no run in the store made."""
+        """Return the versions that are rebuilt, or come before one of those, and that no run in the store made."""
         line = (self._flow.made(key) for key in self._flow.line(dataset) if key.place >= base.place)
         found = (each for made in line for each in (self._facts.unknown_maker(made), self._facts.unknown_parent(made)))
         return tuple(dict.fromkeys(each for each in found if each not in ("", since)))
@@ -136,7 +136,7 @@ class Conditions:
         Return the check that no unknown writer put bad data into the version to which a table is rolled back.
 
         An unrecorded version matters if it is between versions that the store knows, and no event shows that it is
-        older than the bad one. A version before all that the store knows is older. Empty if there is none to check.
+        older than the bad one. A version before all that the store knows is older. Empty if there is nothing to check.
         """
         if dataset == self._start[0]:
             return ()
@@ -149,7 +149,7 @@ class Conditions:
             key = HistoryPlace(dataset, places[base.version])
         while key is not None and key.place and (made := self._flow.made(key)).time > bad.time:
             if made.whole is True and self._facts.has_maker(made):
-                # Nothing from before is in it.
+                # It contains nothing from before.
                 break
             is_unknown |= bool(self._facts.unknown_maker(made))
             key = self._flow.before.get(key)

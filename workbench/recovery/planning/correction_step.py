@@ -1,4 +1,4 @@
-"""The step that puts the right data into the dataset that got a bad version. Pure."""
+"""The step that corrects the dataset that got a bad version. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ADDS_NO_ROW = re.compile(rf"{COMMENTS}(?:UPDATE|DELETE|MERGE(?!.*\bINSERT\b))\b
 
 
 def correcting_steps(decided: Decisions) -> Iterator[RecoveryStep]:
-    """Yield the step that corrects the dataset, unless it was rolled back or replaced already, or corrected."""
+    """Yield the step that corrects the dataset, unless the bad version was rolled back, replaced or corrected."""
     start, line = decided.request.start, decided.flow.line(decided.root)
     is_corrected = any(decided.flow.corrects(key, start) for key in line)
     if not decided.again.is_needed or start not in line or is_corrected:
@@ -65,7 +65,7 @@ def _notes(decided: Decisions) -> Iterator[str]:
     if made.run_id:
         yield f"The bad version {made.version} was made by {run.job}, run {made.run_id}."
     if made.unit.is_batch:
-        yield f"It is of micro-batch {made.batch_id}: correct what that read, or the code. It runs again below."
+        yield f"Micro-batch {made.batch_id} made it: correct the data that it read, or its code. It runs again below."
     elif run.sql:
         yield f"Its statement was: {run.sql}"
     if decided.again.in_place:

@@ -1,4 +1,4 @@
-"""All that is decided about a recovery, before it is put into words. Pure."""
+"""Decide everything about a recovery, before it is put into words. Pure."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Decisions:
         groups: what runs again, in order.
         group_of: the place of the group that repeats each run and micro-batch.
         reads: the reads of a repeated run.
-        restarts: the streaming queries that go back.
+        restarts: the streaming queries that are reset, or continue elsewhere.
         conditions: what must hold before and after the steps.
         created: the datasets that an application which runs again creates -> its run and the name of its job.
-        copies: a dataset -> the name of the copy that takes its place; none unless the recovery is side by side.
-        folders: a dataset that only has a path -> the path of the copy that takes its place; none likewise.
+        copies: a dataset -> the name of the copy that is used instead; none unless the recovery is side by side.
+        folders: a dataset that only has a path -> the path of the copy that is used instead; none likewise.
     """
 
     request: RecoveryRequest
@@ -77,7 +77,7 @@ class Decisions:
 
     @property
     def is_side_by_side(self) -> bool:
-        """Return whether copies are made, and the tables stay as they are until the copies are right."""
+        """Return whether copies are made, and the tables stay unchanged until the copies are right."""
         return self.request.mode is Mode.SIDE_BY_SIDE
 
     def is_bad(self, dataset: int) -> bool:
@@ -107,13 +107,13 @@ class Decisions:
         return sorted((self.facts.datasets[each] for each in sorted(kept)), key=lambda each: each.label)
 
     def _further_outputs(self, group: Group) -> set[int]:
-        """Return what the application of a group writes beside the outputs of the group."""
+        """Return what the application of a group writes besides the outputs of the group."""
         if group.application is None:
             return set()
         return {*self.facts.beside.get(group.application.run_id, ())} - self.flow.written(group.units)
 
     def _replaced_from(self, dataset: int, here: int) -> bool:
-        """Return whether a group behind a place replaces a dataset as a whole, and nothing up to it reads that."""
+        """Return whether a group after a place replaces a whole dataset, and no group up to it reads the dataset."""
         base = self.again.bases.get(dataset)
         if base is None or not base.replaced or dataset == self.root or self.is_side_by_side:
             return False
@@ -196,7 +196,7 @@ def _folders(facts: Facts, datasets: Iterable[int]) -> dict[int, str]:
 
 
 def _with_new_names(facts: Facts) -> Facts:
-    """Return facts in which a dataset that was renamed, and not written since, has the new name in statements."""
+    """Return the facts, in which a dataset that was renamed, and not written since, has its new name in statements."""
     reads = {(read.run_id, read.batch_id): read.dataset for read in facts.reads}
     named = dict(facts.datasets)
     renamed = sorted(

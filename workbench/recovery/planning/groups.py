@@ -21,14 +21,14 @@ _CORRECTION = "correction"
 @attrs.frozen
 class Group:
     """
-    What runs again at once: a statement, or an application with its streaming queries.
+    What is repeated together: a statement, or an application with its streaming queries.
 
     Args:
         units: its runs and micro-batches, in order.
-        application: the application that is started again; None for a statement, and if it is not known.
+        application: the application that is started again; None for a statement, and if it is unknown.
         in_circle: whether it also needs the results of later groups.
-        is_correction: whether it is the place at which the right data are put in; it has no runs then.
-        too_late: whether an application read older data before a group rebuilds them, and also needs the rebuilt ones.
+        is_correction: whether it is the place of the correction in the order; it has no runs then.
+        too_late: whether it should run before another group rebuilds data, but also needs rebuilt data of that group.
     """
 
     units: tuple[RunPart, ...]
@@ -50,9 +50,10 @@ def groups(
 
     Args:
         flow: the versions and their reads.
-        needed: the versions that must be made again.
-        start: what made the bad version. A run is not repeated: the correction is in its place, and comes before all
-            but what reads the rows before, and can't name their version. A micro-batch runs again, after that.
+        needed: the versions that must be rebuilt.
+        start: what made the bad version. A run is not repeated: the correction comes instead of it, before all groups
+            but those that read the earlier rows and can't name their version. A micro-batch is repeated, after the
+            correction.
         stands_alone: returns whether the statement of a run can be repeated without its application.
         names_source: returns whether the statement of a run names a dataset that it reads, which a view may hide.
     """
@@ -80,11 +81,11 @@ def started_applications(
     flow: Flow, needed: Collection[HistoryPlace], start: RunPart, stands_alone: Callable[[RunPart], bool]
 ) -> set[str]:
     """
-    Return the runs of the applications that are started again, as `groups` does that.
+    Return the runs of the applications that `groups` starts again.
 
     Args:
         flow: the versions and their reads.
-        needed: the versions that must be made again.
+        needed: the versions that must be rebuilt.
         start: what made the bad version.
         stands_alone: returns whether the statement of a run can be repeated without its application.
     """
@@ -93,7 +94,7 @@ def started_applications(
 
 
 def _repeated(flow: Flow, needed: Collection[HistoryPlace], start: RunPart) -> set[RunPart]:
-    """Return what runs again."""
+    """Return the runs and micro-batches that are repeated."""
     units = {flow.made(key).unit for key in needed if not flow.made(key).nothing}
     return {unit for unit in units if unit.run_id in flow.facts.runs and (unit != start or start.is_batch)}
 
@@ -112,7 +113,7 @@ def _names(
             statements.append(unit)
         else:
             names[unit] = f"{_APPLICATION}{run.application}"
-    # Who starts an application again repeats all of its statements.
+    # An application that is started again repeats all of its statements.
     started = set(names.values())
     for unit in statements:
         application = f"{_APPLICATION}{flow.facts.run(unit.run_id).application}"
@@ -139,7 +140,7 @@ def _names_of_streams(flow: Flow, needed: Collection[HistoryPlace], units: Colle
     for query, batches in queries.items():
         name = f"{_APPLICATION}{latest[query][1]}" if query in latest else f"query {query}"
         following: RunPart | None = None
-        # Whether all is made again that its sources got later: then it is not there yet.
+        # Whether all that its sources got later is rebuilt: then it is not there yet when the query pauses.
         is_later_again = True
         for unit in sorted(
             batches, key=lambda unit: (unit.batch_id, flow.facts.run(unit.run_id).started), reverse=True
@@ -173,7 +174,7 @@ def _can_start(flow: Flow, application: str) -> bool:
 
 
 def _time(flow: Flow, unit: RunPart) -> int:
-    """Return when something was made, which is when it counts."""
+    """Return when a unit first wrote something; else when its run began."""
     run = flow.facts.run(unit.run_id)
     times = [flow.made(key).time for key in flow.writes.get(unit, ())]
     return min(times) if times else run.started
@@ -190,13 +191,13 @@ def _dependencies(
 
     Args:
         flow: the versions and their reads.
-        needed: the versions that must be made again.
+        needed: the versions that must be rebuilt.
         names: a run or a micro-batch -> the name of its group.
         names_source: returns whether the statement of a run names a dataset that it reads.
 
     Returns:
         The name of a group -> the names of those that come before; and the groups that should run before something
-        is made again, and need that as well.
+        is rebuilt, but need that as well.
     """
     before: dict[str, set[str]] = {}
 
@@ -214,7 +215,7 @@ def _dependencies(
             earlier = names.get(flow.made(last).unit)
             wait(maker, earlier)
             found = [(names.get(unit), unit, read) for unit, read in readers.pop(key.dataset, ()) if maker != earlier]
-            # A stream reads on, and what reads in the middle of a stream can't be placed there again.
+            # A stream reads later versions too, and no group can be placed in the middle of another one.
             for name in (name for name, unit, read in found if not unit.is_batch or (name, read) in paused):
                 wait(maker, name)
             soft += [(maker, name) for name, _, read in found if maker and name and (name, read) in ended]
@@ -231,10 +232,10 @@ def _ends_of_streams(
     flow: Flow, names: Mapping[RunPart, str]
 ) -> tuple[set[tuple[str, HistoryPlace]], set[tuple[str, HistoryPlace]]]:
     """
-    Return the last version of each source that each group reads again by a query: no later one should be there then.
+    Return the last version of each source that a query reads in each group: no later one should exist then.
 
     Returns:
-        The groups after which the query goes on, and the group in which it ends.
+        The groups after which the query continues, and those in which it ends, each with such a version.
     """
     lasts: dict[tuple[str, int], dict[str, HistoryPlace]] = {}
     numbers: dict[str, dict[str, int]] = {}
@@ -257,7 +258,7 @@ def _ends_of_streams(
 
 
 def _let_first(before: dict[str, set[str]], pairs: Iterable[tuple[str, str]]) -> set[str]:
-    """Let groups, the second ones, come before others, the first ones; return those that can't."""
+    """Let the second group of each pair come before the first one; return those that can't."""
     too_late = set()
     for late, early in pairs:
         # The work of one application keeps its order.
@@ -274,7 +275,7 @@ def _clean_readers(
     names: Mapping[RunPart, str],
     names_source: Callable[[RunPart, int], bool],
 ) -> Iterator[tuple[str, str]]:
-    """Yield what makes the first version of each dataset again, with what must find the one before there."""
+    """Yield the group that rebuilds each dataset's first version, with each group that must find the one before."""
     firsts: dict[int, HistoryPlace] = {}
     for key in sorted(needed, reverse=True):
         firsts[key.dataset] = key
@@ -287,7 +288,7 @@ def _clean_readers(
 def _readers_of_clean(
     flow: Flow, first: HistoryPlace, names: Mapping[RunPart, str], names_source: Callable[[RunPart, int], bool]
 ) -> Iterator[str]:
-    """Yield what can name no version, and read a dataset as it was before the first one that is made again."""
+    """Yield the groups that read a dataset as it was before its first rebuilt version, and can't name that version."""
     keys = flow.same_rows(flow.held(flow.before.get(first)))
     for unit in (unit for key in keys for unit in flow.readers.get(key, ())):
         # A statement names the version that it reads, unless it reads through a view, and a stream its offset.
@@ -297,7 +298,7 @@ def _readers_of_clean(
 
 
 def _waits_for(before: Mapping[str, set[str]], late: str, early: str) -> bool:
-    """Return whether one group waits for another, also by others between."""
+    """Return whether one group waits for another, directly or through others."""
     seen, waiting = {late}, [late]
     while waiting:
         found = before.get(waiting.pop(), set()) - seen
@@ -309,7 +310,7 @@ def _waits_for(before: Mapping[str, set[str]], late: str, early: str) -> bool:
 
 
 def _sorted(times: Mapping[str, int], before: Mapping[str, set[str]]) -> list[tuple[str, bool]]:
-    """Return groups so that each comes after those that it waits for, with whether that was impossible."""
+    """Return the groups, each after those that it waits for, and with whether that was impossible."""
     missing = {name: len(before.get(name, ())) for name in times}
     waiting_for: dict[str, list[str]] = {}
     for late, earlier in before.items():

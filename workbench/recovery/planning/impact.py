@@ -18,7 +18,7 @@ _SHOWN_RUNS = 3
 
 
 def touched_datasets(decided: Decisions) -> Iterator[TouchedDataset]:
-    """Yield the datasets that hold or held bad data, in the order in which these came."""
+    """Yield the datasets that hold or held bad data, in the order in which they got them."""
     flow, because = decided.flow, decided.spread.because
     by_dataset: dict[int, list[HistoryPlace]] = {}
     for key in because:

@@ -1,5 +1,5 @@
 """
-Make a plan of recovery from the facts about versions and runs. Pure.
+Make a recovery plan from the facts about versions and runs. Pure.
 
 `decisions` decides the steps; the modules of steps, such as `run_steps`, put them into statements and words.
 """

@@ -1,4 +1,4 @@
-"""Decides which versions are made again, and where each dataset begins again. Pure."""
+"""Decide which versions are rebuilt, and from where each dataset is rebuilt. Pure."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _IN_PLACE = re.compile(rf"{COMMENTS}(?:UPDATE|MERGE)\b", re.IGNORECASE)
 @attrs.frozen
 class Base:
     """
-    Where a dataset begins again.
+    From where a dataset is rebuilt.
 
     Args:
-        place: the place of its first version that is made again.
+        place: the place of its first version that is rebuilt.
         version: the version that it is rolled back to; empty if it is emptied.
         replaced: whether its first run replaces it as a whole, so that nothing has to be done before.
-        instead_of: the version that it should go back to, and that expired.
-        old: the first version that is made again under an earlier name; None if it had none.
+        instead_of: the expired version that it should have been rolled back to; empty if none expired.
+        old: the first version that is rebuilt under an earlier name; None if it had none.
         begins_empty: whether an event states that it had no rows before.
     """
 
@@ -51,11 +51,11 @@ class Remade:
     Args:
         versions: the versions to rebuild.
         firsts: each of their datasets -> the place of the first one.
-        bases: where each of their datasets begins again; first those that hold bad data, in order of the first bad
+        bases: from where each of their datasets is rebuilt; first those that hold bad data, in order of the first bad
             version.
         expired: a dataset -> the expired version to which it would have to be rolled back.
         is_needed: whether a current version holds bad data, or comes from one that does.
-        in_place: whether a column of the first dataset is corrected where it is, so that the dataset keeps its rows.
+        in_place: whether a column of the first dataset is corrected in place, so that the dataset keeps its rows.
         goes_back: whether the first dataset is rolled back to a version, or emptied.
     """
 
@@ -70,7 +70,7 @@ class Remade:
 
 def remade(flow: Flow, found: Spread, request: RecoveryRequest, stands_alone: Callable[[RunPart], bool]) -> Remade:
     """
-    Decide which versions are made again, and where each dataset begins again.
+    Decide which versions are rebuilt, and from where each dataset is rebuilt.
 
     Args:
         flow: the versions and their reads.
@@ -101,7 +101,7 @@ def remade(flow: Flow, found: Spread, request: RecoveryRequest, stands_alone: Ca
 
 
 class _Settling:
-    """Settles where each dataset begins again: what goes further back may need that others do so too."""
+    """Decides from where each dataset is rebuilt: an earlier start of one may require an earlier start of others."""
 
     def __init__(
         self, flow: Flow, found: Spread, request: RecoveryRequest, stands_alone: Callable[[RunPart], bool]
@@ -116,7 +116,7 @@ class _Settling:
         self.expired: dict[int, str] = {}
 
     def needed(self) -> dict[HistoryPlace, None]:
-        """Return the versions that must be made again, as if the first dataset could be rolled back."""
+        """Return the versions that must be rebuilt, as if the first dataset could be rolled back."""
         if self._request.mode is Mode.FULL:
             for dataset in self._found.datasets:
                 kept = live(self._flow, dataset)
@@ -131,10 +131,10 @@ class _Settling:
 
     def can_correct_in_place(self, needed: Collection[HistoryPlace]) -> bool:
         """
-        Return whether a column is corrected where it is, so that nothing of its dataset is rolled back.
+        Return whether a column is corrected in place, so that its dataset is not rolled back.
 
-        Rebuilt versions of the dataset then read it as it is now: so each must have read its newest version. A stream
-        can't pass an UPDATE or a MERGE.
+        Repeated runs then read the current rows of the dataset, so each must have read its newest version. A stream
+        can't continue after an UPDATE or a MERGE.
         """
         correction = self._request.correction
         if not self._request.by_column or not correction or self._request.mode is Mode.SIDE_BY_SIDE:
@@ -157,7 +157,7 @@ class _Settling:
         return bool(base.version) or (base.begins_empty and self._facts.datasets[self._root].has_versions)
 
     def _further_back(self, needed: Collection[HistoryPlace]) -> Iterator[HistoryPlace]:
-        """Yield datasets that must begin further back than at their first version that is needed."""
+        """Yield from where datasets must be rebuilt, if that is before their first needed version."""
         for dataset, place in _firsts(needed).items():
             base = self.base(dataset, place)
             if base.instead_of:
@@ -196,14 +196,14 @@ class _Settling:
                     continue
                 if made.whole is not True and key.place < self._again_from.get(dataset, firsts[dataset]):
                     yield key
-                # What begins by a replacement of the whole dataset finds nothing there.
+                # An application that first replaces the whole dataset can start on any rows.
                 break
 
     def _of_new_queries(self, needed: Collection[HistoryPlace]) -> Iterator[HistoryPlace]:
         """
-        Yield where streams began to write what they write again in a copy: each gets a new checkpoint.
+        Yield where streams began to write the rows that they now write into a copy: each gets a new checkpoint.
 
-        The copy of its source has no place at which it could go on, so it reads all of that again.
+        The copy of its source has no position from which it could continue, so it reads the whole source again.
         """
         for key in needed:
             unit = self._flow.made(key).unit
@@ -223,7 +223,7 @@ class _Settling:
         return self._facts.run(self._flow.made(key).run_id).application
 
     def _streamed(self, needed: Collection[HistoryPlace]) -> Iterator[HistoryPlace]:
-        """Yield what streams made of versions that are made again, also if the rows were right: they come again."""
+        """Yield what streams made of rebuilt versions, even of correct rows: the streams read all of them again."""
         firsts = _firsts(needed)
         for key in needed:
             if key.dataset == self._root and not self.goes_back(firsts[self._root]):
@@ -237,7 +237,7 @@ class _Settling:
                         yield made
 
     def _begins_empty(self, placed: PlacedRead, needed: Collection[HistoryPlace]) -> bool:
-        """Return whether a stream's source is made again as a whole, so that the stream must read it from the start."""
+        """Return whether a stream's source is rebuilt as a whole, so that the stream must read it from the start."""
         dataset = placed.read.dataset
         if not placed.read.is_source or placed.key not in needed or dataset not in self._again_from:
             return False
@@ -245,7 +245,7 @@ class _Settling:
         return not base.version and not base.replaced
 
     def base(self, dataset: int, place: int) -> Base:
-        """Return the version to restore so that everything from a position on can be recomputed."""
+        """Return from where a dataset is rebuilt, so that every version from a place on can be rebuilt."""
         history, known = self._facts.histories[dataset], self._facts.datasets[dataset]
         is_kept = known.has_versions and not self._flow.is_dropped_after(HistoryPlace(dataset, place))
         is_root, is_gone = dataset == self._root, self._flow.is_gone(dataset)
@@ -265,7 +265,7 @@ class _Settling:
             is_expired = (dataset, version) in self._request.expired
             is_there = is_kept and is_version(version) and not is_expired
             if before and before.empties and (not version or not (is_there or is_gone)):
-                # What made it empty would not run on the table that is there.
+                # The run that made it empty may fail on the existing table, as a CREATE TABLE does.
                 return Base(at, instead_of=wanted or (version if is_expired else ""), begins_empty=True)
             if is_there:
                 return Base(at, version, instead_of=wanted)
@@ -276,7 +276,7 @@ class _Settling:
         return Base(min(place, begin[0][1]) if begin else place, instead_of=wanted)
 
     def _old_name(self, renamed: HistoryPlace) -> HistoryPlace | None:
-        """Return from where on a dataset is made again under the name that it had before, if it is known under that."""
+        """Return from where a renamed dataset is rebuilt under its old name; None if no event read it under that."""
         for placed in self._flow.reads.get(self._flow.made(renamed).unit, ()):
             if placed.key is not None and (held := live(self._flow, *placed.key)):
                 return held[0]

@@ -25,9 +25,9 @@ class PinnedRead:
 
     Args:
         version: the version; empty for the current data when the run reads.
-        unpinned: why it is not the version that was read: it went with a DROP of the dataset, it expired, or the
+        unpinned: why it is not the version that was read: that was lost with a DROP of the dataset, or expired, or the
             dataset keeps no versions and was written since. Empty if it is that version, or nothing was written since.
-        wanted: the version that was read, if it is gone.
+        wanted: the version that was read, if it is gone; empty if not.
     """
 
     version: str = ""
@@ -70,14 +70,14 @@ class RepeatedReads:
         return any(self._flow.made(each).time < started for each in self._flow.after(placed.key))
 
     def changed_since(self, placed: PlacedRead) -> bool:
-        """Return whether the dataset was written after the version that was read, or that version is not known."""
+        """Return whether the dataset was written after the version that was read, or that version is unknown."""
         if placed.key is None:
             return True
         after = self._flow.after(placed.key)
         return any(not self._flow.made(each).idle or self._flow.after(each) for each in after)
 
     def is_there_again(self, placed: PlacedRead, group: Group) -> bool:
-        """Return whether an application that runs again finds the version that was read: it runs before later ones."""
+        """Return whether a repeated application finds the version that was read: it runs before later ones are made."""
         first, base = self._again.firsts.get(placed.read.dataset), self._again.bases.get(placed.read.dataset)
         if first is None or self._is_side_by_side or (base is not None and base.replaced):
             # What its first repeated run replaces is not rolled back: until then it has its newest rows.
@@ -86,7 +86,7 @@ class RepeatedReads:
         return not group.too_late and self._flow.same_rows(placed.key)[-1:] == self._flow.same_rows(before)[-1:]
 
     def opened_views(self, unit: RunPart) -> dict[int, str]:
-        """Return the views that a statement reads by their queries: they may now show other rows than it read."""
+        """Return the views that a statement reads by their queries, because they may now show other rows."""
         views = self._texts.views_of(unit)
         if not views:
             return {}
@@ -102,7 +102,7 @@ class RepeatedReads:
         dataset = self._facts.datasets[placed.read.dataset]
         version = self._flow.made(placed.key).snapshot if placed.key else ""
         if placed.key and not version and self._flow.made(placed.key).is_between and is_version(placed.read.version):
-            # The storage knows nothing of what came after that version.
+            # The storage has no version of the writes after that one.
             version = placed.read.version
         if self.was_empty(placed):
             return PinnedRead(NO_ROWS)
@@ -118,9 +118,9 @@ class RepeatedReads:
 
     def was_empty(self, placed: PlacedRead) -> bool:
         """
-        Return whether a run read a table that keeps versions, and had none yet: a table of Iceberg that was created.
+        Return whether a run read a table that keeps versions but had none yet, such as a new Iceberg table.
 
-        Its event names no version then, and no version is there to which the table could be pinned.
+        Its event then names no version, and the table can't be pinned to one.
         """
         if placed.key is None or not placed.read.inferred or not self._facts.datasets[placed.read.dataset].has_versions:
             return False

@@ -1,4 +1,4 @@
-"""Decides which streaming queries go back, and where they go on. Pure."""
+"""Decide which streaming queries are reset, and where they continue. Pure."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.planning.groups import Group
     from openlineage_pyspark.workbench.recovery.planning.remade import Base
 
-# In an offset of Iceberg.
+# In an offset of an Iceberg source.
 _SNAPSHOT = re.compile(r'"snapshot_id"\s*:\s*(-?\d+)')
 
 
 @attrs.frozen
 class Restart:
     """
-    Where a streaming query goes on.
+    Where a streaming query continues.
 
     Args:
         job: its job.
-        checkpoint: the place of its checkpoint; empty if it is not known.
-        after: the last remaining micro-batch; None if it begins again.
+        checkpoint: the place of its checkpoint; empty if it is unknown.
+        after: the last remaining micro-batch; None if it starts from scratch.
         last: the last one that it made.
-        offsets: for each source, its name and the place after which it is read; empty if no event states it.
-        restored: its sources that are rolled back or emptied, each with the version to which it goes; empty for one
-            that is emptied.
+        offsets: for each source, its name and the offset after which it is read; empty if no event states it.
+        restored: its sources that are reset, each with the version to which it is rolled back; empty for one that is
+            emptied.
     """
 
     job: str
@@ -44,12 +44,12 @@ class Restart:
 
 class Restarts:
     """
-    The streaming queries that go back, or go on elsewhere.
+    The streaming queries that are reset, or continue elsewhere.
 
     Args:
         flow: the versions and their reads.
-        bases: where each dataset begins again.
-        groups: what runs again.
+        bases: from where each dataset is rebuilt.
+        groups: what is repeated.
     """
 
     def __init__(self, flow: Flow, bases: dict[int, Base], groups: Iterable[Group]) -> None:
@@ -63,10 +63,10 @@ class Restarts:
             if query not in self.repeated
             and any(self._can_not_pass(units, known, version) for known, version in self._restored(query))
         ]
-        """The queries of which nothing goes back, but sources: the place at which they go on is no more."""
+        """The queries that are not reset, but whose sources are, so that the position in these is gone."""
 
     def of(self, query: str) -> Restart:
-        """Return where a query goes on: before the micro-batches that are repeated, at its end if none are."""
+        """Return where a query continues: before the micro-batches that are repeated, or at its end if none are."""
         batches = self._flow.batches[query]
         units = self.repeated.get(query, [])
         runs = [self._flow.facts.run(unit.run_id) for unit in batches]
@@ -76,7 +76,7 @@ class Restarts:
         }
         checkpoint = next((run.checkpoint for run in reversed(runs) if run.checkpoint), "")
         last = batches[-1][1]
-        after = None if self._begins_anew(query) else units[0][1] - 1 if units else last
+        after = None if self._starts_from_scratch(query) else units[0][1] - 1 if units else last
         return Restart(runs[-1].job, checkpoint, after, last, tuple(offsets.values()), tuple(self._restored(query)))
 
     def reads_as_source(self, dataset: int) -> bool:
@@ -84,16 +84,16 @@ class Restarts:
         placed = self._flow.read_by(unit for units in self.repeated.values() for unit in units)
         return any(each.read.is_source and each.read.dataset == dataset for each in placed)
 
-    def _begins_anew(self, query: str) -> bool:
+    def _starts_from_scratch(self, query: str) -> bool:
         units = self.repeated.get(query)
         if not units:
             return False
         goes_back = any(self._bases[each].version for each in self._flow.written(units) if each in self._bases)
-        # The store may know nothing from before its first micro-batch.
+        # The first micro-batch that the store knows may not be the query's first.
         return units[0][1] == 0 or (self._flow.batches[query][0] == units[0] and not goes_back)
 
     def _restored(self, query: str) -> list[tuple[DatasetFacts, str]]:
-        """Return the sources of a query that are rolled back or emptied, with the version to which they go."""
+        """Return the sources of a query that are reset, with the version to which each is rolled back."""
         found: dict[int, tuple[DatasetFacts, str]] = {}
         for placed in self._flow.read_by(self._flow.batches[query]):
             dataset = self._flow.facts.datasets[placed.read.dataset]
@@ -105,7 +105,7 @@ class Restarts:
         return list(found.values())
 
     def _can_not_pass(self, units: Sequence[RunPart], known: DatasetFacts, version: str) -> bool:
-        """Return whether a query ends at a place of its source that is gone when this is at a version again."""
+        """Return whether a query can't continue after its source was rolled back to a version."""
         if known.format == "delta":
             # RESTORE removes rows, which a stream refuses.
             return True

@@ -50,7 +50,7 @@ class _Inputs:
         pins: its inputs, for people.
         reads: its inputs, each with the version to which it is pinned.
         doubts: the uncertainties about them.
-        corrected: those that are made again before.
+        corrected: those that earlier steps rebuild.
     """
 
     pins: tuple[Pin, ...]
@@ -211,7 +211,7 @@ def _pins_of_application(decided: Decisions, group: Group) -> tuple[Pin, ...]:
 
 
 def _read_by_application(decided: Decisions, group: Group) -> Iterator[TableId]:
-    """Yield the tables that an application reads as they are then, and not at a version that a person lets it read."""
+    """Yield the tables whose current rows an application reads, without those that a person pins to a version."""
     reads = decided.reads
     read = {
         placed.read.dataset: None
@@ -239,7 +239,7 @@ def _notes_of_application(decided: Decisions, group: Group, streams: Collection[
         repeated = decided.restarts.repeated[query]
         if repeated[0] in group.units:
             restart = decided.restarts.of(query)
-            # The copies of its sources have no place at which it could go on.
+            # The copies of its sources have no position from which it could continue.
             yield from _notes_of_restart(attrs.evolve(restart, after=None) if decided.is_side_by_side else restart)
         if repeated[-1] not in group.units:
             yield "Let it read everything and end before the next step, which needs its output."
@@ -254,14 +254,14 @@ def _notes_of_application(decided: Decisions, group: Group, streams: Collection[
 
 
 def _doubts_of_new_queries(decided: Decisions, streams: Iterable[str]) -> Iterator[str]:
-    """Yield that a query with a new checkpoint makes rows that a copy has: from before what the store knows of it."""
+    """Yield that a query with a new checkpoint repeats rows that a copy has, from before the store knew the query."""
     for query in streams if decided.is_side_by_side else ():
         written = decided.flow.written(decided.restarts.repeated[query])
         bases = {each: base for each, base in decided.again.bases.items() if each in written and base.version}
         if decided.restarts.of(query).after is not None and bases:
             names = ", ".join(decided.copies.get(each, decided.facts.label(each)) for each in bases)
             yield (
-                f"no event states what its query made before: a new query makes these rows again, and {names} has them"
+                f"no event states what its query made before: a new query makes these rows again, but {names} has them"
             )
 
 
@@ -298,7 +298,7 @@ def _doubts_of_inputs(decided: Decisions, group: Group) -> Iterator[str]:
 
 
 def _doubts_of_lost(decided: Decisions, placed: PlacedRead) -> Iterator[str]:
-    """Yield that a run read bad data that were rolled back since, so that nothing makes them again for it."""
+    """Yield that a run read bad data that were rolled back since, so that no step rebuilds them for it."""
     if placed.key is not None and not decided.flow.counts(placed.key):
         made, label = decided.flow.made(placed.key), decided.facts.label(placed.read.dataset)
         yield f"it read version {made.version} of {label}, which was rolled back since: it reads the current data"
@@ -315,7 +315,7 @@ def _doubts_of_application(decided: Decisions, group: Group, application: Applic
         if creator == application.run_id and (decided.is_side_by_side or not decided.is_dropped(dataset)):
             label = facts.label(dataset)
             name = decided.copies.get(dataset, label)
-            yield f"it created {label}: if it fails because {name} is there, drop that first"
+            yield f"it created {label}: if it fails because {name} exists, drop that first"
     if application.redacted:
         yield "parts of its command are left out because they are secret: put them in"
     written = decided.flow.written(group.units)
@@ -331,7 +331,7 @@ def _doubts_of_application(decided: Decisions, group: Group, application: Applic
 
 
 def _doubts_of_root(decided: Decisions, group: Group) -> Iterator[str]:
-    """Yield the versions of the first dataset that an application makes beside those that it repeats."""
+    """Yield that an application makes more versions of the first dataset again than those that must be repeated."""
     application = group.application.run_id if group.application else ""
     if not application or decided.root not in decided.flow.written(group.units):
         return
@@ -359,7 +359,7 @@ def _doubts_of_group(decided: Decisions, group: Group) -> Iterator[str]:
             yield from _doubts_of_read(decided, unit, placed)
         for key in flow.writes.get(unit, ()):
             if flow.made(key).whole is None:
-                yield f"it is not known whether it replaced all of {facts.label(key.dataset)}, or only partitions"
+                yield f"it is unknown whether it replaced all of {facts.label(key.dataset)}, or only partitions"
 
 
 def _doubts_of_read(decided: Decisions, unit: RunPart, placed: PlacedRead) -> Iterator[str]:
@@ -436,13 +436,13 @@ def _settings(run: RunFacts) -> tuple[tuple[str, str], ...]:
     if replaces_partitions(run.job):
         settings |= dict(_PARTITIONS_ALONE)
     elif run.session is not None and _OVERWRITING.search(run.sql):
-        # The session that repeats it may have another one.
+        # The session that repeats it may have another value.
         settings.setdefault(*statements.WHOLE_TABLE)
     return tuple(sorted(settings.items()))
 
 
 def _doubts_of_session(run: RunFacts, *, stands_alone: bool) -> Iterator[str]:
-    """Yield the doubts about the session in which a statement is repeated."""
+    """Yield the uncertainties about the session in which a statement is repeated."""
     if run.session is None:
         yield "no event states the settings of its session, such as spark.sql.ansi.enabled: the current ones apply"
         return

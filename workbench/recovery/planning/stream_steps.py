@@ -1,4 +1,4 @@
-"""The steps that stop streaming queries, and set their checkpoints back. Pure."""
+"""The steps that stop streaming queries, and reset their checkpoints. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RETAINED_BATCHES = 100
 """How many micro-batches Spark keeps in a checkpoint by default (spark.sql.streaming.minBatchesToRetain)."""
 
 _LOCAL = frozenset({"", "file"})
-# The options of a new query that does not read what its source holds already.
+# The options with which a new query does not read what its source already holds.
 _BEHIND = {
     "delta": "and the option startingVersion: the version after the one that this makes",
     "iceberg": "and the option stream-from-timestamp: a millisecond after the version that this makes",
@@ -27,7 +27,7 @@ _BEHIND = {
 
 
 def stopping_steps(decided: Decisions) -> Iterator[RecoveryStep]:
-    """Yield the steps that stop the queries that go back, or on elsewhere, if they may still run."""
+    """Yield the steps that stop the queries that are reset, or continue elsewhere, if they may still run."""
     restarts = decided.restarts
     for units in (*restarts.repeated.values(), *(decided.flow.batches[query] for query in restarts.moved_on)):
         run = decided.facts.run(units[-1][0])
@@ -37,7 +37,7 @@ def stopping_steps(decided: Decisions) -> Iterator[RecoveryStep]:
 
 
 def checkpoint_steps(decided: Decisions) -> Iterator[RecoveryStep]:
-    """Yield the steps that set the checkpoints of these queries back."""
+    """Yield the steps that reset the checkpoints of these queries."""
     for query in (*decided.restarts.repeated, *decided.restarts.moved_on):
         yield _checkpoint(decided.restarts.of(query))
 
@@ -46,7 +46,7 @@ def reading_steps(decided: Decisions, switched: Iterable[int]) -> Iterator[Recov
     """
     Yield the steps that let queries read all of their sources before these get the rows of their copies.
 
-    That is one version, which none of the queries can read: it has all rows again.
+    These rows come as one version, which contains all rows again, so that no query can read it.
 
     Args:
         decided: the decisions.
@@ -65,13 +65,13 @@ def reading_steps(decided: Decisions, switched: Iterable[int]) -> Iterator[Recov
 
 
 def notes_of_new_starts(decided: Decisions, dataset: int) -> Iterator[str]:
-    """Yield where the queries that read a dataset go on after it got the rows of its copy."""
+    """Yield where the queries that read a dataset continue after it got the rows of its copy."""
     known = decided.facts.datasets[dataset]
     for query, units in decided.flow.batches.items():
         if dataset not in _sources(decided, query):
             continue
         text = f"Start {decided.facts.run(units[-1].run_id).job} with a new checkpoint after this"
-        yield f"{text}, {_BEHIND[known.format]}." if known.format in _BEHIND else f"{text}, behind what it then has."
+        yield f"{text}, {_BEHIND[known.format]}." if known.format in _BEHIND else f"{text}, behind the rows of this."
 
 
 def _sources(decided: Decisions, query: str) -> list[int]:
@@ -82,7 +82,7 @@ def _sources(decided: Decisions, query: str) -> list[int]:
 
 
 def local_checkpoint(restart: Restart) -> str:
-    """Return the folder of a query's checkpoint; empty if that is not on this machine, or not known."""
+    """Return the folder of a query's checkpoint; empty if that is not on this machine, or unknown."""
     parts = urlsplit(restart.checkpoint)
     if parts.scheme not in _LOCAL:
         return ""
@@ -90,7 +90,7 @@ def local_checkpoint(restart: Restart) -> str:
 
 
 def _checkpoint(restart: Restart) -> RecoveryStep:
-    """Return the step that sets the checkpoint of a query back to where the query goes on."""
+    """Return the step that resets the checkpoint of a query to where the query continues."""
     restored = [dataset for dataset, _ in restart.restored]
     parts = urlsplit(restart.checkpoint)
     path = unquote(parts.path) if parts.scheme == "file" else restart.checkpoint
@@ -150,7 +150,7 @@ def _cut_notes(restart: Restart, restored: Sequence[DatasetFacts]) -> tuple[str,
     names = ", ".join(dataset.label for dataset in restored if dataset.format == "delta")
     if names:
         notes.append(
-            f"A stream can't pass a RESTORE of its source ({names}): the copy goes on at the version after it."
+            f"A stream can't read past a RESTORE of its source ({names}): the copy continues at the version after it."
         )
     return tuple(notes)
 

@@ -1,4 +1,4 @@
-"""The steps that set tables back before runs are repeated, or make copies of them and switch to these. Pure."""
+"""The steps that reset tables before runs are repeated, or make copies of them and switch to these. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PARTITIONS = "`recover apply` adds the table's partitions. By hand, add PARTITI
 
 
 def preparing_steps(decided: Decisions) -> Iterator[RecoveryStep]:
-    """Yield the steps that set each table back to where it begins again."""
+    """Yield the steps that reset each table to the version from which it is rebuilt."""
     facts = decided.facts
     for dataset, base in decided.again.bases.items():
         known = facts.datasets[dataset]
@@ -36,7 +36,7 @@ def preparing_steps(decided: Decisions) -> Iterator[RecoveryStep]:
                 yield from _kept(decided, known)
             continue
         notes = _expired_note(base, decided.again.expired.get(dataset, ""))
-        checks = decided.conditions.before_going_back(dataset, base)
+        checks = decided.conditions.before_rollback(dataset, base)
         if base.version:
             made = (each.run_id for each in facts.histories[dataset] if each.snapshot == base.version)
             step = _rolled_back(known, base.version, notes, checks, next(made, "") or like)
@@ -47,7 +47,7 @@ def preparing_steps(decided: Decisions) -> Iterator[RecoveryStep]:
 
 
 def copying_steps(decided: Decisions) -> Iterator[RecoveryStep]:
-    """Yield the steps that make a copy of each table, as it is where it begins again."""
+    """Yield the steps that make a copy of each table, at the version from which it is rebuilt."""
     made: set[str] = set()
     bases = decided.again.bases
     for dataset in dict.fromkeys((decided.root, *bases)):
@@ -56,14 +56,14 @@ def copying_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         if name is None and (folder := decided.folders.get(dataset)):
             if dataset not in bases:
                 yield RecoveryStep("copy", f"Copy the files of {known.location} to {folder}.")
-            # What begins without rows is made by who writes it first.
+            # The first run that writes such a folder creates it.
             continue
         if name is None:
             why = "no event states that it is a table of Spark" if known.sql else "it has no name in SQL"
             yield RecoveryStep("copy", f"Make a copy of {known.label}.", doubts=(why,))
             continue
         if name in made:
-            # Under the name that it had before.
+            # It is the same table under an earlier name.
             continue
         made.add(name)
         if decided.flow.is_gone(dataset):
@@ -84,7 +84,7 @@ def copying_steps(decided: Decisions) -> Iterator[RecoveryStep]:
             doubts=tuple(_doubts_of_copy(decided, dataset)),
             writes=(statements.table_id(known, name),),
             reads=(statements.table_id(known),) if dataset not in bases else (),
-            before=(*decided.conditions.before_going_back(dataset, base), *there),
+            before=(*decided.conditions.before_rollback(dataset, base), *there),
         )
 
 
@@ -100,7 +100,7 @@ def switching_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         title = f"Give {known.label} the rows of {name}."
         writes = (statements.table_id(known), statements.table_id(known, name))
         code = statements.switched(known, name)
-        # What something else wrote since the copy was made is not in it.
+        # The copy does not contain what something else wrote since it was made.
         before = decided.conditions.newest(dataset)
         settings = (statements.WHOLE_TABLE,)
         # Without versions, nothing else brings back what is replaced.
@@ -120,7 +120,7 @@ def switching_steps(decided: Decisions) -> Iterator[RecoveryStep]:
 
 
 def _doubts_of_copy(decided: Decisions, dataset: int) -> Iterator[str]:
-    """Yield the doubts about a copy that begins without rows, and whose rows the dataset gets at the end."""
+    """Yield the uncertainties about a copy that begins without rows, and whose rows the dataset gets at the end."""
     base = decided.again.bases.get(dataset)
     if base is not None and not base.version and not base.replaced:
         yield from _doubts_of_first_rows(decided, dataset, base)
@@ -139,7 +139,7 @@ def _switched_files(decided: Decisions) -> Iterator[RecoveryStep]:
 
 
 def _creation(decided: Decisions, dataset: int, base: Base) -> Iterator[RecoveryStep]:
-    """Yield the step that creates a dataset again that was dropped, unless its first run does it."""
+    """Yield the step that creates a dropped dataset again, unless its first run does that."""
     first = decided.facts.histories[dataset][base.place]
     if first.change == "CREATE" or (base.replaced and first.change == "RENAME"):
         return
@@ -151,7 +151,7 @@ def _creation(decided: Decisions, dataset: int, base: Base) -> Iterator[Recovery
 
 
 def _doubts_of_emptying(decided: Decisions, dataset: int, base: Base) -> Iterator[str]:
-    """Yield the doubts about emptying a dataset."""
+    """Yield the uncertainties about emptying a dataset."""
     flow, known = decided.flow, decided.facts.datasets[dataset]
     history = decided.facts.histories[dataset]
     yield from _doubts_of_first_rows(decided, dataset, base)
@@ -170,7 +170,7 @@ def _doubts_of_emptying(decided: Decisions, dataset: int, base: Base) -> Iterato
 
 
 def _doubts_of_first_rows(decided: Decisions, dataset: int, base: Base) -> Iterator[str]:
-    """Yield that a dataset may have had rows before what is made again: they may be from no recorded run."""
+    """Yield that a dataset may have had rows before what is rebuilt, which no recorded run may have made."""
     history = decided.facts.histories[dataset]
     before = decided.flow.before.get(HistoryPlace(dataset, base.place))
     begins = history[base.place].whole is True or (before is not None and history[before.place].empties)
@@ -188,7 +188,7 @@ def _doubts_of_restores(decided: Decisions, dataset: int, base: Base) -> Iterato
             yield (
                 f"the run {made.run_id} restored {decided.facts.label(dataset)} to a time, and no event states to "
                 "which version: what it removed is repeated too. If DESCRIBE HISTORY shows that it removed the bad "
-                "data, leave this table as it is"
+                "data, leave this table unchanged"
             )
 
 
@@ -203,7 +203,7 @@ def _rolled_back(
         notes = (*notes, f"{unknown} {refusal}")
     table = statements.table_id(known)
     if known.format == "iceberg" and not statements.names_catalog(table):
-        doubts = (f"no event names the catalog of {known.label}: the current one is taken",)
+        doubts = (f"no event names the catalog of {known.label}: the current one is assumed",)
     return RecoveryStep(
         "roll back",
         f"Roll {known.label} back to version {version}.",
@@ -214,7 +214,7 @@ def _rolled_back(
         writes=(table,),
         before=(*checks, TableCheck("there", table, version)),
         after=(TableCheck("current", table, version),),
-        # The storage of Iceberg makes no version by that.
+        # Iceberg makes no version of a rollback.
         like=like if known.format == "delta" else "",
     )
 
@@ -227,10 +227,10 @@ def _emptied(
     newest: tuple[TableCheck, ...],
     like: str,
 ) -> Iterator[RecoveryStep]:
-    """Yield the steps that remove all rows of a dataset; one that keeps no versions is copied before."""
+    """Yield the steps that remove all rows of a dataset; one that keeps no versions is copied first."""
     notes = (*notes, *_why_emptied(known))
     if known.sql and not known.is_of_spark:
-        # Spark's catalog may give the name to another table.
+        # Spark's catalog may have another table of this name.
         notes = (*notes, "No event states that it is a table of Spark.")
         yield RecoveryStep("empty", f"Empty {known.label}.", notes=notes, doubts=doubts)
         return
@@ -274,7 +274,7 @@ def _kept(decided: Decisions, known: DatasetFacts) -> Iterator[RecoveryStep]:
 
 
 def _moved_away(known: DatasetFacts, notes: tuple[str, ...], doubts: tuple[str, ...], like: str) -> RecoveryStep:
-    """Return the step in which a person moves files away that no table names; the store learns that they are gone."""
+    """Return the step in which a person moves files of no table away. Its `like` lets the store record that."""
     title = f"Move the files of {known.location or known.label} away, and keep them."
     files = (TableId((known.format, known.location), known.format, known.location),) if known.location else ()
     return RecoveryStep("empty", title, notes=notes, doubts=doubts, writes=files, like=like if files else "")
@@ -284,7 +284,7 @@ def _dropped(decided: Decisions, known: DatasetFacts, job: str, like: str) -> It
     """Yield the steps that drop a table, or move files away, that an application creates again."""
     notes = (f"{job} creates it again.",)
     if known.sql and not known.is_of_spark:
-        # A table of a database, whose name Spark's catalog may give to another one.
+        # It is a table of a database. Spark's catalog may have another table of its name.
         why = "No event states that it is a table of Spark."
         yield RecoveryStep("empty", f"Drop {known.label}.", notes=(*notes, why))
     elif known.sql:
