@@ -58,8 +58,8 @@ def test_the_copies_of_a_plan_that_is_not_finished_are_kept(tmp_path: Path) -> N
     ("now", "said", "ran"),
     [
         ({COPY.parts[-1]: "f1"}, (True, "is dropped"), [f"DROP TABLE {NAME}"]),
-        ({COPY.parts[-1]: "f2"}, (False, "was written or made again since the recovery, and is kept"), []),
-        ({}, (True, "is not there any more"), []),
+        ({COPY.parts[-1]: "f2"}, (False, "was written or created again since the recovery, and is kept"), []),
+        ({}, (True, "no longer exists"), []),
     ],
 )
 def test_only_a_copy_as_the_recovery_left_it_is_dropped(

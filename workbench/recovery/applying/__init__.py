@@ -1,1 +1,1 @@
-"""How a plan of recovery is applied: it is checked, its statements run, and a journal records each step."""
+"""How a recovery plan is applied: it is checked, its statements run, and a journal records each step."""

@@ -1,4 +1,4 @@
-"""Apply a plan of recovery: all is checked first, SQL runs in a Spark session, and a journal records each step."""
+"""Apply a recovery plan: it is checked first, its SQL runs in a Spark session, and a journal records each step."""
 
 from __future__ import annotations
 
@@ -69,9 +69,8 @@ class Consent:
     The consent that the caller has given beforehand.
 
     Args:
-        newer: tables whose versions that the store does not know may be lost, or were written while a person did a
-            step that must not write them.
-        doubts: the numbers of steps that are done despite their doubts.
+        newer: the names of tables that something else may have written: what it wrote may be lost, kept or read.
+        doubts: the numbers of steps that are done although they are uncertain.
         done: the numbers of steps that a person has done.
         undo: the numbers of steps that a person runs again: what they have written so far is rolled back.
     """
@@ -93,7 +92,7 @@ class PlanApplication:
         say: shows a line to the user.
         ask: asks the user; None if there is no terminal.
         consent: the consent given beforehand.
-        recorder: reports the steps to the store; None if the plan's store is no file.
+        recorder: reports the steps to the store; None if the plan's store is not a file.
     """
 
     def __init__(
@@ -173,7 +172,7 @@ class PlanApplication:
             self._say(f"- step {each.step}: {each.message}")
 
     def _agreed(self, steps: list[tuple[int, RecoveryStep]]) -> bool:
-        """Return whether the steps may begin: the user confirms it, and accepts each doubt."""
+        """Return whether the steps may begin: the user confirms that, and accepts each uncertain step."""
         if self._ask is not None and not self._ask(f"Apply {len(steps)} of {len(self._plan.steps)} steps?"):
             return False
         doubtful = [
@@ -198,7 +197,7 @@ class PlanApplication:
         Find out how far the last step that was begun got.
 
         Returns:
-            Whether the plan can go on: no application has ended after some of its writes.
+            Whether the plan can continue: no application has ended after some of its writes.
 
         Raises:
             StepFailedError: that is uncertain.
@@ -216,7 +215,7 @@ class PlanApplication:
         return True
 
     def _settle_wait(self, number: int, step: RecoveryStep, last: JournalEntry) -> bool:
-        """Return whether the plan can go on, or the step can wait on: it has not been done in part."""
+        """Return whether the plan can continue, or still wait for the step: it has not been done in part."""
         progress = self._progress(step, last)
         if number in self._consent.done or (progress.tables and not progress.problem):
             self._finish_by_hand(number, step, self._versions(step))
@@ -243,7 +242,7 @@ class PlanApplication:
                 return False
         for sql in progress.undo:
             self._session.run(sql)
-        # The tables first: a query that is ahead of its tables is seen, and undone by the next call.
+        # The tables first: a query that is ahead of its tables is noticed, and undone by the next call.
         try:
             for query in progress.moved:
                 for sentence in take_back(Path(query.checkpoint), query.before, number):
@@ -281,7 +280,7 @@ class PlanApplication:
             self._settle_files(number, step, last)
 
     def _rolled_back(self, step: RecoveryStep, last: JournalEntry) -> dict[str, str]:
-        """Return the tables of a step that was begun -> the version at which it left them; none if it left them."""
+        """Return the tables of a step that was begun -> the version at which it left them; none if it did nothing."""
         table, name = step.writes[0], sql_name(step.writes[0])
         live = self._session.table(table)
         at = "" if live is None else rolled_back_at(live, last.tables.get(name, ""), step.after[0])
@@ -313,10 +312,11 @@ class PlanApplication:
         Decide about a statement that was begun on tables without versions: only their files may show whether it ended.
 
         Raises:
-            StoreError: they do not.
+            StepFailedError: they do not show it.
+            StoreError: Spark can't read them.
         """
         if step.action in ("keep", "copy") and self._session.table(step.writes[0]) is None:
-            # The copy is not there: it can be made again.
+            # The copy does not exist, so it can be made.
             return
         now = self._files(step)
         if last.files and now == dict(last.files):
@@ -341,7 +341,7 @@ class PlanApplication:
     # One step.
 
     def _is_as_left(self, number: int, step: RecoveryStep) -> bool:
-        """Return whether the tables of a step are as the checks, or the last step, left them."""
+        """Return whether the tables of a step are as the checks found them, or as an earlier step left them."""
         expected = {**self._findings.versions, **self._journal.reached()}
         problems = [
             *meanwhile_problem(step, expected, self._session),
@@ -358,13 +358,13 @@ class PlanApplication:
         for entry in self._journal.entries:
             done = self._plan.steps[entry.step - 1]
             if entry.state == "finished":
-                # Those of what nobody could read then are not known any more.
+                # If Spark could not read a table after the step, its files are unknown since.
                 written = {sql_name(each) for each in done.writes}
                 left = {name: files for name, files in left.items() if name not in written} | dict(entry.files)
             elif entry.state == "begun" and done.action == "keep":
                 # The copy has the rows that the table had then, or more.
                 left |= {name: entry.files[name] for name in map(sql_name, done.reads) if name in entry.files}
-        # What it has written itself in part is another matter.
+        # A step that was begun may itself have changed the files of its tables.
         own = () if self._journal.last(number) is not None else step.writes
         return files_problem((*own, *step.reads), left, self._consent.newer, self._session)
 
@@ -404,13 +404,13 @@ class PlanApplication:
 
     def _is_accepted(self, number: int, step: RecoveryStep, problems: Sequence[str], *, was_done: bool) -> bool:
         """
-        Return whether the user accepts what came of a step.
+        Return whether the user accepts the result of a step.
 
         Args:
             number: its number.
             step: the step.
             problems: what is different, as sentences.
-            was_done: whether an earlier call did it and showed this, so that a consent given beforehand is about it.
+            was_done: whether an earlier call did it and showed the problems, so that the consent refers to them.
         """
         how = "differs from the run that it repeats" if step.again else "was done, but"
         for problem in problems:
@@ -454,7 +454,7 @@ class PlanApplication:
             before: the versions of the step's tables.
 
         Returns:
-            Why it failed, empty if it did not; and the versions of the tables then.
+            Why it failed, empty if it did not; and the versions of the tables afterwards.
         """
         if problem := statement_problem(step, sql, self._session):
             return problem, before
@@ -546,7 +546,7 @@ class PlanApplication:
         return "waits"
 
     def _begin_to_wait(self, number: int, step: RecoveryStep, unwritten: Mapping[str, str]) -> JournalEntry:
-        """Record from where on a step counts that somebody else does."""
+        """Record the state of the tables and queries before somebody else does a step."""
         before, files = self._versions(step), self._files_by_hand(step)
         batches = {place: last_batches(Path(place))[0] for place in step.checkpoints}
         entry = JournalEntry(number, 0, "waits", before, files=files, unwritten=unwritten, batches=batches)
@@ -563,7 +563,7 @@ class PlanApplication:
 
     def _finish_by_hand(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
         """
-        Finish a step that a person did: an application states the store itself what it wrote, a person does not.
+        Finish a step that a person did. An application reports to the store itself what it wrote; a person does not.
 
         Raises:
             StepFailedError: what it must not write has a new version.
@@ -577,13 +577,13 @@ class PlanApplication:
         if problems:
             raise StepFailedError(f"step {number} was done by hand: {'; '.join(problems)}", step=number)
         if last is None and (unknown := ", ".join(map(sql_name, unwritten_tables(step)))):
-            self._say(f"step {number}: nobody can check that it left {unknown} as it was: it was done before it waited")
+            self._say(f"step {number}: nobody can check that it left {unknown} unchanged: it was done before it waited")
         if step.action == "empty":
             self._record(number, step, {}, now)
         self._finish(number, step, now)
 
     def _finish(self, number: int, step: RecoveryStep, now: dict[str, str]) -> None:
-        # Later steps see by these what something else writes, and `recover forget-copies` that a copy is as it was.
+        # They show later steps what something else writes, and `recover forget-copies` that a copy is unchanged.
         files = self._files(step) if step.language == "sql" else self._files_by_hand(step)
         self._journal.write(JournalEntry(number, len(step.code), "finished", now, files=files))
 

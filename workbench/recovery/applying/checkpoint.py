@@ -1,5 +1,5 @@
 """
-Sets the checkpoint of a streaming query back to an earlier micro-batch, on a copy.
+Reset the checkpoint of a streaming query to an earlier micro-batch, on a copy.
 
 A checkpoint has a file for each micro-batch in `offsets` (where its sources end) and in `commits` (it is done), and the
 versions of the state in `state`: a micro-batch n begins with version n and makes version n + 1
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _KEPT = ".before-recovery"
 _COPY = ".recovering"
-# In a copy: the id of the query whose checkpoint it replaces. Spark looks at no such file.
+# In a copy: the id of the query whose checkpoint it replaces. Spark ignores this file.
 _REPLACES = ".replaces"
 # linux/fs.h, linux/fcntl.h
 _RENAME_EXCHANGE = 2
@@ -66,7 +66,7 @@ def put_away(path: Path) -> list[str]:
 
 def problem_of_move(move: CheckpointMove) -> str:
     """
-    Return why a checkpoint can't be moved as a plan wants it; empty if it can. Nothing is changed.
+    Return why a checkpoint can't be moved as a plan requires; empty if it can. Nothing is changed.
 
     Args:
         move: how it is moved, after its sources were rolled back.
@@ -76,7 +76,7 @@ def problem_of_move(move: CheckpointMove) -> str:
         # A query that nothing repeats may have been given up.
         return "" if move.keeps_all else f"there is no checkpoint at {path}"
     if kept_place(path).exists():
-        return f"{kept_place(path)} already exists: the checkpoint was reset before, or move it away"
+        return f"{kept_place(path)} already exists: if the checkpoint was not reset before, move that away"
     if problem := _unknown_batch(path, move.last):
         return problem
     if move.back_to is None:
@@ -95,7 +95,7 @@ def undone_sources(move: CheckpointMove) -> list[Path]:
     """
     Return the folders of the tables from which something was removed for a move.
 
-    A RESTORE of the newest version of a Delta table removes nothing, and makes no commit after which a query goes on.
+    A RESTORE of the newest version of a Delta table removes nothing, and makes no commit after which a query continues.
 
     Args:
         move: how a checkpoint is moved, after its sources were rolled back.
@@ -112,7 +112,7 @@ def _commits(table: Path) -> list[str]:
 
 def finish_move(move: CheckpointMove) -> bool:
     """
-    Return whether a checkpoint was moved as a plan wants it; finish that if it was interrupted at the end.
+    Return whether a checkpoint was moved as a plan requires; finish that if it was interrupted at the end.
 
     Args:
         move: how it is moved. The move was begun.
@@ -179,7 +179,8 @@ def set_back(path: Path, batch: int, kept: Path, restored: Sequence[Path] = ()) 
         path: the checkpoint.
         batch: the last remaining micro-batch.
         kept: where the old one goes.
-        restored: tables of Delta Lake that the query reads and that were restored or emptied: it goes on after that.
+        restored: the folders of tables that the query reads and that were rolled back or emptied: it continues after
+            that.
 
     Returns:
         The actions, as sentences.
@@ -239,9 +240,9 @@ def _refuse_if_written(path: Path, before: set[tuple[str, int]]) -> None:
 
 def _exchange(copy: Path, path: Path, kept: Path) -> None:
     """
-    Replace a checkpoint, which goes elsewhere, by a copy. Whatever happens meanwhile, a whole one is in place.
+    Replace a checkpoint by a copy, and move it away. Whatever happens meanwhile, a whole one is in place.
 
-    Where the system can't exchange two folders at once, there is none for a moment.
+    If the system can't exchange two folders at once, there is none for a moment.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     rename = getattr(libc, "renameat2", None)
@@ -273,7 +274,7 @@ def _finished_exchange(path: Path, batch: int, copy: Path, kept: Path) -> list[s
     elif not path.exists() and _replaces(copy, kept):
         copy.rename(path)
     elif not path.exists():
-        raise CheckpointError(f"{copy} is there, and no {path}: an earlier call was interrupted; look at it")
+        raise CheckpointError(f"{copy} exists, but {path} does not: an earlier call was interrupted; inspect the copy")
     else:
         return []
     return [f"an earlier call had reset it to micro-batch {batch}", f"the old checkpoint is {kept}"]
@@ -304,7 +305,7 @@ def _cut_state(folder: Path, last: int) -> int:
 
 
 def _version(name: str) -> int:
-    """Return the version that a file of the state is of, such as 7 of `7.delta` and `7_2f0c.zip`; -1 if of none."""
+    """Return the version of the state that a file has, such as 7 for `7.delta` and `7_2f0c.zip`; -1 if it has none."""
     stem, dot, _ = name.partition(".")
     number = stem.partition("_")[0]
     return int(number) if dot and number.isdecimal() else -1
@@ -325,12 +326,12 @@ def _write(file: Path, text: str) -> None:
 
 
 def _identify(checkpoint: Path) -> None:
-    """Give the query a new id: under the old one, a Delta table has committed the micro-batches that come again."""
+    """Give the query a new id: under the old one, a Delta table has committed the micro-batches that are repeated."""
     _write(checkpoint / "metadata", json.dumps({"id": str(uuid.uuid4())}))
 
 
 def _replaces(new: Path, old: Path) -> bool:
-    """Return whether a checkpoint is a whole copy that takes the place of another one."""
+    """Return whether a checkpoint is a whole copy that replaces another one."""
     mark = new / _REPLACES
     return mark.is_file() and bool(found := mark.read_text("utf-8")) and found == _query_id(old)
 
@@ -349,7 +350,7 @@ class _Delta:
     Args:
         place: its folder.
         id: its id; empty if it is unknown.
-        version: the version after the commit that did so.
+        version: the version after the commit that restored or emptied it.
         target: the version to which it was restored; None if it was emptied, or the log does not state it.
     """
 
@@ -359,11 +360,11 @@ class _Delta:
     target: int | None = None
 
     def moved(self, offset: dict[str, Any], *, is_last: bool) -> dict[str, Any] | None:
-        """Return the place after that commit, before the first file; None for an offset of another source."""
+        """Return the offset after that commit, before the first file; None for an offset of another source."""
         if "reservoirId" not in offset or self.id not in ("", offset["reservoirId"]):
             return None
         if offset.get("reservoirVersion", 0) > self.version:
-            # It is behind that commit already: an older one, after which nothing was undone.
+            # The query has read past that commit, which is an older one: nothing was undone since.
             return offset
         # Spark also reads the data between the last two micro-batches.
         if is_last and self.target is not None:
@@ -375,7 +376,7 @@ class _Delta:
 @attrs.frozen
 class _Iceberg:
     """
-    A table of Iceberg.
+    An Iceberg table.
 
     Args:
         place: its folder.
@@ -391,7 +392,7 @@ class _Iceberg:
 
     def moved(self, offset: dict[str, Any], *, is_last: bool) -> dict[str, Any] | None:
         """
-        Return a place in the table's history that means the same; None for an offset of another source.
+        Return an offset that means the same in the table's current history; None for an offset of another source.
 
         An offset may name a snapshot that was rolled back and of which no file is done: that is the end of the one
         before it (org.apache.iceberg.spark.source.StreamingOffset).
@@ -411,7 +412,7 @@ class _Iceberg:
 
 
 def _iceberg(table: Path) -> _Iceberg | None:
-    """Return a table of Iceberg from its newest metadata; None if there are none."""
+    """Return an Iceberg table from its newest metadata; None if there are none."""
     files = sorted((table / "metadata").glob("*.metadata.json"), key=lambda file: file.stat().st_mtime_ns)
     if not files:
         return None
@@ -423,7 +424,7 @@ def _iceberg(table: Path) -> _Iceberg | None:
 
 
 def _line(parents: dict[int, int | None], last: int | None) -> frozenset[int]:
-    """Return a snapshot and those before it, as far as they are there."""
+    """Return a snapshot and those before it, as far as they exist."""
     found = set[int]()
     while last in parents and last not in found:
         found.add(last)
@@ -454,21 +455,21 @@ def _target(table: Path, commit: dict[str, Any]) -> int | None:
     Return the version to which a commit restored a table; None if it did something else.
 
     Raises:
-        CheckpointError: the commit names a time in place of a version.
+        CheckpointError: the commit names a time instead of a version.
     """
     parameters = commit.get("operationParameters", {}) if commit.get("operation") == "RESTORE" else {}
     version = parameters.get("version")
     if version is None and parameters.get("timestamp"):
         raise CheckpointError(
             f"{table} was restored to a time, and its log does not state to which version. Restore it again by "
-            "RESTORE TABLE ... TO VERSION AS OF, and then set the checkpoint back"
+            "RESTORE TABLE ... TO VERSION AS OF, and then reset the checkpoint"
         )
     return int(version) if version is not None and str(version).isdecimal() else None
 
 
 def _refuse_a_gap(table: Path, offset: dict[str, Any], version: int) -> None:
     """
-    Refuse a checkpoint whose last micro-batch did not end at the version to which its source goes back.
+    Refuse a checkpoint whose last micro-batch did not end at the version to which its source is rolled back.
 
     After the RESTORE, the query would skip the rows between, or keep those that it read beyond.
 
@@ -485,7 +486,7 @@ def _refuse_a_gap(table: Path, offset: dict[str, Any], version: int) -> None:
 
 def _refuse_gaps(table: Path, file: Path, version: str) -> None:
     """
-    Refuse the offsets of a micro-batch that did not end where a table goes back to.
+    Refuse the offsets of a micro-batch that did not end at the version to which a table is rolled back.
 
     Args:
         table: the table's folder. Other formats than Iceberg and Delta Lake are not checked.
@@ -512,7 +513,7 @@ def _refuse_gaps(table: Path, file: Path, version: str) -> None:
 
 
 def _id(table: Path) -> str:
-    """Return the id of a Delta table, as its log has it; empty if that is not there any more."""
+    """Return the id of a Delta table, as its log has it; empty if the log no longer has it."""
     for file in sorted((table / "_delta_log").glob("*.json"), reverse=True):
         for action in _actions(file):
             if "metaData" in action:
@@ -529,7 +530,7 @@ def _actions(file: Path) -> Iterator[dict[str, Any]]:
 
 def _moved(offsets: Path, batch: int, lake: _Delta | _Iceberg) -> str:
     """
-    Let the source that reads a table go on where that is right after the table was rolled back.
+    Let the source that reads a table continue at the right offset after the table was rolled back.
 
     Args:
         offsets: a file for each micro-batch, with a line for each source

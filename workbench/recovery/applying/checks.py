@@ -30,7 +30,7 @@ _FEW_ROWS = 100
 _SAME_ORDER = 10
 _CLOCKS_DIFFER = 30_000_000
 """How much later than the store knows a version may be committed, in microseconds."""
-# The purposes of steps -> the kinds of statements that may serve them.
+# The kinds of statements that may write a table.
 _WRITING = frozenset(
     {
         *("InsertIntoStatement", "OverwriteByExpression", "OverwritePartitionsDynamic", "AppendData"),
@@ -41,15 +41,16 @@ _WRITING = frozenset(
 # Iceberg names a commit by what it did to files: a DELETE that rewrites one is an overwrite, one that only drops some a
 # delete.
 _REMOVING = frozenset({"delete", "overwrite"})
-# And a MERGE that only adds rows is an append.
+# Iceberg also names a MERGE that only adds rows an append.
 _ROW_LEVEL = frozenset({"MergeIntoTable", "UpdateTable", "DeleteFromTable"})
-# Delta Lake names the creation of a table that is there already otherwise.
+# Delta Lake has several names for the creation of a table, depending on whether the table existed.
 _CREATING = frozenset(
     {"CREATE TABLE AS SELECT", "CREATE OR REPLACE TABLE AS SELECT", "REPLACE TABLE AS SELECT", "WRITE"}
 )
 # Iceberg names the creation of a table with rows an append, and that over another one an overwrite.
 _REPLACING = frozenset({"append", "overwrite"})
 _CREATED = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect"})
+# The actions of steps -> the kinds of statements that they may run.
 _KINDS: Mapping[str, frozenset[str]] = {
     "roll back": frozenset({"RestoreTableStatement", "Call", "CallStatement", "IcebergCall"}),
     "empty": frozenset({"DeleteFromTable", "TruncateTable", "CreateTableAsSelect", "InsertIntoStatement", "DropTable"}),
@@ -78,7 +79,7 @@ class TableSession(TableReader, Protocol):
         """Return why Spark can't analyze a statement; empty if it can."""
 
     def has_files_of(self, table: TableId, version: str, /) -> bool:
-        """Return whether the files of a version of a Delta table are there."""
+        """Return whether the files of a version of a Delta table exist."""
 
     def count_of(self, table: TableId, /) -> int:
         """Return how many rows a table has."""
@@ -111,8 +112,8 @@ class Findings:
     Args:
         problems: why it is not begun.
         notes: the deviations from the plan, with the number of the step.
-        detached: roll backs to versions that are no ancestors of the current one: the step's numbers.
-        versions: the names of the tables that were looked at -> their versions then.
+        detached: the numbers of the steps that roll back to a version that is not an ancestor of the current one.
+        versions: the names of the tables that were checked -> their versions then.
         files: the names of the tables without versions whose rows are kept in copies -> a text that differs once their
             files have changed; without those that can't be read.
     """
@@ -139,7 +140,7 @@ def check_plan(
         session: the Spark session.
         done: the numbers of steps that were done before.
         reached: the tables that these wrote -> the version at which they left them.
-        begun: the numbers of steps of which a statement was done before: the copies that they make may be there.
+        begun: the numbers of steps of which a statement was done before: the copies that they make may exist.
 
     Raises:
         StoreError: Spark can't be queried.
@@ -200,7 +201,7 @@ class _Checking:
             return
         for table in step.writes:
             self._at_its_place(number, step, table, made)
-        # What steps before it make is not there yet.
+        # What earlier steps make does not exist yet.
         named = {sql_name(table) for table in (*step.writes, *step.reads)}
         for sql in step.code:
             problem = statement_problem(step, sql, self._session)
@@ -218,7 +219,7 @@ class _Checking:
         return self._tables[table]
 
     def _at_its_place(self, number: int, step: RecoveryStep, table: TableId, made: set[str]) -> None:
-        """Check that a table is the one that the store means, and that a copy is not there yet."""
+        """Check that a table is the one that the store means, and that a copy does not exist yet."""
         name = sql_name(table)
         live = self._live(table)
         is_copy = step.action in ("copy", "keep") or (step.action == "empty" and table != step.writes[0])
@@ -272,7 +273,7 @@ class _Checking:
         if live.version == known:
             return
         if live.held(live.version) == live.held(known):
-            # A maintenance command has only tidied up the files, or the table went back since.
+            # A maintenance command has only tidied up the files, or the table was rolled back since.
             return
         newer = _since(live, known)
         if name in self._reached:
@@ -301,7 +302,7 @@ class _Checking:
             )
 
     def _is_the_same(self, number: int, name: str, live: LiveTable, check: TableCheck) -> None:
-        """Check that the table is no other one of its name: numbers of versions begin again in a new table."""
+        """Check that the table is not another one of its name: a new Delta table has versions of the same numbers."""
         if check.table_id and live.table_id and check.table_id != live.table_id:
             self._add(
                 number,
@@ -319,9 +320,9 @@ class _Checking:
 
     def _between(self, number: int, name: str, live: LiveTable, check: TableCheck) -> None:
         """
-        Check that no version that is made again is one that the store does not know.
+        Check that the store knows each version that is rebuilt.
 
-        Versions expire, and an expired one does not say what it comes from: the store may know that.
+        Versions expire, and then the table no longer shows what came before them. The store may know that.
         """
         lost: dict[str, str] = {}
         seen = set[str]()
@@ -381,7 +382,7 @@ class _Checking:
 
 
 def statement_problem(step: RecoveryStep, sql: str, session: TableSession) -> str:
-    """Return why a statement of a step is not run, as the session's parser takes it; empty if it is."""
+    """Return why a statement of a step must not run, as the session's parser reads it; empty if it may."""
     try:
         found = session.parsed(sql)
     except StoreError as problem:
@@ -405,7 +406,7 @@ def statement_problem(step: RecoveryStep, sql: str, session: TableSession) -> st
 
 def after_problem(step: RecoveryStep, before: Mapping[str, str], session: TableSession) -> Iterator[str]:
     """
-    Yield what does not hold after a step.
+    Yield the conditions that are not met after a step.
 
     Args:
         step: the step.
@@ -425,7 +426,7 @@ def after_problem(step: RecoveryStep, before: Mapping[str, str], session: TableS
 
 def lost_meanwhile(step: RecoveryStep, there: Mapping[str, Collection[str]], session: TableSession) -> Iterator[str]:
     """
-    Yield what something else wrote between the last check of a table and its roll back, which removed that too.
+    Yield what something else wrote between the last check of a table and its rollback, which removed that too.
 
     Args:
         step: the step that rolled tables back.
@@ -436,7 +437,7 @@ def lost_meanwhile(step: RecoveryStep, there: Mapping[str, Collection[str]], ses
         name, live = sql_name(table), session.table(table)
         if live is None or name not in there:
             continue
-        # What came after the roll back is there.
+        # What came after the rollback was not removed.
         kept = {each.version for check in step.after for each in live.since(check.version)}
         lost = [
             each
@@ -452,12 +453,12 @@ def lost_meanwhile(step: RecoveryStep, there: Mapping[str, Collection[str]], ses
 
 def rolled_back_at(live: LiveTable, then: str, check: TableCheck) -> str:
     """
-    Return the version at which a roll back left a table, whatever was written since; empty if it was not rolled back.
+    Return the version at which a rollback left a table, whatever was written since; empty if it was not rolled back.
 
     Args:
         live: the table.
         then: its version before.
-        check: the version to which it goes back.
+        check: the version to which it is rolled back.
     """
     if _is_at(live, then, check):
         return live.version
@@ -478,7 +479,7 @@ def meanwhile_problem(step: RecoveryStep, expected: Mapping[str, str], session: 
     """
     for table in step.writes:
         name = sql_name(table)
-        # A table of Iceberg without rows is at no version.
+        # An Iceberg table without rows may have no version.
         if (then := expected.get(name)) is None or (live := session.table(table)) is None:
             continue
         if live.held(live.version) != live.held(then):
@@ -539,7 +540,7 @@ def files_problem(
         if is_checked and session.files_of(table) != left[name]:
             yield (
                 f"something else wrote {name} while this recovery ran. It keeps no versions: save the new rows "
-                f"elsewhere if they are right. {_accepting(name)} continues with the table as it is"
+                f"elsewhere if they are right. {_accepting(name)} continues with the current rows"
             )
 
 
@@ -555,7 +556,7 @@ def beside_problem(
 
     Args:
         step: the step, whose statements are done.
-        before: its tables -> their versions before; without those that were not there.
+        before: its tables -> their versions before; without those that did not exist.
         there: these tables -> all versions that they had before; none if that is unknown.
         applications: the applications that ran its statements; without any, nobody knows who wrote.
         session: the Spark session.
@@ -598,7 +599,7 @@ def left_problem(left: Mapping[TableId, str], session: TableReader) -> Iterator[
             yield f"{name} is gone"
         elif then and (then not in {each.version for each in live.line} or any(v.restored for v in _since(live, then))):
             yield (
-                f"{name} was left at version {then}, and something else has taken that back: it is at version "
+                f"{name} was left at version {then}, and something else has undone that: it is at version "
                 f"{live.version or '(none)'}"
             )
 
@@ -637,12 +638,12 @@ def unwritten_tables(step: RecoveryStep) -> tuple[TableId, ...]:
 
 
 def _since(live: LiveTable, version: str) -> list[LiveVersion]:
-    """Return the versions from which a table comes since one of them, the newest first; all if it is none of them."""
+    """Return the current version and its ancestors after a version, the newest first; all if it is not an ancestor."""
     return list(itertools.takewhile(lambda each: each.version != version, live.line))
 
 
 def _is_as_before(live: LiveTable, then: str) -> bool:
-    """Return whether a table has the rows of a version: since then only its files changed, or it went back to it."""
+    """Return whether a table has the rows of a version: since then only files changed, or it was rolled back to it."""
     if not then and live.version in live.versions and live.versions[live.version].is_empty:
         return True
     return live.held(live.version) == live.held(then)
@@ -650,12 +651,12 @@ def _is_as_before(live: LiveTable, then: str) -> bool:
 
 def _is_at(live: LiveTable, then: str, check: TableCheck) -> bool:
     """
-    Return whether a roll back has left a table at a version: a RESTORE makes a new one of the same rows.
+    Return whether a rollback has left a table at a version: a RESTORE makes a new one of the same rows.
 
     Args:
         live: the table.
-        then: its version before. A RESTORE of that one makes none: what came after it has written nothing.
-        check: the version to which it goes back.
+        then: its version before. A RESTORE of that one makes no new version.
+        check: the version to which it is rolled back.
     """
     if check.table.format == "delta" and live.version == check.version:
         return then == check.version
@@ -670,7 +671,7 @@ def _is_row_level(step: RecoveryStep, session: TableSession) -> bool:
 
 
 def _replaces_table(step: RecoveryStep, session: TableSession) -> bool:
-    """Return whether the last statement of a step creates its table, or replaces the one that is there."""
+    """Return whether the last statement of a step creates its table, or replaces the existing one."""
     return bool(step.code) and step.language == "sql" and session.parsed(step.code[-1]).kind in _CREATED
 
 

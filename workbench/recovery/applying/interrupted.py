@@ -21,10 +21,10 @@ _LAKES = ("iceberg", "delta")
 @attrs.frozen
 class StepProgress:
     """
-    What a step has done that somebody else does, such as an application.
+    The progress of a step that somebody else does, such as an application.
 
     Args:
-        tables: the tables with versions that it writes, as far as they are there.
+        tables: the tables with versions that it writes, as far as they exist.
         same_files: the names of the tables without versions that have the files that they had.
         new_files: the names of those that have other files.
         queries: the streaming queries that it continues.
@@ -109,9 +109,10 @@ class QueryProgress:
 
     @property
     def undo(self) -> str:
-        """Return how its checkpoint gets to where it was, in words."""
-        to = "away" if self.before is None else f"back to micro-batch {self.before}"
-        return f"set the checkpoint {self.checkpoint} {to}"
+        """Return how its checkpoint gets its former state again, in words."""
+        if self.before is None:
+            return f"move the checkpoint {self.checkpoint} away"
+        return f"reset the checkpoint {self.checkpoint} to micro-batch {self.before}"
 
 
 def queries_since(begun: Mapping[str, int | None]) -> tuple[QueryProgress, ...]:
@@ -161,7 +162,7 @@ def written_since(step: RecoveryStep, before: Mapping[str, str], session: TableS
 
     Args:
         step: the step.
-        before: its tables -> their versions before; without those that were not there.
+        before: its tables -> their versions before; without those that did not exist.
         session: the Spark session.
     """
     wanted = {check.table: len(check.known) for check in step.after if check.check == "made"}

@@ -30,7 +30,7 @@ class JournalEntry:
 
     Args:
         step: the number of the step.
-        place: the place of the statement within the step, from 0 on.
+        place: the place of the statement within the step, from 0.
         state: what happened.
         tables: the tables that the step writes -> their versions then.
         text: the statement, or why it failed.
@@ -61,8 +61,8 @@ class Journal:
     The journal of a plan, which one process writes at a time.
 
     Args:
-        path: the file. It is made with its first line.
-        steps: how many steps the plan has; 0 to read the journal alone.
+        path: the file. It is created with its first line.
+        steps: how many steps the plan has; 0 if the journal is only read.
         lock: the file that shows that a process applies the plan; by default one beside the journal.
     """
 
@@ -97,7 +97,7 @@ class Journal:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as file:
-                # A line that a kill has cut is not continued.
+                # A kill may have cut the last line. The new one must not continue it.
                 cut = file.tell() and not _ends_with_a_line(self.path)
                 file.write((b"\n" if cut else b"") + line.encode())
                 file.flush()
@@ -121,7 +121,7 @@ class Journal:
                 raise RecoveryError(f"another process applies a plan: it holds {self._lock}") from None
             except OSError as problem:
                 raise RecoveryError(f"{self._lock} can't be locked: {problem.strerror}") from None
-            # Another process may have gone on with the plan before it let the lock go.
+            # Another process may have continued the plan before it released the lock.
             self._entries = None
             # An error of the work under the lock is not the lock's.
             yield
@@ -139,7 +139,7 @@ class Journal:
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether the plan was begun, and some of its steps are left."""
+        """Return whether the plan was begun, and some of its steps are left."""
         return bool(self.entries) and len(self.finished()) < max(each.steps for each in self.entries)
 
     def is_written_after(self, made: str) -> bool:

@@ -1,4 +1,4 @@
-"""The copies that keep the rows of tables which a recovery empties, and that are dropped when all is right."""
+"""The copies that keep the rows of tables that a recovery empties. They are dropped when everything is correct."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def kept_copies(plan: RecoveryPlan, journal: Journal) -> dict[TableId, str]:
 
 def doubts_of_copies(plan: RecoveryPlan) -> dict[int, tuple[str, ...]]:
     """
-    Return the steps that take the rows of a table whose copy is kept -> their doubts: the copy alone may have some.
+    Return the uncertain steps that remove the rows of a table whose copy is kept -> why: only the copy may have some.
 
     Args:
         plan: the plan.
     """
     tables = {table.parts for step in plan.steps if step.action == "keep" for table in step.reads}
-    # What replaces its rows.
+    # A copy that replaces the rows of such a table counts too.
     for step in plan.steps:
         if step.action == "switch" and tables & {table.parts for table in step.writes}:
             tables |= {table.parts for table in step.reads}
@@ -79,9 +79,9 @@ def drop_copy(copy: TableId, files: str, session: CopySession) -> tuple[bool, st
     """
     name, now = sql_name(copy), session.files_of(copy)
     if not now:
-        return True, f"{name} is not there any more"
+        return True, f"{name} no longer exists"
     if now != files:
-        why = "was written or made again since the recovery, and is kept: drop it by hand if nobody needs it"
+        why = "was written or created again since the recovery, and is kept: drop it by hand if nobody needs it"
         return False, f"{name} {why}"
     session.run(f"DROP TABLE {name}")
     return True, f"{name} is dropped"

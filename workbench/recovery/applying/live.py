@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
 _NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE")
-# What Delta Lake answers about a path without a Delta table, also where nothing is.
+# What Delta Lake answers about a path without a Delta table, even if nothing is there.
 _NOT_FOUND_AT_PATH = (*_NOT_FOUND, "DELTA_TABLE_ONLY_OPERATION")
 # The class of a parsed statement -> the method that gives its target. Other kinds of statements are not run.
 _TARGETS = {
@@ -45,7 +45,8 @@ _TARGETS = {
 }
 # Operations that change no row, as Iceberg and Delta Lake call them.
 KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END", "CREATE TABLE"})
-# What DESCRIBE TABLE calls partitions by columns alone, the line below that, and others, of which each has a number.
+# In DESCRIBE TABLE: the heading of partitions by columns alone, the line below it, the heading of other partitions, and
+# the beginning of each of these, before its number.
 _BY_COLUMNS, _HEADER, _BY_FUNCTIONS, _PART = "# Partition Information", "# col_name", "# Partitioning", "Part "
 # What Delta Lake writes into the log with a version.
 _MADE_BY = "spark.databricks.delta.commitInfo.userMetadata"
@@ -72,9 +73,9 @@ class LiveVersion:
         micros: when, in microseconds since 1970; 0 if that is unknown.
         is_empty: whether the table has no rows then, according to its format.
         restored: the version whose rows a RESTORE brought back; empty for other operations, and if its log names a
-            time in place of a version.
-        application: the application that made it; empty if the format does not state it. Delta Lake states that of
-            recoveries alone: others are `another`.
+            time instead of a version.
+        application: the application that made it; empty if the format does not state it. In a Delta table, only
+            recoveries state theirs; others are `another`, or some other word.
     """
 
     version: str
@@ -116,7 +117,7 @@ class LiveTable:
 
     @functools.cached_property
     def line(self) -> tuple[LiveVersion, ...]:
-        """Return the current version and its ancestors, the newest first, as far as they are there."""
+        """Return the current version and its ancestors, the newest first, as far as they exist."""
         found: dict[str, LiveVersion] = {}
         here = self.version
         while here in self.versions and here not in found:
@@ -134,7 +135,7 @@ class LiveTable:
             here = self.held(self.versions[here].parent)
 
     def held(self, version: str) -> str:
-        """Return the version whose rows one has: later ones only tidied up files, or went back to it."""
+        """Return a version, or the earlier one whose rows it has: those since only tidied up files, or restored it."""
         seen: set[str] = set()
         while (here := self.versions.get(version)) is not None and version not in seen:
             if not (here.operation in KEEPING_ROWS and here.parent) and not here.restored:
@@ -147,7 +148,7 @@ class LiveTable:
 @attrs.frozen
 class LiveStatement:
     """
-    A statement as the session's parser takes it.
+    A statement as the session's parser reads it.
 
     Args:
         kind: the class of its plan.
@@ -185,7 +186,7 @@ class LiveSession:
             if table.format == "delta":
                 return self._delta(name, location)
         except StoreError as problem:
-            if any(sign in str(problem) for sign in (_NOT_FOUND_AT_PATH if is_path else _NOT_FOUND)):
+            if any(code in str(problem) for code in (_NOT_FOUND_AT_PATH if is_path else _NOT_FOUND)):
                 return None
             raise
         return LiveTable(location)
@@ -213,7 +214,7 @@ class LiveSession:
         try:
             with named_failure("Spark can't analyze it"):
                 state: Any = self._session._jsparkSession.sessionState()
-                # EXPLAIN takes some statements that can't be analyzed. A command runs only if its result is requested.
+                # EXPLAIN accepts some statements that can't be analyzed. A command runs only if its result is read.
                 mode = getattr(state, "executePlan$default$2")()
                 state.executePlan(state.sqlParser().parsePlan(sql), mode).assertAnalyzed()
         except StoreError as problem:
@@ -240,14 +241,14 @@ class LiveSession:
         return new == there
 
     def has_files_of(self, table: TableId, version: str) -> bool:
-        """Return whether the files of a version of a Delta table are there: VACUUM removes old ones."""
+        """Return whether the files of a version of a Delta table exist: VACUUM removes old ones."""
         with named_failure("Spark can't read the version"):
             query = f"SELECT * FROM {sql_name(table)} VERSION AS OF {version}"  # noqa: S608 (a quoted name, a number)
             files = self._session.sql(query).inputFiles()
             jvm: Any = self._session.sparkContext._jvm
             conf: Any = self._session.sparkContext._jsc.hadoopConfiguration()
             for file in files:
-                # Delta Lake names them as they are, other formats as URIs.
+                # Delta Lake names them as paths, other formats as quoted URIs.
                 found = (jvm.org.apache.hadoop.fs.Path(each) for each in _spellings(file))
                 if not any(path.getFileSystem(conf).exists(path) for path in found):
                     return False
@@ -285,7 +286,7 @@ class LiveSession:
             with named_failure("Spark can't read it"):
                 files = sorted(self._session.sql(f"SELECT * FROM {name}").inputFiles())  # noqa: S608 (a quoted name)
         except StoreError as problem:
-            if any(sign in str(problem) for sign in _NOT_FOUND):
+            if any(code in str(problem) for code in _NOT_FOUND):
                 return ""
             raise
         return hashlib.sha256("\n".join(files).encode()).hexdigest()[:16]
@@ -405,7 +406,7 @@ def partitions_in(description: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _spellings(file: str) -> tuple[str, ...]:
-    """Return the name of a file as it is, and without the quotes of URIs."""
+    """Return the name of a file unchanged, and without the quoting of URIs."""
     return tuple(dict.fromkeys((file, unquote(file))))
 
 
@@ -415,7 +416,7 @@ def marked(text: str, application: str) -> str:
 
 
 def application_of(metadata: str | None) -> str:
-    """Return the application that user metadata names at their end; that of others is another word, or `another`."""
+    """Return the last word of user metadata, which is the application if a recovery wrote it; `another` for none."""
     return ((metadata or "").split() or ["another"])[-1]
 
 
@@ -448,7 +449,7 @@ def _target(plan: Any, kind: str) -> tuple[str, ...] | None:
 
 def with_catalog(target: tuple[str, ...], is_catalog: Callable[[str], bool], current: str) -> tuple[str, ...]:
     """
-    Return a table's name with its catalog, as Spark finds it; a path and a name alone stay as they are.
+    Return a table's name with its catalog, as Spark finds it; a path, and a name without a schema, stay unchanged.
 
     Args:
         target: the parts of the name in a statement.

@@ -30,8 +30,8 @@ class Recorder:
     Report the steps of a plan to its store.
 
     An event of a step is the one of the run that it repeats, with what is new: the run, the time, the versions, and the
-    statement. So the job keeps its lineage. A step that repeats no run (a table that goes back, or is emptied) is a run
-    of the job that made the rows to which the table goes back, or that fills it next.
+    statement. So the job keeps its lineage. A step that repeats no run, because it rolls a table back or empties it, is
+    a run of the job that made the rows to which the table is rolled back, or that fills it next.
 
     Args:
         plan: the plan.
@@ -40,13 +40,13 @@ class Recorder:
 
     def __init__(self, plan: RecoveryPlan, store: Path) -> None:
         self._plan = plan
-        # It is a hash of all that the plan says.
+        # It is a hash of the whole plan, so it is calculated once.
         self._id = plan.id
         self._store = store
 
     def record(self, number: int, step: RecoveryStep, before: Mapping[str, str], reached: Mapping[str, str]) -> str:
         """
-        Write a step that is done into the store; once more changes nothing.
+        Record a finished step in the store. Recording it again changes nothing.
 
         Args:
             number: its number.
@@ -86,7 +86,7 @@ class Recorder:
             if table.location and (name not in before or reached.get(name) != before[name]):
                 written[place_of_files(table.location)] = (before.get(name, ""), reached.get(name, ""))
             elif table.location and step.action == "roll back":
-                # A RESTORE of the newest version makes none, and yet what came after that counts no more.
+                # A RESTORE of the newest version makes no version, but what came after that version no longer counts.
                 written[place_of_files(table.location)] = (before[name], "")
         # It reads its own tables as they were before.
         versions = {**reached, **before}
