@@ -58,7 +58,7 @@ def test_what_others_lack_by_a_dataset_that_is_forgotten_is_said(store: Path, ru
         lacking = opened.upstream("a", ever=True).diagnostics
         assert opened.upstream("y", ever=True).diagnostics == ()
     assert [(each.code, each.message) for each in lacking] == [
-        ("expired", "1 run is no longer kept of the job copy, the last of 2026-01-01 00:03:00")
+        ("expired", "1 run of the job copy is no longer kept, the last of 2026-01-01 00:03:00")
     ]
     assert run("store", "forget", "job:other", "--yes", "--store", str(store))[0] == 0
     with Store.open(store) as opened:

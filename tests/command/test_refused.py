@@ -73,7 +73,7 @@ def store(tmp_path, events, run):
         ("recover daily --store {store} --expired 77", "no dataset that the recovery looks at has a version 77"),
         ("diff {events} none.ndjson", "none.ndjson can't be read: No such file or directory"),
         ("diff none.json now --store {store}", "none.json can't be read: No such file or directory"),
-        ("diff {events} 2d", "{events} is a file, and 2d is none: name two files, or two times of a store"),
+        ("diff {events} 2d", "{events} is a file, and 2d is not: name two files, or two times of a store"),
         ("diff {events} {store}", "{store} is a store: name it with --store, and two times to compare"),
         (
             "checkpoint {store} --back-to 7",

@@ -13,4 +13,4 @@ QUESTIONS = {
     "sql": ("sql", "query a store with SQL"),
     "diff": ("diff", "what changed in the lineage"),
 }
-"""Each question with the module that answers it, from here,, and with its line in the list of commands."""
+"""Each question with the module that answers it, relative to this package, and its line in the list of commands."""

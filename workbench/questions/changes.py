@@ -82,7 +82,7 @@ class Diff:
 @attrs.frozen
 class PlacedGraph:
     """
-    A graph without jobs, whose nodes have keys of their own.
+    A graph without jobs, with a key for each node.
 
     Args:
         graph: the graph. An edge between two datasets has no paths.

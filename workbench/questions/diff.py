@@ -70,7 +70,7 @@ def answer_of_files(before: str, after: str) -> Answer[Diff] | None:
     Return the difference of two event files, or folders of them; None if neither side names a file.
 
     Raises:
-        StoreError: one side is meant as a file and is none, or the other one is none; one is a store; or as
+        StoreError: one side looks like a file and does not exist, or only one side is a file; one is a store; or as
             `diff_of_files`.
         OSError: one can't be read.
     """
@@ -80,7 +80,7 @@ def answer_of_files(before: str, after: str) -> Answer[Diff] | None:
             refuse_missing_file(side)
     if len(files) == 1:
         other = after if files[0] == before else before
-        raise StoreError(f"{files[0]} is a file, and {other} is none: name two files, or two times of a store")
+        raise StoreError(f"{files[0]} is a file, and {other} is not: name two files, or two times of a store")
     for file in files:
         if is_store_file(Path(file)):
             raise StoreError(f"{file} is a store: name it with --store, and two times to compare")
@@ -202,7 +202,7 @@ def _diff(tables: QueriedTables, old: PlacedGraph, new: PlacedGraph) -> Diff:
 
 def _state(store: QueriedTables, tables: QueriedTables, limits: Limits, runs: Sequence[str]) -> PlacedGraph:
     """
-    Return what holds in a store at a time.
+    Return the lineage of a store that is current at a time.
 
     Args:
         store: the store.
@@ -244,7 +244,7 @@ def _rows_of(texts: Iterable[str]) -> dict[str, list[Any]]:
 
 
 def _schemas(rows: Mapping[str, list[Any]], ids: Mapping[int, int]) -> dict[Place, str]:
-    """Return the types of the columns of datasets: the last schema that was stated is the one that holds."""
+    """Return the types of the columns of datasets, according to the last schema that was stated of each."""
     columns: dict[Place, str] = {}
     latest: dict[int, int] = {}
     for name_id, _, _, _, _, stated in rows.get("dataset_column", ()):

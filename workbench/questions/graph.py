@@ -79,21 +79,21 @@ def graph(
     ever: Ever = False,
     since: Since = "",
 ) -> Answer[Graph]:
-    """Show the lineage of a store as a graph: all of it, or what lies around a dataset or a column."""
+    """Show the lineage of a store as a graph: all of it, or what is around a dataset or a column."""
     limits = bounded(tables, limits_of(depth, as_of, direct=direct, ever=ever, since=since))
     limited: tuple[Diagnostic, ...] = ()
     if not around:
         found = whole_graph(tables, limits)
     else:
-        thing = find(tables, around)
-        start = (thing.dataset.id, thing.column)
-        ways = [
-            (direction, reach(tables, [start], direction, limits, by_columns=bool(thing.column)))
+        place = find(tables, around)
+        start = (place.dataset.id, place.column)
+        closures = [
+            (direction, reach(tables, [start], direction, limits, by_columns=bool(place.column)))
             for direction in Direction
         ]
-        up, down = ({place[0] for place in (*way.depths, *way.passed)} for _, way in ways)
+        up, down = ({each[0] for each in (*closure.depths, *closure.passed)} for _, closure in closures)
         found = _Builder(tables, limits).build(up | down, up, down)
-        limited = tuple(limit_diagnostic(direction, limits) for direction, way in ways if way.goes_on)
+        limited = tuple(limit_diagnostic(direction, limits) for direction, closure in closures if closure.goes_on)
     bare = ShownGraph(found.nodes, found.edges, time=found.time)
     dropped: Iterable[Diagnostic] = ()
     if ever or limits.as_of is not None:
@@ -185,7 +185,7 @@ class _Builder:
     def _earlier(
         self, derived: Iterable[EdgeRow], jobs: dict[int, JobNode], runs: Sequence[RunNode]
     ) -> dict[str, list[str]]:
-        """Return the arguments of `explained` for the edges of an earlier time."""
+        """Return the argument `earlier` of `explained`, for the edges of an earlier time."""
         if self._limits.as_of is None:
             return {}
         until: dict[str, list[str]] = {}
@@ -224,7 +224,7 @@ class _Builder:
         return sorted({(job, dataset) for job, dataset in self._among(sql, "l.name_id", name_ids)})
 
     def _derived(self, name_ids: set[int] | None) -> list[EdgeRow]:
-        """Return the edges between columns that hold."""
+        """Return the edges between columns that count under the limits."""
 
         def asked(condition: str) -> list[tuple[Any, ...]]:
             return self._among(f"SELECT {EDGE_COLUMNS} FROM {EDGES} WHERE {condition}", "c.output_id", name_ids)  # noqa: S608
@@ -335,7 +335,7 @@ class _Builder:
 
 
 def _with_text_only(graph: _G) -> _G:
-    """Return a graph that also names the datasets whose edges are less sure, since they come from a text alone."""
+    """Return a graph that also names the datasets whose edges are less certain, since they come from a text alone."""
     return attrs.evolve(graph, diagnostics=(*graph.diagnostics, *text_only_edges(graph)))
 
 

@@ -49,7 +49,7 @@ class InputVersion:
         name: its name.
         dataset: its label.
         version: the version; empty if none is known.
-        inferred: whether no event names it: it was current when the run began.
+        inferred: whether no event names it, so that the one that was current when the run began is assumed.
     """
 
     namespace: str
@@ -139,7 +139,7 @@ class History(Rows[VersionRow]):
         """
         Return the versions as a graph, the latest first: each with its run, and with the versions that this run read.
 
-        Each edge has its run, at which edges begin: so a picture leads the edge through that run.
+        Each edge has its run, and an edge begins at each run: so a picture leads the edges through the runs.
         """
         made = self.dataset
         nodes: dict[str, Node] = {made.id: made}
@@ -211,7 +211,7 @@ def lacking_versions(
 
 
 def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName, list[VersionRow]]:
-    """Return a dataset, with a label that none has which its runs read, and its versions, newest first."""
+    """Return a dataset, with a label that no other dataset has that its runs read, and its versions, newest first."""
     versions = StoredVersions(tables)
     every = versions.of(dataset.id)
     reads = versions.read_by(version.parts[0] for version in every if version.parts)

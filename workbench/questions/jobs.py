@@ -23,11 +23,11 @@ FAILED = ("FAIL", "ABORT")
 
 _LATE = "only those that have not begun for more than twice their usual pause"
 USUAL_RUNS = 20
-"""From so many of the last runs it is known what is usual."""
+"""How many of the last runs show what is usual."""
 LEAST_RUNS = 3
-"""So many of them there must be."""
+"""How many durations of runs, or pauses between them, must be known at least."""
 LEAST_DELAY = 60_000_000
-"""So many microseconds later than usual is late."""
+"""How much longer than usual is late at least, in microseconds."""
 
 
 @attrs.frozen
@@ -42,7 +42,7 @@ class JobRow:
         last_state: the state of the last one; empty without a run.
         last_started: when that began; None if it is unknown.
         usual_pause: the median of the seconds between the beginnings of its last runs; None if there are too few.
-        late: whether it has not begun for longer than it usually pauses.
+        late: whether it has not begun for more than twice its usual pause.
     """
 
     namespace: str
@@ -100,7 +100,7 @@ def late_jobs(tables: QueriedTables, now: int) -> dict[int, tuple[float, bool]]:
     Return how long jobs usually pause, and which of them are late.
 
     The pause is the median of the times between the beginnings of a job's last twenty runs, if there are at least four
-    of them. A job is late if its last run began more than twice that time ago, and at least a minute more than that.
+    of them. A job is late if its last run began more than twice that pause ago, and more than that pause and a minute.
     Streams are never late.
 
     Args:

@@ -26,13 +26,13 @@ _SHOWN = 3
 
 def bounded(tables: QueriedTables, limits: Limits) -> Limits:
     """
-    Return limits by which events from times ahead do not count as what holds now.
+    Return limits under which events that are dated in the future do not count.
 
-    One event of 2099, of a clock that is wrong, would otherwise be what its job does until 2099.
+    Otherwise one event of 2099, by a clock that is wrong, would state what its job does until 2099.
 
     Args:
         tables: the store.
-        limits: the limits. With a time, they stay as they are.
+        limits: the limits. With a time, they are returned unchanged.
     """
     if limits.as_of is not None or limits.now != FOREVER:
         return limits
@@ -53,7 +53,7 @@ _NAMES = {
 
 
 def shared_runs(tables: QueriedTables) -> tuple[Diagnostic, ...]:
-    """Return which runs several jobs call theirs: a run belongs to one job, so the others lack it."""
+    """Return the diagnostic about runs that events give to several jobs: each counts for one job, so others lack it."""
     rows = tables.query(
         "SELECT run_id FROM (SELECT run_id, job_id FROM sink_snapshot_lineage "
         "UNION SELECT run_id, job_id FROM source_snapshot_lineage) u WHERE job_id IS NOT NULL AND run_id <> '' "
@@ -77,7 +77,7 @@ def text_only_edges(graph: Graph) -> Iterator[Diagnostic]:
 
 def text_only(label: str, node: NodeId) -> Diagnostic:
     """
-    Return the diagnostic about a dataset whose edges come from the text of a statement. They are less sure for it.
+    Return the diagnostic about a dataset whose edges come from the text of a statement, and so are less certain.
 
     Args:
         label: its name for people.
@@ -105,10 +105,10 @@ def _ahead(tables: QueriedTables) -> Iterable[Diagnostic]:
 
 
 def names_alike(tables: QueriedTables, table: Literal["dataset", "job"]) -> tuple[Diagnostic, ...]:
-    """Return which names look the same and are written with other characters."""
+    """Return the diagnostic about names that look the same but have different characters."""
     spelled: dict[tuple[str, str], set[int]] = {}
     for id_, namespace, name in tables.query(_NAMES[table]):
-        # Names of ASCII alone have one spelling.
+        # A name in ASCII has only one form.
         if not (namespace.isascii() and name.isascii()):
             same = unicodedata.normalize("NFC", namespace), unicodedata.normalize("NFC", name)
             spelled.setdefault(same, set()).add(id_)
@@ -143,8 +143,8 @@ def dropped_diagnostics(dropped: Iterable[DroppedRuns]) -> Iterator[Diagnostic]:
         jobs[each[:2]] = max(runs, each.runs), max(last, each.last_time)
     for (namespace, name), (runs, last) in sorted(jobs.items())[:_SHOWN]:
         until = time_of_micros(last).strftime("%Y-%m-%d %H:%M:%S")
-        are = "1 run is" if runs == 1 else f"{runs:,} runs are"
-        message = f"{are} no longer kept of the job {name}, the last of {until}"
+        count, are = ("1 run", "is") if runs == 1 else (f"{runs:,} runs", "are")
+        message = f"{count} of the job {name} {are} no longer kept, the last of {until}"
         yield Diagnostic("expired", message, missing=True, node=node_id("job", namespace, name))
     if len(jobs) > _SHOWN:
         message = f"runs of {len(jobs) - _SHOWN:,} more jobs are no longer kept"

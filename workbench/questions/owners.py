@@ -26,7 +26,7 @@ def owners(tables: QueriedTables, graph: Graph) -> dict[NodeId, tuple[StatedOwne
     """
     Return the owners of the datasets and jobs of a graph: those of the latest event that names any.
 
-    A table of several names has the owners of the one that was named with some last.
+    A table with several names has the owners that the latest event states of any of its names.
 
     Args:
         tables: the store.

@@ -1,5 +1,5 @@
 """
-Questions: each is one typed function, and both of its interfaces are made from its signature.
+Register questions: each is one typed function, and both of its interfaces are made from its signature.
 
 `@question` registers a function. Its parameters become arguments of the command line and of the method of `Store`:
 positional ones stay positional, and the others are options. Their types are `str`, `int`, `bool`, one of some words
@@ -42,8 +42,8 @@ Shape: TypeAlias = Literal["text", "number", "flag", "choice", "texts", "choices
 
 _SHOWN = 3
 _FURTHER = {"graph": "graph", "show": "show", "recover": ".recovery.recover"}
-"""The questions whose commands are not made of their signatures, with the modules that answer them."""
-_RAISES = "Raises:\n    StoreError: nothing has such a name, several things have it, or the store can't be read."
+"""The questions whose commands are not made from their signatures, with the modules that answer them."""
+_RAISES = "Raises:\n    StoreError: nothing has such a name, several nodes have it, or the store can't be read."
 
 
 @attrs.frozen
@@ -54,7 +54,7 @@ class Help:
     Args:
         text: for people, as the command line's help shows it.
         metavar: the placeholder of its value there; by default its name.
-        least: of a number, the least one.
+        least: the least value of a number; None for any.
         reads_input: whether `-` means standard input.
     """
 
@@ -71,12 +71,12 @@ class Argument:
 
     Args:
         name: its name in Python.
-        shape: what its values are.
+        shape: the type of its values.
         help: the help text.
         default: its value if it is left out.
         is_required: whether it can't be left out.
         is_option: whether it is a keyword: on the command line, an option.
-        choices: the words that it may be; any if there is none.
+        choices: the words that it may be; empty for any.
     """
 
     name: str
@@ -106,7 +106,7 @@ class Question:
         name: its name, of both the command and the method.
         ask: answers it from the tables of a store and the arguments.
         description: its description for people.
-        writers: the formats of its answer beside JSON, the usual one first -> what writes it.
+        writers: the formats of its answer besides JSON, the usual one first -> what writes it.
         status: gives the exit code of the command for an answer.
         signature: the signature of the function.
         of_files: answers it from event files, if the arguments name some; None if it needs a store.
@@ -157,8 +157,8 @@ def question(
     Register a function as a question.
 
     Args:
-        writers: the formats of its answer beside JSON, the usual one first -> what writes it. An answer that can't be
-            written in all of them brings its own.
+        writers: the formats of its answer besides JSON, the usual one first -> what writes it. An answer that can't be
+            written in all of them has its own `writers`.
         name: its name; by default the function's.
         figure: as in `Answer`.
         status: gives the exit code of the command for an answer; by default 0 for each.
@@ -166,8 +166,8 @@ def question(
         reads_rows: as in `Question`.
 
     Returns:
-        The decorator. The function returns an answer with a result, with diagnostics and, if it is for another time
-        than now, with that; what was asked for and what concerns all answers of a store is added.
+        The decorator. The function returns an answer with its result, its diagnostics and, unless it is about now, its
+        time. The decorator adds the request, and what concerns all answers of a store.
     """
 
     def register(
@@ -221,13 +221,13 @@ def asks(
     returns = f"Returns:\n    The answer: its `result` is of {returned}."
     sections = (f"Args:\n{described}" if described else "", returns, _RAISES)
     method.__doc__ = "\n\n".join((inspect.getdoc(asked) or "", *(each.rstrip() for each in sections if each)))
-    # `inspect.signature` and `help` take this one.
+    # `inspect.signature` and `help` use this one.
     vars(method)["__signature__"] = found.signature.replace(parameters=[own, *others])
     return method
 
 
 def question_called(name: str) -> Question:
-    """Return the question of a name."""
+    """Return the question with a name."""
     module = QUESTIONS[name][0] if name in QUESTIONS else _FURTHER[name]
     import_module(f".{module}", __package__)
     return _REGISTERED[name]
@@ -240,10 +240,10 @@ def questions() -> tuple[str, ...]:
 
 def reader_of(name: str) -> Callable[[dict[str, Any]], Result] | None:
     """
-    Return what reads the result of a question from its JSON.
+    Return what reads the result of a question from its JSON; None if the name is not a question's.
 
     Args:
-        name: the question. None is returned for what is none, such as a command.
+        name: the question, or another command.
     """
     if name not in questions():
         return None
@@ -263,7 +263,7 @@ def answered(result: R, diagnostics: Iterable[Diagnostic] = (), *, as_of: int | 
     Args:
         result: the result.
         diagnostics: the diagnostics about it.
-        as_of: the time for which it holds, microseconds since 1970; None for now.
+        as_of: the time that it is about, microseconds since 1970; None for now.
     """
     return Answer("", {}, result, iso_text(as_of), "", tuple(dict.fromkeys(diagnostics)))
 
@@ -275,7 +275,7 @@ def last_seen(tables: QueriedTables) -> str:
 
 
 def input_diagnostics(tables: QueriedTables) -> Iterator[Diagnostic]:
-    """Yield the diagnostics about texts that are no events, about parts that are left out, and about files."""
+    """Yield the diagnostics about texts that are not events, about parts that are left out, and about files."""
     of_files = tables.of_files if isinstance(tables, Database) else None
     if of_files is None:
         rows, more = _first_rows(tables, "rejected", "source, reason, rejected_id")

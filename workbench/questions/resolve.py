@@ -1,4 +1,4 @@
-"""Resolves a reference to a dataset, a column, a version of a dataset, a job or a run."""
+"""Resolve a reference to a dataset, a column, a version of a dataset, a job or a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 LATEST = "latest"
-"""The version of a dataset that is current."""
+"""The name of the current version of a dataset."""
 
 _JOB, _RUN = "job:", "run:"
 _LEAST_PREFIX = 4
@@ -108,7 +108,7 @@ def resolve_ref(tables: QueriedTables, versions: StoredVersions, text: str, as_o
 
 
 def _find_other(tables: QueriedTables, text: str, problem: NameNotFoundError) -> ResolvedRef:
-    """Return the job or the run that has this name, where no dataset has it."""
+    """Return the job or the run that has this name, if no dataset has it."""
     if _jobs_called(tables, text):
         return find_job(tables, text)
     try:
@@ -210,7 +210,7 @@ def find_run(tables: QueriedTables, id_: str) -> ResolvedRun:
     select = "SELECT r.run_id, j.job_id, j.namespace, j.name FROM run r JOIN job j ON j.job_id = r.job_id WHERE "
     rows = tables.query(f"{select}r.run_id = ?", (id_,))
     if not rows and len(id_) >= _LEAST_PREFIX:
-        # The names with this beginning are between it and it with the last character that exists.
+        # The ids with this beginning are between it and it with the last character of Unicode behind it.
         rows = tables.query(
             f"{select}r.run_id >= ? AND r.run_id < ? ORDER BY r.run_id LIMIT {_SHOWN:d}", (id_, f"{id_}\U0010ffff")
         )
@@ -258,7 +258,7 @@ def jobs_within(tables: QueriedTables, job_id: int) -> list[int]:
 
 
 def _with_all_below(first: _T, started: Callable[[list[_T]], Iterable[_T]]) -> list[_T]:
-    """Return one with all that it started, directly or not, the nearest first."""
+    """Return a run or a job with all that it started, directly or not, the nearest first."""
     found = frontier = {first: None}
     while frontier:
         frontier = {each: None for each in started([*frontier]) if each not in found}

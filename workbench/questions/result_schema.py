@@ -1,4 +1,4 @@
-"""The JSON Schema of the result of each question, made of the types of its values: it changes where these do."""
+"""The JSON Schema of the result of each question, made from the types of its values: it changes if they do."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _of_result(type_: Any, definitions: dict[str, Schema]) -> Schema:
     if not issubclass(class_, Rows):
         return _of_type(class_, definitions)
     [row] = get_args(type_) or get_args(class_.__orig_bases__[0])
-    # The rows of a query of the user's own have its columns.
+    # The rows of the user's own query have the columns of that.
     items = {"type": "object"} if get_origin(row) is tuple else _of_type(row, definitions)
     further = {field.name for field in attrs.fields(class_)} - {"of", "rows"}
     types = {name: type_ for name, type_ in types_of_fields(class_).items() if name in further}
@@ -111,7 +111,7 @@ def _object(properties: dict[str, Schema]) -> Schema:
 
 
 def _meanings(class_: type) -> dict[str, str]:
-    """Return the meanings of the fields of a class, as its documentation and those of the classes above have them."""
+    """Return the meanings of the fields of a class, from its docstring and those of the classes above it."""
     found: dict[str, str] = {}
     for each in reversed(class_.__mro__):
         _, _, arguments = (inspect.getdoc(each) or "").partition("Args:\n")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.run_details import PathOfRun
 
 RUNS_OF_A_JOB = 5
-"""How many of the latest runs of a job a graph has; so many may state the steps of an edge at an earlier time."""
+"""How many of the latest runs of a job a graph has; any of these may state the steps of an edge at an earlier time."""
 
 _ROLES = {"CTERelationDef": "CTE", "View": "VIEW"}
 
@@ -40,7 +40,7 @@ class RunDetails:
     The facts that the events of a run state.
 
     Args:
-        gaps: what the producer of the run did not understand.
+        gaps: the parts of the plan that the producer of the events could not trace.
         paths: edge -> its paths of one kind and one expression.
     """
 
@@ -75,7 +75,7 @@ def details_of_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> di
 
 def stored_edge(source: str, target: str, row: EdgeRow, job: str) -> Edge:
     """
-    Return the edge of the graph that a row of column lineage is. It has one path, without its steps.
+    Return the edge of the graph for a row of column lineage. It has one path, without its steps.
 
     Args:
         source: the id of the node of the source column.
@@ -143,7 +143,7 @@ def earlier_runs(
     tables: QueriedTables, job_of_run: Mapping[str, _Job], until: Mapping[_Job, Sequence[str]], time: int
 ) -> dict[str, list[str]]:
     """
-    Return what was last of the jobs of some runs that began after a time.
+    Return the last runs until a time of the jobs of some runs that began later.
 
     Args:
         tables: the store.
@@ -178,7 +178,7 @@ def diagnostics_of(
     Args:
         details: the facts that the events of runs state.
         jobs: run -> the id of its job's node.
-        needed: the runs without which something is missing.
+        needed: the runs whose gaps mean that the answer lacks something.
     """
     return tuple(
         Diagnostic(

@@ -45,7 +45,7 @@ class RunRow:
         ended: when it ended; None if it did not.
         error: the error message; empty without one.
         usual_seconds: the median of the seconds that the last complete runs of its job took; None if there are too few.
-        late: whether it took, or takes already, much longer.
+        late: whether it took, or takes already, much longer than that.
     """
 
     run_id: str
@@ -60,7 +60,7 @@ class RunRow:
 
     @property
     def seconds(self) -> float | None:
-        """Return how long it took; None if that is unknown, as where it ends before it begins."""
+        """Return how many seconds it took; None if that is unknown, or its events end before they begin."""
         if self.started is None or self.ended is None or self.ended < self.started:
             return None
         return (self.ended - self.started).total_seconds()
@@ -137,7 +137,7 @@ def late_runs(tables: QueriedTables, now: int) -> dict[str, float]:
     """
     Return the runs that took, or take already, much longer than the runs of their jobs usually do.
 
-    They took more than three times as long as usual, and at least a minute longer. Usual is the median of the last
+    They took more than three times as long as usual, and more than a minute longer. Usual is the median of the last
     twenty complete runs of the job that began before; there must be at least three. Streams are never late.
 
     Args:

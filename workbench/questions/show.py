@@ -70,7 +70,7 @@ class ShownSource:
 
     Args:
         namespace: the namespace of the dataset that it is read from.
-        name: the name of that.
+        name: the name of that dataset.
         field: its own name; empty for the dataset as a whole.
         paths: the paths, the preferred first.
     """
@@ -146,7 +146,7 @@ class ShownRun:
         state: how it ended; `no end` without an end.
         started: the time of its first event.
         ended: the time of its end; None without an end.
-        seconds: from the one to the other; None without an end.
+        seconds: the seconds from the one to the other; None without an end.
         rows: how many rows it wrote to all outputs; None if no event states it.
         error: the error message, on one line; empty if there is none.
         not_understood: what it did not understand.
@@ -190,7 +190,7 @@ class Shown:
         return from_document(cls, document)
 
 
-class _Way(NamedTuple):
+class _RunOutput(NamedTuple):
     """An output of a run, the names of its symlinks, and its dataset in the store."""
 
     shown: ShownOutput
@@ -209,8 +209,8 @@ def shown_outputs(
     """
     Show where each column of each output comes from, and the runs.
 
-    A dataset is shown as it is made now: once for each run that makes it in another way. With `ever`, the ways in which
-    jobs no longer make it are there too: some of its rows may have come so.
+    A dataset is shown as it is made now: once for each run that makes it differently. With `ever`, it is also shown as
+    jobs made it earlier, because some of its rows may come from then.
     """
     counts = _written_rows(tables)
     runs = _runs(tables, counts)
@@ -220,7 +220,7 @@ def shown_outputs(
     runs |= {run: _counted(runs[run], read[run]) for run in failed & read.keys()}
     names = _names(tables, read.values())
     emptied = {} if ever else dict(tables.query(_EMPTIED))
-    found = _different_ways(tables, _ways(tables, runs, read, holding, counts), runs, emptied)
+    found = _distinct_outputs(tables, _run_outputs(tables, runs, read, holding, counts), runs, emptied)
     if dataset is not None or column is not None:
         named = (each for each in found if _is_named(each, names, dataset))
         wanted = [each for each in named if column is None or _with_column(each.shown, column).columns]
@@ -235,7 +235,7 @@ def shown_outputs(
 def _written_rows(tables: QueriedTables) -> dict[str, dict[int, int]]:
     """Return how many rows each run wrote to which name, where events state it."""
     found: dict[str, dict[int, int]] = {}
-    # An engine can't add numbers of which the sum has more than 64 bits.
+    # Engines can't add numbers whose sum has more than 64 bits.
     for run, name, _, count in tables.query(_WRITTEN_ROWS):
         names = found.setdefault(run, {})
         names[name] = names.get(name, 0) + count
@@ -259,7 +259,7 @@ def _runs(tables: QueriedTables, counts: Mapping[str, Mapping[int, int]]) -> dic
 
 
 def _counted(run: ShownRun, event: EventFacts) -> ShownRun:
-    """Return a run that failed with its rows, which are no version of a dataset."""
+    """Return a failed run with the number of its rows, which are not in a version of a dataset."""
     counts = [each.counts.rows for each in event.outputs if each.counts.rows is not None]
     return attrs.evolve(run, rows=sum(counts) if counts else None)
 
@@ -287,13 +287,13 @@ def _last_events(tables: QueriedTables, runs: Iterable[str]) -> Iterator[tuple[s
         yield from {run: text for run, _, text in sorted(rows, key=lambda row: row[1] in ENDS)}.items()
 
 
-def _ways(
+def _run_outputs(
     tables: QueriedTables,
     runs: Mapping[str, ShownRun],
     read: Mapping[str, EventFacts],
     holding: Mapping[str, set[int]],
     counts: Mapping[str, Mapping[int, int]],
-) -> Iterator[_Way]:
+) -> Iterator[_RunOutput]:
     """Yield the current outputs whose events state where columns come from, in the order of the runs."""
     ids = datasets_by_name(tables, {_name_id(each) for event in read.values() for each in event.outputs})
     for run in runs.values():
@@ -306,12 +306,12 @@ def _ways(
             name = _name_id(dataset)
             if has_lineage and ids[name] in holding[run.run]:
                 shown = _output(dataset, event, run, counts.get(run.run, {}).get(name, dataset.counts.rows))
-                yield _Way(shown, tuple(link.name for link in dataset.symlinks), ids[name])
+                yield _RunOutput(shown, tuple(link.name for link in dataset.symlinks), ids[name])
 
 
-def _different_ways(
-    tables: QueriedTables, ways: Iterable[_Way], runs: Mapping[str, ShownRun], emptied: Mapping[int, int]
-) -> list[_Way]:
+def _distinct_outputs(
+    tables: QueriedTables, outputs: Iterable[_RunOutput], runs: Mapping[str, ShownRun], emptied: Mapping[int, int]
+) -> list[_RunOutput]:
     """
     Return the outputs that show how datasets are made, those of one dataset together.
 
@@ -319,19 +319,19 @@ def _different_ways(
 
     Args:
         tables: the store.
-        ways: the outputs of the runs, in their order.
+        outputs: the outputs of the runs, in their order.
         runs: all runs.
         emptied: a dataset that was created or emptied -> when, microseconds since 1970. Earlier outputs do not count.
     """
-    of_dataset: dict[int, list[_Way]] = {}
-    for each in ways:
+    of_dataset: dict[int, list[_RunOutput]] = {}
+    for each in outputs:
         of_dataset.setdefault(each.dataset, []).append(each)
-    found: list[_Way] = []
+    found: list[_RunOutput] = []
     first = dict(tables.query(_FIRST_WRITTEN))
     for dataset, every in sorted(of_dataset.items(), key=lambda each: first.get(each[0], BEFORE_ALL)):
         done = [each for each in every if each.shown.state == "COMPLETE"]
         since = [each for each in every if _end_of(runs[each.shown.run]) >= emptied.get(dataset, BEFORE_ALL)]
-        kept: dict[object, _Way] = {}
+        kept: dict[object, _RunOutput] = {}
         for each in (since or every) if done else every[-1:]:
             if each.shown.state == "COMPLETE" or each.shown.columns not in kept:
                 kept.pop(each.shown.columns, None)
@@ -341,7 +341,7 @@ def _different_ways(
 
 
 def _end_of(run: ShownRun) -> int:
-    """Return when a run ended, microseconds since 1970; one without an end goes on."""
+    """Return when a run ended, microseconds since 1970; FOREVER for one without an end."""
     return FOREVER if run.ended is None else micros_of_time(run.ended)
 
 
@@ -388,7 +388,7 @@ def _source(edge: StatedEdge) -> ShownSource:
 
 
 def _names(tables: QueriedTables, events: Iterable[EventFacts]) -> ShortNames:
-    """Return the names of all datasets for people: as the shown runs' events have them, else as the store does."""
+    """Return the names of all datasets for people: those in the events of the shown runs, else those of the store."""
     known = datasets(tables, (id_ for (id_,) in tables.query("SELECT DISTINCT dataset_id FROM dataset_identity")))
     names = {Identifier(e.namespace, e.name): e.others[0][1] if e.others else None for e in known.values()}
     for event in events:
@@ -400,11 +400,11 @@ def _names(tables: QueriedTables, events: Iterable[EventFacts]) -> ShortNames:
     return ShortNames(names)
 
 
-def _is_named(way: _Way, names: ShortNames, wanted: str | None) -> bool:
+def _is_named(written: _RunOutput, names: ShortNames, wanted: str | None) -> bool:
     if wanted is None:
         return True
-    output = way.shown
-    own = (output.name, *way.names)
+    output = written.shown
+    own = (output.name, *written.names)
     short = (names.of(output.dataset), f"{output.namespace}/{output.name}")
     last = (name.rsplit("/", 1)[-1].rsplit(".", 1)[-1] for name in own)
     return output.name.endswith(f"/{wanted}") or any(fnmatchcase(name, wanted) for name in (*own, *short, *last))
@@ -417,8 +417,8 @@ def _with_column(output: ShownOutput, wanted: str | None) -> ShownOutput:
     return attrs.evolve(output, columns=tuple(e for e in output.columns if fnmatchcase(e.column or EVERY_ROW, wanted)))
 
 
-def _nothing_found(ways: Iterable[_Way], names: ShortNames, dataset: str | None, column: str | None) -> str:
-    every = list(ways)
+def _nothing_found(found: Iterable[_RunOutput], names: ShortNames, dataset: str | None, column: str | None) -> str:
+    every = list(found)
     named = [each.shown for each in every if _is_named(each, names, dataset)]
     if named and column is not None:
         columns = dict.fromkeys(each.column for output in named for each in output.columns if each.column is not None)

@@ -1,4 +1,4 @@
-"""`sql`: the user's own query."""
+"""`sql`: answer the user's own query."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def sql(
     timeout: Annotated[int, Help(f"how long it may take; default: {MOST_SECONDS}", "SECONDS", least=1)] = MOST_SECONDS,
 ) -> Answer[QueryRows]:
     """
-    Ask the store's tables and views with a query of your own, written as for Spark.
+    Query the store's tables and views with your own SQL, written as for Spark.
 
     The names source_job_lineage, sink_job_lineage, source_snapshot_lineage and sink_snapshot_lineage mean the views
     with the columns job, barrier_id, database, table and snapshot_id here.

@@ -88,7 +88,7 @@ def _columns(tables: QueriedTables) -> dict[int, tuple[tuple[str, str], ...]]:
 
 
 def _top(types: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the columns that are no fields of others."""
+    """Yield the columns that are not fields of others."""
     for path in types:
         parts = path.split(".")
         if not any(".".join(parts[:end]) in types for end in range(1, len(parts))):

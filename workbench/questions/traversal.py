@@ -1,4 +1,4 @@
-"""Traverses the lineage upstream or downstream of a node."""
+"""Traverse the lineage upstream or downstream of a node."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def answer_of(tables: QueriedTables, limits: Limits, found: Reach) -> Answer[Rea
     nodes = found.graph.nodes
     graph = detailed(tables, limits, found.graph)
     dropped: Iterable[Diagnostic] = ()
-    # The current lineage is always stated by runs that are kept; the past may be not.
+    # Runs that are kept always state the current lineage. They may not state an earlier one.
     if limits.ever or limits.as_of is not None or any(isinstance(node, (VersionNode, RunNode)) for node in nodes):
         ids = {identity("dataset", node.namespace, node.name) for node in nodes if isinstance(node, DatasetNode)}
         dropped = dropped_of_datasets(tables, ids)
@@ -256,7 +256,7 @@ class _Traversal:
         return Reach(graph, (start,), self._depths).nearest_first()
 
     def _limit(self, *, leads_on: bool) -> list[Diagnostic]:
-        """Return the diagnostic about an answer that its depth ends."""
+        """Return the diagnostic about an answer that stops at its depth."""
         return [limit_diagnostic(self._direction, self._limits)] if leads_on else []
 
     def _missing(

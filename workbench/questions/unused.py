@@ -89,8 +89,8 @@ def unused(
     """
     List columns and tables that no recorded job reads, who writes them, and since when.
 
-    What only goes to sinks outside, such as databases, topics and files that no recorded job reads, is marked as
-    exported. A job that reads a table only to write that table again is no reader.
+    Data that only go to external sinks, such as databases, topics and files that no recorded job reads, are marked as
+    exported. A job that reads a table only to write that table again does not count as a reader.
     """
     recorded = _Recorded(tables, time_or_now(since) if since else 0, ever=ever)
     rows, unknown = _by_table(recorded) if by == "table" else _by_column(recorded)
@@ -101,16 +101,17 @@ def unused(
 
 class _Recorded:
     """
-    What jobs read and write, of what holds.
+    What jobs currently read and write.
 
     Args:
         tables: the store.
         since: ignore reads before this time, microseconds since 1970.
-        ever: whether what jobs do no longer counts too.
+        ever: whether what jobs no longer do counts too.
 
     Attributes:
-        readers: dataset -> the jobs that read it; those that only write it again are none.
+        readers: dataset -> the jobs that read it, without those that only write it again.
         writers: dataset -> the jobs that write it.
+        made: job -> the datasets that it writes.
         edges: dataset -> its columns that are read, each with the datasets that are made of it.
         stating: the jobs whose events state columns.
         columns: dataset -> the columns of its latest schema, with the time of the first event that states each.
@@ -148,7 +149,7 @@ class _Recorded:
         self._tables_of_lakes = self._with_versions()
 
     def is_outside(self, dataset: int) -> bool:
-        """Return whether a dataset is written, is no table of a lake, and no recorded job reads it."""
+        """Return whether a dataset is written, is not a table of a lake, and no recorded job reads it."""
         if self.readers.get(dataset) or dataset not in self.written:
             return False
         named = self.named[dataset]
@@ -186,7 +187,7 @@ class _Recorded:
         ]
 
     def _holding(self, outputs: set[tuple[int, int]]) -> set[tuple[int, int]]:
-        """Return, of some jobs and datasets, the pairs in which the job writes the dataset."""
+        """Return, of some jobs and datasets, the pairs in which the job currently writes the dataset."""
         if self._current is None:
             return outputs
         self._current.learn(outputs)
@@ -270,7 +271,7 @@ def _by_column(recorded: _Recorded) -> tuple[list[UnusedRow], list[Diagnostic]]:
 def _exported(
     recorded: _Recorded, dataset: int, columns: Iterable[str], read: Mapping[str, set[int]]
 ) -> Iterator[UnusedRow]:
-    """Yield the columns of which only outside sinks are made."""
+    """Yield the columns from which only external sinks are made."""
     for column in columns:
         made = {target for each, targets in read.items() if _is_part(column, each) for target in targets}
         if all(map(recorded.is_outside, made)):
@@ -278,7 +279,7 @@ def _exported(
 
 
 def _tops(free: Iterable[str], columns: Mapping[str, int]) -> Iterator[str]:
-    """Yield the columns that are no fields of others among them: a struct represents its fields."""
+    """Yield the columns that are not fields of others among them: a struct represents its fields."""
     among = set(free)
     for column in columns:
         above = column
@@ -289,7 +290,7 @@ def _tops(free: Iterable[str], columns: Mapping[str, int]) -> Iterator[str]:
 
 
 def _is_part(column: str, read: str) -> bool:
-    """Return whether to read one column is to read another: the same, its struct, its field, or all rows."""
+    """Return whether reading one column also reads another one: the same, its struct, its field, or all rows."""
     return not read or column == read or column.startswith(f"{read}.") or read.startswith(f"{column}.")
 
 

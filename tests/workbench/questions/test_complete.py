@@ -166,7 +166,7 @@ def test_many_texts_that_were_no_events_are_counted(tmp_path: Path) -> None:
     assert found[-1] == ("rejected", "6 more texts are no events: the table `rejected` has all of them")
 
 
-LOST = "2 runs are no longer kept of the job to c, the last of 2026-01-02 00:00:00"
+LOST = "2 runs of the job to c are no longer kept, the last of 2026-01-02 00:00:00"
 PAST: dict[str, Ask] = {
     "as of": lambda store: store.upstream("c", as_of=at(2 * DAY)),
     "ever": lambda store: store.upstream("c", ever=True),
@@ -216,7 +216,7 @@ def test_dropped_runs_are_known_after_the_tables_are_made_again_and_add_up(short
     with Store.open(tmp_path / "s.db") as store:
         found = [message for code, message in lacks(store.history("c")) if code == "expired"]
 
-    assert found == ["3 runs are no longer kept of the job to c, the last of 2026-01-10 00:00:00"]
+    assert found == ["3 runs of the job to c are no longer kept, the last of 2026-01-10 00:00:00"]
 
 
 def test_a_version_that_no_known_run_made_is_named(filled: Fill) -> None:

@@ -32,7 +32,7 @@ def coarser(found: Reach, grain: Grain, *, is_down: bool) -> Reach:
     Return an answer aggregated by tables or by jobs.
 
     Args:
-        found: it by columns, by versions, or by tables.
+        found: the answer by columns, by versions, or by tables.
         grain: TABLE or JOB.
         is_down: whether it is downstream of the start.
     """
@@ -65,7 +65,7 @@ def _by_job(found: Reach, *, is_down: bool) -> Reach:
     following: dict[NodeId, list[Edge]] = {}
     for edge in found.graph.edges:
         job, near = edge.job or _NO_JOB.id, edge.source if is_down else edge.target
-        # A job that the user named is no step of its own.
+        # If the user named a job, its own datasets already have the depth 1.
         depth = found.depths[near] + int(is_table)
         depths[job] = min(depth, depths.get(job, depth))
         following.setdefault(edge.source, []).append(edge)

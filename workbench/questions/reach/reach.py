@@ -80,7 +80,7 @@ class Limits:
         direct: whether to pass only columns whose values arrive, and not those that decide about rows.
         as_of: the time for which to answer, microseconds since 1970; None for now.
         ever: whether to include lineage that a job no longer has.
-        now: without a time, later events are ignored.
+        now: the time after which events are ignored if `as_of` is None, microseconds since 1970.
         since: ignore jobs that were not seen since, microseconds since 1970; 0 to ignore none.
     """
 
@@ -172,7 +172,7 @@ def datasets_of_job(tables: QueriedTables, job_id: int, direction: Direction, li
 
 
 def unseen_jobs(tables: QueriedTables, limits: Limits) -> frozenset[int]:
-    """Return the jobs that were last seen before the time from which on facts count."""
+    """Return the jobs that were last seen before the time from which facts count."""
     if not limits.since:
         return frozenset()
     return frozenset(row[0] for row in tables.query("SELECT job_id FROM job WHERE last_time < ?", (limits.since,)))
@@ -251,7 +251,7 @@ def _column_edges(
 def _edge_rows(
     tables: QueriedTables, frontier: list[Place], direction: Direction, limits: Limits, current: Current
 ) -> Iterable[tuple[Any, ...]]:
-    """Return the rows of the edges at some places that hold."""
+    """Return the rows of the edges at some places that count under the limits."""
 
     def asked(condition: str, columns: str = EDGE_COLUMNS) -> Iterator[tuple[Any, ...]]:
         for query, parameters in _column_queries(frontier, direction, columns, condition):
@@ -293,7 +293,7 @@ def _column_queries(
 
 
 def _above(path: str) -> Iterator[str]:
-    """Return a column's path and those of the structs that it is in."""
+    """Yield a column's path and those of the structs that it is in."""
     yield path
     while "." in path:
         path = path.rpartition(".")[0]
@@ -301,6 +301,6 @@ def _above(path: str) -> Iterator[str]:
 
 
 def _values(places: list[Place]) -> Iterator[tuple[str, tuple[str | int, ...]]]:
-    """Return places as a list of values in SQL with its parameters, not too many in one."""
+    """Yield places as lists of values in SQL, each with its parameters and not too long."""
     for part in in_parts(sorted(set(places)), MOST_IN_A_LIST // 2):
         yield "VALUES " + ", ".join(f"({dataset}, ?)" for dataset, _ in part), tuple(name for _, name in part)

@@ -119,7 +119,7 @@ REACH_WRITERS: dict[str, Writer] = {
     "html": lambda answer: text_of_graph(through_jobs(answer.result.graph), "html"),
     "svg": lambda answer: text_of_graph(through_jobs(answer.result.graph), "svg"),
 }
-"""The formats of what is reached -> what writes it."""
+"""The formats of the answer of a traversal -> what writes it."""
 
 
 def _part(found: Reach, node: Node) -> str:

@@ -57,7 +57,7 @@ def outline_of_reach(answer: Answer[Reach]) -> Outline:
     reached = [found.nodes[node] for node in tree.above if node != tree.start]
     beside = [edge for edge in values if tree.near(edge) not in tree.above]
     if deciding or beside:
-        # Where no value arrives, what decides is the answer.
+        # If no value arrives, the columns that decide are the answer.
         sections += tree.deciding(deciding, on_demand=bool(reached))
         sections += tree.beside(beside, on_demand=bool(reached))
     more = "1 more edge decides" if len(deciding) == 1 else f"{len(deciding):,} more edges decide"
@@ -200,7 +200,7 @@ class _Tree:
                 yield f"[{job}]", "job"
 
     def _read(self, node: NodeId) -> Iterator[Piece]:
-        """Yield that it is inferred that this version was read, if no event names it."""
+        """Yield that a version is inferred, if no event states that it was read."""
         above = self.above.get(node)
         edges = [] if above is None else self.below.get(above, {}).get(node, [])
         is_version = isinstance(self.found.nodes[node], VersionNode)
@@ -214,7 +214,7 @@ class _Tree:
             yield from self.below.get(node, {}).values()
 
     def deciding(self, edges: list[Edge], *, on_demand: bool) -> Iterator[Section]:
-        """Yield what decides about rows: for each table, each condition once with the columns in it."""
+        """Yield the columns that decide about rows: for each table, each condition once with its columns."""
         groups: dict[NodeId, dict[tuple[str, str], dict[tuple[str, str], None]]] = {}
         for edge in edges:
             job = self.jobs[self.found.job(edge)]
@@ -233,7 +233,7 @@ class _Tree:
             yield Section(tuple(branches), "What decides about rows", on_demand)
 
     def beside(self, edges: list[Edge], *, on_demand: bool) -> Iterator[Section]:
-        """Yield the values that what decides leads to, or comes from."""
+        """Yield the values from which the deciding columns come, or which are made of them."""
         roots = []
         # The nearest ones first, so that each root gets all nodes behind it.
         for edge in sorted(edges, key=lambda each: self.found.depths[self.near(each)]):
@@ -252,13 +252,13 @@ class _Tree:
         return not one or not two or one.startswith(f"{two}.") or two.startswith(f"{one}.")
 
     def _hows(self, edge: Edge) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield how an edge makes its target: a text, and a notice."""
+        """Yield how an edge makes its target: a text, and its marks."""
         target = self.found.nodes[edge.target]
         if edge.kept:
             yield "keeps its rows", ()
             return
         if isinstance(target, VersionNode):
-            # A table without versions of its own has the name of the run that made it.
+            # A version of a table that keeps no versions has the name of the run that made it.
             run = "" if target.version.startswith(edge.run_id) else f"run {short_id(edge.run_id)}"
             batch = "" if edge.batch is None else f"batch {edge.batch}"
             yield ", ".join(filter(None, (run, batch))), ()
@@ -272,7 +272,7 @@ class _Tree:
             text = "" if kind.subtype == "IDENTITY" else path.expression or _word(kind.subtype or kind.type)
             if not kind.is_influence:
                 of_values.add((text, path.certainty))
-            # What decides by the same expression as makes the value is said once.
+            # If one expression both makes the value and decides about it, it is shown once.
             elif kind.subtype not in _OF_VALUES or (text, path.certainty) in of_values:
                 continue
             certainty = "" if path.certainty == "exact" else f"({path.certainty})"

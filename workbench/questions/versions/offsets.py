@@ -16,11 +16,11 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_UNTOLD = (None, "", "null")
+_UNSTATED = (None, "", "null")
 
 
 class VersionOrder(Protocol):
-    """The versions of a dataset, as far as offsets are about them."""
+    """The versions of a dataset, as far as offsets refer to them."""
 
     def knows(self, id_: str) -> bool:
         """Return whether there is such a version."""
@@ -62,7 +62,7 @@ def versions_read(
         offset_to: where it ended.
         rows: how many rows it read; None if that is unknown.
     """
-    if offset_from == offset_to and offset_from not in _UNTOLD:
+    if offset_from == offset_to and offset_from not in _UNSTATED:
         return ReadVersions((), added=True)
     begin, end = _offset(offset_from), _offset(offset_to)
     if begin and begin == end:
@@ -81,7 +81,7 @@ def _of_iceberg(
 ) -> ReadVersions:
     last = str(end["snapshot_id"]) if "snapshot_id" in end else snapshot
     if end.get("position") == 0:
-        # Nothing of it was read, and all that was before.
+        # Nothing of it was read, but everything before it.
         if not order.knows(last):
             return ReadVersions((snapshot,) if snapshot and snapshot != last else None)
         last = order.parent(last)
@@ -112,18 +112,18 @@ def _chain(order: VersionOrder, first: str, last: str) -> tuple[str, ...]:
     """
     Return the versions after one and up to another, along their parents.
 
-    If the first one does not come before the last one in that way, it is by their order; and if the store does not know
-    the first one, all that is known came after it.
+    If the parents do not lead from the last one to the first one, the order of the versions decides. If the store does
+    not know the first one, all that is known came after it.
     """
-    way, here, seen = [last], last, {last}
+    path, here, seen = [last], last, {last}
     while order.knows(here):
         here = order.parent(here)
         if not here or here == first or here in seen:
             break
         seen.add(here)
-        way.append(here)
+        path.append(here)
     by_order = None if here == first else order.after(first, last)
-    return tuple(way[::-1] if by_order is None else by_order)
+    return tuple(path[::-1] if by_order is None else by_order)
 
 
 def _offset(text: str | None) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class StoredVersions:
             )
 
     def of(self, dataset_id: int) -> tuple[DatasetVersion, ...]:
-        """Return the versions of a dataset in their order: by what came before what, and by time."""
+        """Return the versions of a dataset in their order: by their parents, and by time."""
         self.load([dataset_id])
         return self._histories[dataset_id].versions
 
@@ -115,7 +115,7 @@ class StoredVersions:
             history = self._histories[row.dataset_id]
             id_ = history.id_at(row.version, row.time)
             if id_ not in history.places:
-                # A run within it made the version.
+                # Another run, within this one, made the version.
                 continue
             found.setdefault(row.part, {})[VersionKey(row.dataset_id, id_)] = None
         return {part: tuple(sorted(keys)) for part, keys in found.items()}
@@ -166,7 +166,7 @@ class StoredVersions:
         Return the edges that begin at versions: which versions keep their rows, and what runs made from them.
 
         Args:
-            places: each version, with whether the rows are meant that it added, and not those that it kept.
+            places: each version, and whether the rows that it added are meant, and not those that it kept.
         """
         every = list(places)
         return [*self.kept((key for key, _ in every), Direction.DOWNSTREAM), *self.used(every)]
@@ -176,7 +176,7 @@ class StoredVersions:
         Return the edges that end at versions: whose rows they keep, and what runs made them from.
 
         Args:
-            places: each version, with whether only the rows are meant that it added, and not all of its rows.
+            places: each version, and whether only the rows that it added are meant, and not all of its rows.
         """
         every = list(places)
         return [*self.kept((key for key, added in every if not added), Direction.UPSTREAM), *self.made_from(every)]
@@ -231,7 +231,7 @@ class StoredVersions:
         return self._stated(edges)
 
     def _stated(self, edges: list[VersionEdge]) -> list[VersionEdge]:
-        """Leave out edges that a run's events do not have: they may state the inputs of each output."""
+        """Leave out edges that a run's events do not state: they may state the inputs of each output."""
         described = described_by_runs(self._tables, sorted({edge.part.run_id for edge in edges}), FOREVER)
         stated = [
             (run, name, writing.sources)
@@ -255,7 +255,7 @@ class StoredVersions:
         """
         Leave out rows without a version of runs within which another run wrote the dataset.
 
-        An orchestrator's task states the writes of the statements in it: that is one version, and not two.
+        An orchestrator's task states the writes of the statements in it again: each makes one version, and not two.
         """
         writers: dict[int, set[str]] = {}
         for row in rows:
@@ -274,7 +274,7 @@ class StoredVersions:
                         within.setdefault(run_id, set()).add(child)
                         following.setdefault(child, set()).add(run_id)
             above = following
-        # Runs that name each other as their parents are none of each other.
+        # Of runs that name each other as their parents, none is within another.
         summaries = {
             row
             for row in unnamed
@@ -361,7 +361,7 @@ _STATED_READS = f"{_SOURCES} WHERE (l.snapshot <> '' OR l.batch_id <> -1)"
 
 
 def _without_unnamed(rows: Iterable[_Row]) -> list[_Row]:
-    """Leave out rows without a version where another event of the same run and dataset names it."""
+    """Leave out rows without a version if another event of the same run names the version of the dataset."""
     every = list(rows)
     named = {(row.dataset_id, row.part) for row in every if row.snapshot}
     return [row for row in every if row.snapshot or (row.dataset_id, row.part) not in named]

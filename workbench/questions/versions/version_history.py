@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Between a version's number and the life of its table, as in `3~1`.
 _LIFE = "~"
-# CREATE is not among them: it may find the table there. The DROP before it has already removed the older rows.
+# CREATE is not among them: the table may exist already. If it was dropped, the DROP has removed the older rows.
 REPLACING = frozenset({"DROP", "OVERWRITE", "TRUNCATE"})
 """The changes after which no older row is left."""
 
@@ -56,7 +56,7 @@ class VersionHistory:
         return self.places
 
     def id_at(self, id_: str, time: int) -> str:
-        """Return the id of the version that had this one at a time: it may have been another life of the dataset."""
+        """Return the id of the version that had this id at a time: it may be of an earlier life of the dataset."""
         former = _of_life(id_, self.ends, time)
         return former if former in self.places else id_
 
@@ -148,19 +148,19 @@ def _of_life(id_: str, ends: Sequence[int], time: int) -> str:
     """
     Return the id of a version with its life: one of an earlier life has its number, as in `3~1`, and others have none.
 
-    Storages that number the versions of a table, as Delta Lake does, begin again when it is dropped and made again.
+    Storages that number the versions of a table, as Delta Lake does, begin again when it is dropped and created again.
 
     Args:
         id_: the id that the storage gives it.
         ends: when the dataset was dropped.
-        time: when the version was there.
+        time: when the version existed, microseconds since 1970.
     """
     before = bisect.bisect_left(ends, time)
     return f"{id_}{_LIFE}{before + 1}" if before < len(ends) and id_.isdecimal() else id_
 
 
 def with_lives(rows: dict[str, list[SinkRow]], ends: Sequence[int]) -> dict[str, list[SinkRow]]:
-    """Return the rows of versions by their ids with their lives; as they are if no number comes again."""
+    """Return the rows of versions by their ids with their lives; unchanged if no number is used twice."""
     lives: dict[str, list[SinkRow]] = {}
     for id_, made in rows.items():
         for row in made:
@@ -224,15 +224,15 @@ def _in_order(found: dict[str, DatasetVersion]) -> list[DatasetVersion]:
     """
     Return versions in order: each after its parent, and otherwise by time.
 
-    A run states its version when it ends. Where a later version was stated before, the earlier one was there by then
-    too: its time is brought forward.
+    A run states its version when it ends. If a later version was stated before that, the earlier one existed by then
+    too: it gets that time.
     """
     children: dict[str, list[str]] = {}
     for version in found.values():
         if version.parent:
             children.setdefault(version.parent, []).append(version.id)
     times = {id_: version.time for id_, version in found.items()}
-    # Each version once, the latest first: the time of a child is final before that of its parent is looked at.
+    # Each version once, the latest first: the time of a child is final before that of its parent is set.
     waiting = {id_: len(children.get(id_, ())) for id_ in found}
     ready = [id_ for id_, count in waiting.items() if not count]
     for id_ in ready:

@@ -2,7 +2,8 @@
 The versions of datasets, and what runs read and made of them.
 
 A version is the snapshot or the version that the storage gave it, else the run, or the micro-batch of a run, that wrote
-the dataset. A run that states no version read the current one of its beginning: such a read is marked as inferred.
+the dataset. A run that states no version is assumed to have read the one that was current when it began: such a read is
+marked as inferred.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class RunPart(NamedTuple):
 StreamedRead: TypeAlias = "tuple[str, int, int, str, bool]"
 """A run, a micro-batch, a dataset, the version that was read, and whether it is inferred."""
 VersionPlace: TypeAlias = "tuple[VersionKey, bool]"
-"""A version, and whether the rows are meant that it added."""
+"""A version, and whether the rows that it added are meant."""
 
 
 class VersionKind(enum.Enum):
@@ -67,11 +68,11 @@ class DatasetVersion:
     Args:
         dataset_id: the dataset.
         id: the snapshot or version of the storage; else the run's id, and with a micro-batch, a slash and its number.
-        kind: which of the two.
+        kind: where the id comes from.
         time: when it was made, microseconds since 1970, as far as is known: no later than its run, or than a later
             version. If no event states when it was made: when it was first read.
-        parts: the runs and micro-batches that claim to have made it, the best known one first. None if no event states
-            who did.
+        parts: the runs and micro-batches that made it according to their events, the best known one first; empty if no
+            event states who did.
         job_id: the job of the first of them; None if it is unknown.
         parent: the version before it, which the storage or the order states; empty if there is none that is known.
         parent_inferred: whether the order states it, and not the storage.
@@ -120,10 +121,10 @@ class VersionRead:
 
     Args:
         part: the run and the micro-batch.
-        version: the version. Its id is empty if the store knows none that was there at that time.
+        version: the version. Its id is empty if the store knows none that existed at that time.
         job_id: the job; None if it is unknown.
         time: when it was read, microseconds since 1970.
-        inferred: whether the event does not name the version: it is the one that was current then.
+        inferred: whether the event does not name the version, so that the one that was current then is assumed.
         added: whether only the rows were read that the version added, as streams do, and not all of the dataset.
         offset_from: where a micro-batch began to read, as JSON; empty if it is unknown.
         offset_to: where it ended; empty if it is unknown.
