@@ -30,7 +30,7 @@ Flow: TypeAlias = "tuple[int, int, int]"
 """A dataset, one that is made from it, and the job that does it."""
 
 PARTITION_OPERATORS = ("overwrite_partitions_dynamic", "dynamic_partition_overwrite")
-"""The operators, as names of jobs have them, that replace those partitions alone of which they write rows."""
+"""The operators, as names of jobs have them, that replace only the partitions of which they write rows."""
 _PARTITIONS = re.compile(r"\bPARTITION\s*\(|\bREPLACE\s+(WHERE|USING)\b", re.IGNORECASE)
 
 # Clocks differ, and a clock without a time zone by up to 14 hours.
@@ -92,7 +92,7 @@ EDGES = (
 
 
 def edges_of_rows(rows: Iterable[tuple[Any, ...]]) -> list[EdgeRow]:
-    """Return rows as edges in order, each kind and text of an edge once: with the last run of all names' rows."""
+    """Return rows as edges in order. Of rows that differ only in run, time and description, the latest one stays."""
     found: dict[tuple[Any, ...], EdgeRow] = {}
     for row in map(EdgeRow._make, rows):
         before = found.get(row[:9])
@@ -102,7 +102,7 @@ def edges_of_rows(rows: Iterable[tuple[Any, ...]]) -> list[EdgeRow]:
 
 
 class _Run(NamedTuple):
-    """A run: its job, its id, its parent, when it began, when it was last heard of, and whether it is complete."""
+    """A run: its job, its id, its parent, when it began, the time of its last event, and whether it is complete."""
 
     job: int
     id: str
@@ -128,7 +128,7 @@ class _Runs:
 
     Args:
         tables: the store.
-        time: microseconds since 1970. A run that ended later goes on then.
+        time: microseconds since 1970. A run that ended later is still open then.
     """
 
     def __init__(self, tables: QueriedTables, time: int) -> None:
@@ -137,10 +137,10 @@ class _Runs:
         self._time = int(time)
 
     def last(self, jobs: Iterable[int]) -> list[_Run]:
-        """Return the last complete run of each job; several that began at once."""
+        """Return the last complete run of each job; several if they began at the same time."""
         found: list[_Run] = []
         for listed in id_lists(jobs):
-            # An engine with indexes finds the greatest value of one job by one look.
+            # An engine with indexes finds the greatest value of one job in one step.
             last = (
                 f"SELECT j.job_id, (SELECT max({_began('m')}) FROM run m WHERE m.job_id = j.job_id "  # noqa: S608
                 f"AND {self._is_in(_COMPLETE, 'm')}) AS began FROM job j WHERE j.job_id IN ({listed})"
@@ -148,7 +148,7 @@ class _Runs:
             found += self._asked(f"({last}) l JOIN run r ON r.job_id = l.job_id AND {_began('r')} = l.began", _COMPLETE)
         return found
 
-    def going_on(self, jobs: Iterable[int]) -> list[_Run]:
+    def unfinished(self, jobs: Iterable[int]) -> list[_Run]:
         """Return the runs of jobs that have not ended."""
         return [run for listed in id_lists(jobs) for run in self._asked("run r", _OPEN, f"r.job_id IN ({listed})")]
 
@@ -157,7 +157,7 @@ class _Runs:
         return [run for listed in id_lists(jobs) for run in self._asked("run r", _FAILED, f"r.job_id IN ({listed})")]
 
     def beside(self, runs: Iterable[_Run]) -> list[_Run]:
-        """Return the complete runs, and those that go on, of the same jobs and parents as some runs."""
+        """Return the complete and the unfinished runs of the same jobs and parents as some runs."""
         parents = {(run.job, run.parent) for run in runs if run.parent}
         found: list[_Run] = []
         for marks, part in marked_lists(sorted({parent for _, parent in parents})):
@@ -217,7 +217,7 @@ class Current:
         self._tables = tables
         self._time = time
         self._runs = _Runs(tables, time)
-        # The last complete run of each job, with those of the same parent, and the later ones that go on.
+        # The last complete run of each job, with those of the same parent, and the later ones that have not ended.
         self._last: dict[int, list[_Run]] = {}
         self._began: dict[int, int] = {}
         # The jobs whose runs have all failed.
@@ -287,22 +287,22 @@ class Current:
             self._holding[job, dataset] = [each for each in holding if each.last_time > end]
 
     def holds(self, job: int, dataset: int) -> bool:
-        """Return whether a job writes a dataset, of those that were learnt."""
+        """Return whether a job currently writes a dataset; `learn` must have loaded both."""
         return bool(self._holding.get((job, dataset)))
 
     def makers(self, job: int, dataset: int) -> set[str]:
-        """Return the runs whose descriptions hold for a job and a dataset, of those that were learnt."""
+        """Return the runs whose descriptions of a job and a dataset are current; `learn` must have loaded both."""
         return {held.run for held in self._holding.get((job, dataset), ()) if held.run}
 
     def descriptions(self, job: int, dataset: int) -> set[int]:
-        """Return which rows of `stated_edge` hold for a job and a dataset, of those that were learnt."""
+        """Return which descriptions of a job and a dataset are current; `learn` must have loaded both."""
         return {each for held in self._holding.get((job, dataset), ()) for each in held.described.descriptions}
 
     def edges(
         self, outputs: Collection[JobOutput], ask: Callable[[str], Iterable[tuple[Any, ...]]]
     ) -> Iterator[tuple[Any, ...]]:
         """
-        Yield the rows of edges that hold.
+        Yield the rows of edges that are current.
 
         Args:
             outputs: the jobs and outputs whose edges are wanted.
@@ -317,7 +317,7 @@ class Current:
                     yield row
 
     def sources(self, job: int, dataset: int) -> set[int]:
-        """Return the datasets from which a job makes a dataset, of those that were learnt."""
+        """Return the datasets from which a job currently makes a dataset; `learn` must have loaded both."""
         found: set[int] = set()
         for held in self._holding.get((job, dataset), ()):
             names = held.described.read if held.output.sources is None else held.output.sources
@@ -325,7 +325,7 @@ class Current:
         return found
 
     def reads(self, jobs: Iterable[int]) -> dict[int, set[int]]:
-        """Return the datasets that jobs read: for one output at least, or for none if they have none."""
+        """Return the datasets that jobs currently read: for one output at least, or at all if they have no output."""
         every = set(jobs)
         outputs = self.outputs(every)
         self.learn(outputs)
@@ -381,13 +381,13 @@ class Current:
         for run in last:
             self._began[run.job] = run.began
         parents = {(run.job, run.parent) for run in last if run.parent}
-        going_on = [
+        unfinished = [
             run
-            for run in self._runs.going_on(jobs)
+            for run in self._runs.unfinished(jobs)
             if run.began > self._began.get(run.job, BEFORE_ALL) or (run.job, run.parent) in parents
         ]
         self._last |= {job: [] for job in jobs}
-        for run in dict.fromkeys((*last, *self._runs.beside(last), *going_on)):
+        for run in dict.fromkeys((*last, *self._runs.beside(last), *unfinished)):
             self._last[run.job].append(run)
         for run in self._runs.failed({job for job in jobs if not self._last[job]}):
             self._failing.add(run.job)
@@ -427,8 +427,8 @@ class Current:
             mates = [run for run in beside if (run.job, run.parent) in parents and self._writes(run, dataset)]
             later = [run for run in found[job, dataset] if not run.is_complete]
             found[job, dataset] = [*dict.fromkeys((*runs, *mates, *later))]
-        in_vain = {pair for pair in outputs if pair[0] in self._failing}
-        return found | {pair: [] for pair in self._written_by_others(in_vain)}
+        of_failing = {pair for pair in outputs if pair[0] in self._failing}
+        return found | {pair: [] for pair in self._written_by_others(of_failing)}
 
     def _written_by_others(self, outputs: Collection[JobOutput]) -> set[JobOutput]:
         """Return those outputs of jobs that any complete run has written."""
@@ -466,5 +466,5 @@ class Current:
 
 
 def _is_of_partitions(job: str, sql: str) -> bool:
-    """Return whether a job overwrites partitions alone, by its name or its statement."""
+    """Return whether a job overwrites only partitions, by its name or its statement."""
     return any(operator in job for operator in PARTITION_OPERATORS) or bool(_PARTITIONS.search(sql))

@@ -17,7 +17,7 @@ class Writing(NamedTuple):
     How events describe a dataset that is written.
 
     Args:
-        change: what became of it, such as DROP; empty for an append.
+        change: its change, such as DROP; empty for an append.
         sources: the names that it is made from, if the events state them; None for all that is read.
     """
 

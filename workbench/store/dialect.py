@@ -1,4 +1,4 @@
-"""Queries of people in the dialect that the store's engine reads."""
+"""Translate users' queries into the dialect of the store's engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def of_sqlite(query: str, dialect: str) -> str:
         dialect: the dialect that it is written in, by its name in sqlglot.
 
     Raises:
-        QueryError: it is no query, or there is no such dialect.
+        QueryError: it is not a query, or there is no such dialect.
     """
     import sqlglot
     from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed

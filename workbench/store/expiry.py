@@ -29,11 +29,11 @@ class ExpirableTables(QueriedTables, Protocol):
 
     def forget(self, chosen: Callable[[], Iterable[str]], lost: Callable[[], Iterable[DroppedRuns]] = tuple) -> int:
         """
-        Delete events, make all other tables again, and return how many events there were.
+        Delete events, rebuild all other tables, and return how many events were deleted.
 
         Args:
             chosen: returns the ids of the events.
-            lost: returns, after that, the runs that they concerned: this is kept.
+            lost: returns, after `chosen`, the runs of these events, which the store records as dropped.
         """
 
     def shrink(self) -> bool:
@@ -135,11 +135,11 @@ class _Dropped:
 
     @property
     def runs(self) -> int:
-        """Return how many runs they are."""
+        """Return how many runs are dropped."""
         return len(self.lost)
 
     def events(self) -> list[str]:
-        """Return their ids."""
+        """Return the ids of the dropped events."""
         kept = self._kept_runs()
         old = self._tables.query("SELECT run_id, event_id FROM event WHERE run_id <> '' ORDER BY run_id")
         found = [(run, event) for run, event in old if run not in kept]
@@ -183,7 +183,7 @@ class _Dropped:
 
     def _origins(self, runs: Iterable[str]) -> Iterator[str]:
         """
-        Return the runs that wrote what these runs read.
+        Yield the runs that wrote what these runs read.
 
         Reads of a dataset that the run wrote itself are left out: a MERGE makes each version of a table from the one
         before, and all of them would remain for ever.
@@ -201,12 +201,12 @@ class _Dropped:
                 "WHERE r.snapshot <> ''"
             )
             yield from (run for (run,) in self._tables.query(f"{read}{stated}", part) if run)
-            # Without a version, it was the one that was current then.
+            # A read without a version was of the one that was current then.
             current = f"{read}SELECT DISTINCT r.run_id, r.dataset_id, r.time FROM r WHERE r.snapshot = ''"  # noqa: S608 (marks alone)
             yield from self._writers(self._tables.query(current, part))
 
     def _writers(self, reads: list[tuple[str, int, int]]) -> Iterator[str]:
-        """Return the other runs that wrote datasets last, of reads: the run, the dataset and the time of each."""
+        """Yield the last other run that wrote before each read; a read is a run, a dataset and a time."""
         written: dict[int, list[tuple[int, str]]] = {}
         for listed in id_lists({dataset for _, dataset, _ in reads} - self._known.keys()):
             for dataset, time, run in self._tables.query(

@@ -1,4 +1,4 @@
-"""Resolves a name to a dataset, a column or a job."""
+"""Resolve a name to a dataset or a column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 DROPPED = "expired_run"
-"""The table of the runs that are no longer kept; it is there once some were dropped."""
+"""The table of the runs that are no longer kept; it exists once some were dropped."""
 ALL_DROPPED = "SELECT namespace, name, name_id, sum(runs), max(last_time)"
 """The beginning of the query for its rows: each expiry adds its own."""
 
@@ -66,7 +66,7 @@ class DatasetName:
         namespace: the namespace of its own name.
         name: its own name.
         others: its other names, with their namespaces, newest first.
-        shown: the shortest name that none of the datasets has that it was looked up with; empty for `shortest`.
+        shown: the shortest name that no other dataset of the same lookup has; empty for `shortest`.
     """
 
     id: int
@@ -77,7 +77,7 @@ class DatasetName:
 
     @property
     def label(self) -> str:
-        """Return a short name, which none of the datasets has that it was looked up with."""
+        """Return a short name, which no other dataset of the same lookup has."""
         return self.shown or self.shortest
 
     @property
@@ -87,7 +87,7 @@ class DatasetName:
 
     @property
     def longer(self) -> Iterator[str]:
-        """Return names that are longer and longer: more and more of its path, and that with the namespace."""
+        """Yield longer and longer names: more and more of its path, and at last all of it with the namespace."""
         parts = self.name.split("/")
         yield from ("/".join(parts[-count:]) for count in range(3, len(parts) + 1))
         yield self.address
@@ -139,7 +139,7 @@ def datasets(tables: QueriedTables, ids: Iterable[int]) -> dict[int, DatasetName
 
 
 def datasets_by_name(tables: QueriedTables, names: Iterable[int]) -> dict[int, int]:
-    """Return the dataset of each of some names, all by their ids; a name that is not known is left out."""
+    """Return the dataset of each of some names, all by their ids; unknown names are left out."""
     found: dict[int, int] = {}
     for listed in id_lists(names):
         sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
@@ -179,8 +179,8 @@ def find(tables: QueriedTables, text: str) -> ResolvedPlace:
     Args:
         tables: the store.
         text: a name as an event has it, with or without its namespace; the end of such a name, from a dot or a slash
-            on; and any of these followed by a dot and a column. Case counts only where a name has the same one.
-            Backquotes, a slash at the end, and the schemes s3a and file:// may be written as Spark takes them.
+            on; and any of these followed by a dot and a column. Case matters only if a name in the store has the same.
+            Backquotes, a slash at the end, and the schemes s3a and file:// may be written as for Spark.
 
     Raises:
         NameNotFoundError: nothing has this name, or several datasets have it.
@@ -237,7 +237,7 @@ def _dataset(tables: QueriedTables, text: str) -> list[DatasetName]:
 
 
 def _as_events_have_it(text: str) -> str:
-    """Return a name that is written as in Spark as OpenLineage names it."""
+    """Return a name that is written as for Spark, as events have it."""
     scheme, separator, rest = text.replace("`", "").rstrip("/").partition("://")
     if scheme == "file" and separator:
         return f"file:/{rest.lstrip('/')}"
@@ -269,7 +269,7 @@ def _called(tables: QueriedTables, text: str) -> list[DatasetName]:
 
 
 def _column_called(tables: QueriedTables, dataset_id: int, column: str) -> str:
-    """Return the column of a dataset that has a name, in another case if none has it in this one; empty if none has."""
+    """Return the column of a dataset with a name, if necessary in another case; empty if there is none."""
     of_dataset = "IN (SELECT name_id FROM dataset_identity WHERE dataset_id = ?)"
     for is_called in ("{} = ?", "lower({}) = lower(?)"):
         places = (("stated_column", "name_id", "column_name"), ("stated_edge", "input_id", "input_column"))
@@ -294,7 +294,7 @@ def _only(text: str, found: Sequence[DatasetName]) -> DatasetName:
 
 
 def _near(tables: QueriedTables, text: str) -> tuple[str, ...]:
-    """Return the columns that have this name, and names that come near."""
+    """Return the columns that have this name, and similar names."""
     every = datasets(tables, (row[0] for row in tables.query("SELECT DISTINCT dataset_id FROM dataset_identity")))
     columns = _columns_called(tables, every, text)
     labels = [each.label for each in every.values()]
@@ -304,7 +304,7 @@ def _near(tables: QueriedTables, text: str) -> tuple[str, ...]:
     if not found and table and column:
         found = dict.fromkeys(similar_names(table, labels))
     if not found:
-        # Nothing is called nearly so but perhaps a column.
+        # No dataset has a similar name, but a column may have one.
         names = similar_names(text, (row[0] for row in tables.query("SELECT DISTINCT column_name FROM stated_column")))
         found = dict.fromkeys(each for name in names for each in _columns_called(tables, every, name)[:1])
     return tuple(found)

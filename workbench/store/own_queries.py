@@ -1,4 +1,4 @@
-"""Answers a query that a person wrote: it reads the store's tables, and does nothing else, and not for ever."""
+"""Answer a query that a person wrote: it may only read the store's tables, and for a limited time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Answered: TypeAlias = "tuple[tuple[str, ...], list[tuple[Any, ...]]]"
 """The names of a query's columns, and its rows."""
 
 MOST_SECONDS = 60
-"""So long a query takes at most, unless somebody says otherwise."""
+"""How many seconds a query may take by default."""
 MOST_ROWS = 1_000_000
-"""So many rows an answer has at most: they are all in memory."""
+"""How many rows an answer may have: they are all in memory."""
 
 StreamedRow: TypeAlias = "tuple[str, int, int, str, bool]"
 
@@ -73,7 +73,7 @@ def answer_to(connection: sqlite3.Connection, sql: str, seconds: float, streamed
             where nothing was read, and whether it is inferred.
 
     Raises:
-        QueryError: the query is wrong, uses something else than the store's tables, or takes too long.
+        QueryError: the query is wrong, uses anything but the store's tables, or takes too long.
     """
     connection.execute(_STREAMED)
     connection.executemany("INSERT OR IGNORE INTO temp.streamed_read VALUES (?, ?, ?, ?, ?)", streamed)
@@ -134,7 +134,7 @@ def _restricted(connection: sqlite3.Connection, end: float, refused: list[str]) 
         refused.append(str(second if action == sqlite3.SQLITE_FUNCTION else first or "what the query does"))
         return sqlite3.SQLITE_DENY
 
-    # Python 3.10 knows no limits.
+    # Python 3.10 has no such method.
     set_limit = getattr(connection, "setlimit", lambda *_: 0)
     longest = set_limit(_LENGTH, _LONGEST_VALUE)
     connection.set_authorizer(decided)
@@ -143,13 +143,13 @@ def _restricted(connection: sqlite3.Connection, end: float, refused: list[str]) 
         yield
     finally:
         connection.set_progress_handler(None, 0)
-        # Python 3.10 takes no None here.
+        # Python 3.10 does not accept None here.
         connection.set_authorizer(lambda *_: sqlite3.SQLITE_OK)
         set_limit(_LENGTH, longest)
 
 
 def _reason(problem: sqlite3.Error, refused: list[str]) -> str:
-    """Return why a query is refused, for people: with the tables that there are, if it names another one."""
+    """Return why a query is refused, for people: with the store's tables, if it names another one."""
     if refused:
         return f"{refused[0]} is not a table of the store; its tables are {', '.join(_SHOWN)}"
     if str(problem).startswith("no such table"):

@@ -24,11 +24,11 @@ def similar_names(text: str, names: Iterable[str]) -> tuple[str, ...]:
 
     Args:
         text: the text that the user wrote.
-        names: what there is.
+        names: the known names.
     """
     wanted = text.lower().rstrip("/")
     matcher, of_end = SequenceMatcher(autojunk=False), SequenceMatcher(autojunk=False)
-    # The second text is the one that is looked at once.
+    # `SequenceMatcher` prepares its second text only once.
     matcher.set_seq2(wanted)
     of_end.set_seq2(_end_of(wanted))
     scored = ((_score(matcher, of_end, wanted, each), each) for each in dict.fromkeys(names))

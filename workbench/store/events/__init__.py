@@ -1,1 +1,1 @@
-"""Events on their way into a store: read from files, taken apart, and made rows."""
+"""How events get into a store: they are read from files, parsed, and turned into rows."""

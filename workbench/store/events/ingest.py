@@ -1,4 +1,4 @@
-"""Takes events into a store: from files, compressed ones, whole folders, and standard input."""
+"""Take events into a store: from files, also compressed ones, whole folders, and standard input."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _MOST_CHARACTERS = 32_000_000
 @attrs.frozen
 class EventLine:
     """
-    What should be an event.
+    A text that should be an event.
 
     Args:
         source: where it is, for people: a file and a line.
         text: its text.
-        problem: why the line is no event; empty if only parsing can show it.
+        problem: why the line is not an event; empty if only parsing can show it.
     """
 
     source: str
@@ -54,7 +54,7 @@ class Portion:
     Args:
         events: the rows of the lines that are events.
         mentions: each job and dataset that these mention -> when.
-        rejected: the rows of the lines that are none.
+        rejected: the rows of the lines that are not.
     """
 
     events: tuple[EventRows, ...]
@@ -63,7 +63,7 @@ class Portion:
 
     @property
     def reasons(self) -> list[str]:
-        """Return why lines are no events, with their places."""
+        """Return why lines are not events, with their places."""
         return [f"{source}: {reason}" for _, reason, source, _ in self.rejected.get(schema.REJECTED.name, ())]
 
     def own_rows(self) -> Rows:
@@ -93,7 +93,7 @@ class Ingested:
 
     Args:
         events: how many lines were events.
-        rejected: how many were none.
+        rejected: how many were not.
         reasons: the first few reasons, with the place.
     """
 
@@ -111,11 +111,11 @@ class Ingested:
 
 def rejection(source: str, reason: str) -> Diagnostic:
     """
-    Return the diagnostic about a text that is no event.
+    Return the diagnostic about a text that is not an event.
 
     Args:
         source: where it is, for people.
-        reason: why it is none.
+        reason: why it is not.
     """
     return Diagnostic("rejected", f"{source} is no event, and not counted: {reason}", missing=True, place=source)
 
@@ -133,7 +133,7 @@ def lines_of(path: Path, read: Callable[[int], None] = lambda _: None) -> Iterat
 
     Args:
         path: the file.
-        read: learns now and then how many more bytes of the file were read.
+        read: is called now and then with the number of bytes that were read since the last call.
 
     Raises:
         OSError: it can't be read.

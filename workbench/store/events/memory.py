@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 _TAIL = '"inputs":'
-# A key that no event has: the text before the tail is a whole object with it, if the tail begins with a key of its own.
+# A key that no event has. It completes the text before the tail to an object, if the tail begins with a key of that.
 _MARK = "\0"
 _MARKED = f"{json.dumps(_MARK)}:0}}"
 # A parsed tail takes many times its characters.
@@ -82,7 +82,7 @@ class EventMemory:
     def __init__(self) -> None:
         self._tails: _LastUsed[_Tail] = _LastUsed(_MOST_OF_TAILS)
         self._mentions: _LastUsed[DatasetMention] = _LastUsed(_MOST_OF_MENTIONS)
-        # The end of the last parsed event, if all of its datasets are there.
+        # The end of the last parsed event, if it contains all of the event's datasets.
         self._tail: _Tail | None = None
 
     def parse(self, text: str) -> EventJson:
@@ -97,7 +97,7 @@ class EventMemory:
         """
         self._tail = None
         begin = text.find(_TAIL)
-        # An event is parsed as a whole if it is written in a rare way, and if it is wrong: then it is known where.
+        # An event is parsed as a whole if it is written unusually, or is wrong, so that the error shows the place.
         if begin < 0 or has_escaped_surrogate(text):
             return parse_event(text)
         try:
@@ -122,7 +122,7 @@ class EventMemory:
             text: its JSON.
 
         Raises:
-            InvalidEventError: it is no valid event.
+            InvalidEventError: it is not a valid event.
         """
         event = self.parse(text)
         tail = self._tail

@@ -1,7 +1,7 @@
 """
-The rows that events make in each table, of what `workbench.events.read` reads from them.
+Make the rows of each table from events, as `workbench.events.read` reads them.
 
-Facets that no table has stay in the event's JSON.
+Facets that no table has are only in the event's JSON.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class StatedByJob:
     through: tuple[tuple[str, str], ...] = ()
 
     def of(self, namespace: str, name: str) -> StatedByJob:
-        """Return the rows of a dataset."""
+        """Return the part of it that is about a dataset."""
         entries = tuple(each for each in self.entries if each.target[:2] == (namespace, name))
         is_through = any(edge.source.is_job for each in entries for edge in each.edges)
         return StatedByJob(entries, self.through if is_through else ())
@@ -199,9 +199,9 @@ class SideOfEvent:
 
     Args:
         role: their role in the event.
-        mentions: what does not belong to a version.
-        versions: the versions that were read or made, if the event is one of what happened: for each one the table, the
-            dataset's name, the snapshot, and what follows the time in the row.
+        mentions: the mentions, which do not depend on versions.
+        versions: the versions that were read or made: for each one the table, the dataset's name, the snapshot, and
+            what follows the time in the row. They only count if the event reports what has happened, unlike a START.
         odd: the diagnostics about the parts of the datasets that were left out.
     """
 
@@ -238,21 +238,21 @@ class Memory(Protocol):
     """Remembers the content of events, since the next events repeat most of it."""
 
     def content(self, key: tuple[object, ...], read: Callable[[], EventContent], /) -> EventContent:
-        """Return the facts about the event's job and datasets, as `read` does: they follow from the key and these."""
+        """Return what `read` returns: it follows from the key and the texts of the event's datasets."""
 
     def mention(self, key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
-        """Return the facts of an event about a dataset, as `read` does. They follow from the key."""
+        """Return what `read` returns: it follows from the key."""
 
 
 class NoMemory:
     """Remembers nothing."""
 
     def content(self, _key: tuple[object, ...], read: Callable[[], EventContent], /) -> EventContent:
-        """Read it."""
+        """Return what `read` returns."""
         return read()
 
     def mention(self, _key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
-        """Read it."""
+        """Return what `read` returns."""
         return read()
 
 
@@ -269,7 +269,7 @@ def parse_event(text: str) -> dict[str, Any]:
     try:
         event = json.loads(text)
         if has_escaped_surrogate(text):
-            # Half a surrogate pair, which no database takes as text, becomes a question mark.
+            # Half a surrogate pair, which no database accepts as text, becomes a question mark.
             event = json.loads(json.dumps(event, ensure_ascii=False).encode(errors="replace"))
     except (ValueError, RecursionError) as problem:
         raise InvalidEventError(why_no_object(problem)) from None
@@ -280,17 +280,17 @@ def parse_event(text: str) -> dict[str, Any]:
 
 def has_escaped_surrogate(text: str) -> bool:
     """Return whether a text may have half of a surrogate pair."""
-    # To look for one character costs a fraction of what looking for several does.
+    # Looking for one character costs a fraction of looking for several.
     return "\\" in text and _SURROGATE.search(text) is not None
 
 
 def rejected(text: str, reason: str, source: str) -> Rows:
     """
-    Return the rows of a text that is no event.
+    Return the rows of a text that is not an event.
 
     Args:
         text: the text.
-        reason: why it is none.
+        reason: why it is not.
         source: where it came from, for people.
     """
     # Whether a line ends with a line break depends on who reads the file.
@@ -310,7 +310,7 @@ def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> Even
     Raises:
         InvalidEventError: something is missing that the specification requires of each event.
     """
-    # The datasets follow below: those that repeat an earlier text are not read again.
+    # The datasets are read below, where those that repeat an earlier text are not read again.
     content = facts(event, Sides())
     job = None if content.job is None else _job(content.job)
     rows: Rows = {} if content.run is None or job is None else {"run": [_run(content, content.run, job.job_id)]}
@@ -467,7 +467,7 @@ def version_digest(event: EventRows) -> bytes:
 
 
 def _versions_of(dataset: DatasetOfEvent) -> Iterator[tuple[str, int, str, Row]]:
-    """Yield the versions that were read or made, as `_DatasetOfEvent` has them."""
+    """Yield the versions that were read or made, as `SideOfEvent` has them."""
     name_id = _identity("dataset", dataset.namespace, dataset.name)
     if dataset.role is Role.ALONE:
         if dataset.version:
@@ -478,7 +478,7 @@ def _versions_of(dataset: DatasetOfEvent) -> Iterator[tuple[str, int, str, Row]]
     else:
         parent = dataset.version_before
         if dataset.renamed_from is not None:
-            # The new name goes on with the rows under the old one.
+            # The dataset under the new name has the rows of the one under the old name.
             yield "source_snapshot_lineage", _identity("dataset", *dataset.renamed_from), "", (None, None, None, None)
         for each in dataset.versions or ("",):
             yield "sink_snapshot_lineage", name_id, each, (parent, dataset.change, *dataset.counts)
@@ -514,8 +514,8 @@ def _beside_sources(inputs: SideOfEvent, batches: Iterable[BatchOfRun]) -> dict[
     """
     Return the inputs of a streaming query besides its sources, such as a table that it joins, with their versions.
 
-    Each micro-batch reads it. Where the run has read several versions, it is not known which batch read which: then, as
-    where the event states none, it is that which was current at the time of the batch.
+    Each micro-batch reads it. If the run has read several versions, it is unknown which batch read which. Then the
+    version that was current at the time of the batch is assumed, as if the event stated none.
     """
     read: dict[int, list[str]] = {}
     for _, name_id, version, _ in inputs.versions:
@@ -614,7 +614,7 @@ def _edges(stated: Iterable[StatedEdge], name_id: int, job_id: int | None, names
         if len(paths) == 1:
             yield (*ends, *_path(paths[0]))
         else:
-            # Paths that differ in what no table has are one there.
+            # Paths that differ only in what no table has are one path there.
             yield from ((*ends, *path) for path in dict.fromkeys(map(_path, paths)))
 
 

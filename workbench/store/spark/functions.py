@@ -1,9 +1,9 @@
 """
 The SQL table functions by which analysts query a store in Spark's tables without this package. Pure.
 
-`WITH RECURSIVE` is no way to write them: it comes with Spark 4.1, knows no set of what it has seen, and so passes each
-way through the lineage on its own. These walk by a higher-order function over one map of all edges, level by level. All
-of them are one statement: a walk from table to table is one between columns without a name.
+They do not use `WITH RECURSIVE`: it needs Spark 4.1, can't remember the nodes that it has seen, and so follows each
+path through the lineage separately. Instead, a higher-order function goes over one map of all edges, level by level.
+All functions are made from one statement: a table is treated as a column without a name.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ CREATE OR REPLACE FUNCTION {function}(
   most_jobs INT DEFAULT {most} COMMENT 'Follow at most this many jobs.'{direct_parameter}
 )
 RETURNS TABLE (
-  depth INT COMMENT 'How many jobs lie between.',
+  depth INT COMMENT 'How many jobs are between.',
   dataset_id BIGINT COMMENT 'The dataset.',
   namespace STRING COMMENT 'The namespace of its own name.',
   name STRING COMMENT 'Its own name.'{column_parameter_out}
@@ -145,7 +145,7 @@ RETURN SELECT f.depth, d.name_id, d.namespace, d.name{column_out} FROM (
 
 def functions(schema_name: str, functions_schema: str) -> list[str]:
     """
-    Return the statements that make the functions.
+    Return the statements that create the functions.
 
     Args:
         schema_name: the schema of the store, with its catalog.

@@ -1,4 +1,4 @@
-"""Takes events into a store in Spark's tables: from files of any Hadoop path and from Kafka, once or as a stream."""
+"""Take events into a store in Spark's tables: from files of any Hadoop path and from Kafka, once or as a stream."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def take_stream(
     """
     Take the new events since the last time into a store, by a streaming query.
 
-    A batch that was interrupted is taken again, which changes nothing that is there: each event counts exactly once.
+    A batch that was interrupted is taken again, which changes no stored row: each event counts exactly once.
 
     Args:
         tables: the store.
@@ -128,7 +128,7 @@ def take_stream(
 
 
 def _query_name(tables: SparkTables) -> str:
-    # Spark makes the folder of a checkpoint that the configuration names from it.
+    # If the configuration names the folder for checkpoints, Spark calls the query's own folder in it by this name.
     return f"openlineage ingest {tables.schema_name}".replace(" ", "_").replace(".", "_")
 
 
@@ -137,7 +137,7 @@ def _lines(session: SparkSession, origin: EventOrigin, *, is_stream: bool = Fals
     reader: Any = session.readStream if is_stream else session.read
     cannot = f"{origin.address} can't be read"
     if origin.store:
-        # Each version has these two columns.
+        # A store of any version has these two columns.
         events: DataFrame = reader.table(table_identifier(origin.store, EVENT.name))
         return events.selectExpr("json AS text", "event_id AS source")
     if origin.kafka:

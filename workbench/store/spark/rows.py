@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CodedRows: TypeAlias = "tuple[str, int, list[tuple[str | None, ...]], list[tuple[int | None, ...]]]"
 
-# One by one, rows cost the Python of Spark more than they cost to make. Those of events are a few thousand characters.
+# To pass rows to Spark one by one takes longer than to make them. Those of events have a few thousand characters.
 _AT_ONCE = 200
 
 _PLACES = {
@@ -34,7 +34,7 @@ _SHIPPED = ("attr", "attrs")
 
 def coded_rows(lines: Iterable[Sequence[str | None]]) -> Iterator[CodedRows]:
     """
-    Yield the rows that lines make, many at once, as values that Spark takes.
+    Yield the rows that lines make, many at once, as values that Spark accepts.
 
     Args:
         lines: the text of each line, and its place.

@@ -39,7 +39,7 @@ _S3 = "org.apache.hadoop:hadoop-aws:{hadoop}"
 
 @contextmanager
 def configured(conf: Mapping[str, str]) -> Iterator[None]:
-    """Give the session that is started for the rows of a table some Spark properties."""
+    """Set the Spark properties of a session that is started to read the rows of a table."""
     before = _CONF.set(dict(conf))
     try:
         yield
@@ -69,7 +69,7 @@ def active_or_new_session(
     Args:
         conf: Spark properties, as `spark-submit --conf` takes them.
         is_session_catalog: whether the store is in Spark's own catalog, which a metastore must keep.
-        what: what needs it.
+        what: what needs the session, for the error message.
 
     Raises:
         StoreError: PySpark is not installed, or no session starts.
@@ -146,9 +146,9 @@ def python_of_workers(master: str, configured: str, variable: str, default: str)
 
     Args:
         master: the session's master.
-        configured: the value of spark.pyspark.python: spark-submit heeds it, and PySpark alone does not.
+        configured: the value of spark.pyspark.python, which spark-submit respects and PySpark alone does not.
         variable: the value of PYSPARK_PYTHON.
-        default: what PySpark takes by default: `python3` of the PATH.
+        default: what PySpark uses by default: `python3` of the PATH.
     """
     if configured or variable:
         return configured or variable
@@ -157,7 +157,7 @@ def python_of_workers(master: str, configured: str, variable: str, default: str)
 
 def at_once(session: SparkSession, calls: Iterable[Callable[[], None]]) -> None:
     """
-    Make calls that need Spark's driver most of the time, a few of them at once.
+    Make calls that need Spark's driver most of the time, a few of them at the same time.
 
     Their threads have the local properties of this one: what a stream runs ends with the stream.
 

@@ -1,7 +1,7 @@
 """
-The statements that make, fill and query the store's tables in Spark. Pure: all of them follow from the schema.
+The statements that create, fill and query the store's tables in Spark. Pure: all of them follow from the schema.
 
-Where the format can change rows (Iceberg, Delta Lake), a batch is merged by one MERGE for each table. Parquet can't:
+If the format can change rows (Iceberg, Delta Lake), a batch is merged by one MERGE for each table. Parquet can't:
 there rows are appended to a table `<name>_rows...`, the view `<name>` merges them when it is read, and a compaction
 merges them for good. Since all merges can be repeated, a batch that was written in part is simply written again.
 """
@@ -54,7 +54,7 @@ VIEWS = {
     "stated_dataset": "SELECT description, name_id, is_written, change, states_sources FROM described_dataset",
     "stated_path": f"{_WRITTEN_EDGES.format(columns='e.*')} WHERE e.steps IS NOT NULL",
 }
-"""The views that questions query, and that are no table here: the query of each, in SQLite's dialect."""
+"""The views that questions query, and that are not tables here: the query of each, in SQLite's dialect."""
 _DOCUMENTED = {name: table for name, (table, _) in stored.DESCRIBED.items()}
 
 
@@ -96,7 +96,7 @@ def columns_with_types(table: StoredTable, format_: Format) -> list[tuple[str, s
 
 def create_table(schema_name: str, table: StoredTable, format_: Format, name: str) -> str:
     """
-    Return the statement that makes a table.
+    Return the statement that creates a table.
 
     Args:
         schema_name: the schema, with its catalog.
@@ -109,7 +109,7 @@ def create_table(schema_name: str, table: StoredTable, format_: Format, name: st
 
 def replace_table(schema_name: str, table: StoredTable, format_: Format) -> str:
     """
-    Return the statement that makes a table again without rows, in a format that can change rows.
+    Return the statement that replaces a table by one without rows, in a format that can change rows.
 
     Args:
         schema_name: the schema, with its catalog.
@@ -128,7 +128,7 @@ def mark_version(schema_name: str, table: StoredTable) -> str:
 
 def create_view(schema_name: str, table: StoredTable, rows: str) -> str:
     """
-    Return the statement that makes the view of a table whose rows are merged when they are read.
+    Return the statement that creates the view of a table whose rows are merged when they are read.
 
     Args:
         schema_name: the schema, with its catalog.
@@ -153,7 +153,7 @@ def merged_rows(schema_name: str, table: StoredTable, rows: str) -> str:
 
 def batch(table: StoredTable, view: str) -> str:
     """
-    Return the query of a table's rows of a batch: merged, so that each key is there once.
+    Return the query of a table's rows of a batch: merged, so that each key occurs once.
 
     Args:
         table: the table.
@@ -168,7 +168,7 @@ def batch(table: StoredTable, view: str) -> str:
 
 def batch_rows(table: StoredTable, view: str, names: Sequence[str]) -> str:
     """
-    Return the query of a table's rows of a batch, as they are: a key may be there several times.
+    Return the query of a table's rows of a batch, not merged: a key may occur several times.
 
     Args:
         table: the table.
@@ -259,7 +259,7 @@ def append_identities(schema_name: str, view: str, rows: str, now: int) -> str:
         schema_name: the schema, with its catalog.
         view: the view.
         rows: the name of the table of rows.
-        now: the time, microseconds since 1970: of two identities of one name the later one holds.
+        now: the time, microseconds since 1970: of two identities of one name the later one counts.
     """
     name = table_identifier(schema_name, schema.DATASET_IDENTITY.name)
     return (
@@ -272,16 +272,16 @@ def append_identities(schema_name: str, view: str, rows: str, now: int) -> str:
 @functools.lru_cache(maxsize=1000)
 def translated(sql: str, schema_name: str) -> str:
     """
-    Return a question's query as Spark takes it.
+    Return a question's query in Spark's dialect.
 
     Args:
-        sql: the query as SQLite takes it, with `?` for parameters.
+        sql: the query in SQLite's dialect, with `?` for parameters.
         schema_name: the schema of the tables, with its catalog.
 
     Returns:
         The query with `:p0`, `:p1` ... for parameters, and with whole names of tables.
     """
-    # It is large, and only a store in Spark's tables needs it.
+    # sqlglot is large, and only a store in Spark's tables needs it.
     import sqlglot
     from sqlglot import TokenType, exp
 
@@ -306,7 +306,7 @@ def translated(sql: str, schema_name: str) -> str:
 
 
 def _definition(table: StoredTable, format_: Format) -> str:
-    """Return the part of a CREATE TABLE behind the table's name: its columns, and how it is kept."""
+    """Return the part of a CREATE TABLE after the table's name: its columns, and how it is stored."""
     columns = ", ".join(f"{identifier(column)} {type_}" for column, type_ in columns_with_types(table, format_))
     partition = f" PARTITIONED BY ({_DAY})" if table is schema.EVENT else ""
     properties = {PROPERTY_VERSION: str(schema.CATALOG_VERSION), PROPERTY_FORMAT: format_.value}
@@ -325,7 +325,7 @@ def _stored(table: StoredTable, format_: Format) -> tuple[StoredColumn, ...]:
 
 
 def _key(table: StoredTable) -> tuple[str, ...]:
-    # An event's day follows from the event: a partition that no event of the batch is of is not read.
+    # An event's day follows from the event. With it, partitions without an event of the batch are not read.
     return (*table.key, _DAY) if table is schema.EVENT else table.key
 
 

@@ -70,7 +70,7 @@ class SparkTables:
     Args:
         session: the Spark session.
         schema_name: the schema with its catalog, such as `lake.lineage`; without one, in Spark's own.
-        may_be_old: whether it may be a store of an older version, which can be rebuilt and do nothing else.
+        may_be_old: whether it may be a store of an older version, which can only be rebuilt.
 
     Raises:
         StoreError: there is no store, or one of another version.
@@ -93,11 +93,11 @@ class SparkTables:
     @classmethod
     def make(cls, session: SparkSession, schema_name: str, format_: Format | None = None) -> SparkTables:
         """
-        Return the store of a schema; make the schema and the tables if they are not there.
+        Return the store of a schema; create the schema and the tables if they do not exist.
 
         Args:
             session: the Spark session.
-            schema_name: as of the class.
+            schema_name: as for the class.
             format_: how new tables are stored; by default the catalog's format.
 
         Raises:
@@ -111,7 +111,7 @@ class SparkTables:
         return cls(session, schema_name)
 
     def close(self) -> None:
-        """Do nothing: the session is its maker's."""
+        """Do nothing: the session belongs to the caller."""
 
     def query(self, sql: str, parameters: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
         """
@@ -133,12 +133,12 @@ class SparkTables:
 
     @property
     def damage(self) -> str:
-        """Return nothing: the storage looks after its files itself."""
+        """Return no damage: the storage looks after its files itself."""
         return ""
 
     def take(self, lines: DataFrame) -> Ingested:
         """
-        Take lines into the store. Taking them again changes nothing, also after an end in the middle.
+        Take lines into the store. Taking them again changes nothing, even if the first time was interrupted.
 
         Args:
             lines: the column `text` and, for people, the column `source`: the place of the line.
@@ -175,13 +175,13 @@ class SparkTables:
 
     def forget(self, chosen: Callable[[], Iterable[str]], lost: Callable[[], Iterable[DroppedRuns]] = tuple) -> int:
         """
-        Delete events, and make all other tables again from those that stay. No ingest may run meanwhile.
+        Delete events, and rebuild all other tables from those that stay. No ingest may run meanwhile.
 
-        If this ends in the middle, some tables still have events that are to be deleted: do it again.
+        If this is interrupted, some tables still have rows of events that are to be deleted: repeat it.
 
         Args:
             chosen: returns the ids of the events to delete.
-            lost: returns, after that, the runs that these events concerned: this is kept.
+            lost: returns, after `chosen`, the runs of these events, which the store records as dropped.
 
         Returns:
             How many events were deleted.
@@ -220,7 +220,7 @@ class SparkTables:
         return sorted(DroppedRuns(*row) for row in found)
 
     def _keep(self, lost: list[DroppedRuns]) -> None:
-        """Keep which runs are dropped."""
+        """Record the dropped runs."""
         if not lost:
             return
         name = spark_sql.table_identifier(self.schema_name, DROPPED)
@@ -233,7 +233,7 @@ class SparkTables:
         """
         Rebuild all tables from the stored events. The table `rejected` stays. No ingest may run meanwhile.
 
-        A store of an older version becomes one of this version. If this ends in the middle, do it again.
+        A store of an older version becomes one of this version. If this is interrupted, repeat it.
 
         Returns:
             How many events there are.
@@ -257,20 +257,20 @@ class SparkTables:
             return int(answered_rows(self.session.sql(f"SELECT count(*) FROM {event}"))[0][0])
 
     def shrink(self) -> bool:
-        """Return False: files of earlier snapshots are the catalog's to remove."""
+        """Return False: the catalog removes files of earlier snapshots."""
         return False
 
     def size(self) -> None:
-        """Return None: the files are the catalog's."""
+        """Return None: only the catalog knows the files."""
 
     def make_views(self) -> None:
         """
         Make the views by which SQL alone can query the store.
 
         Raises:
-            StoreError: the catalog holds no views.
+            StoreError: the catalog does not support views.
         """
-        with named_failure(f"the catalog {catalog_of(self.schema_name)} takes no views"):
+        with named_failure(f"the views can't be made in the catalog {catalog_of(self.schema_name)}"):
             for statement in spark_views.views(self.schema_name):
                 self.session.sql(statement)
 
@@ -278,8 +278,8 @@ class SparkTables:
         """
         Make the table functions by which SQL alone can query the store.
 
-        Only Spark's own catalog holds functions that are written in SQL. Those of a store in another catalog come to a
-        schema of the same name there.
+        Only Spark's own catalog supports functions that are written in SQL. Those of a store in another catalog get
+        into a schema of the same name there.
 
         Returns:
             The schema that holds them, with its catalog; empty before Spark 4, which has no such functions.
@@ -323,7 +323,7 @@ class SparkTables:
 
     def _look_again(self) -> None:
         """Let the session see what others have written, as soon as it reads a table."""
-        # Delta Lake looks at each reading.
+        # Delta Lake checks this at each read.
         if self.format is not Format.DELTA:
             self._unseen.update(table.name for table in schema.CATALOG_TABLES)
 
@@ -340,7 +340,7 @@ class SparkTables:
 
     @contextmanager
     def _batch(self, lines: DataFrame) -> Iterator[str]:
-        """Give the rows that lines make a name in the session of the lines, for a while."""
+        """Make rows from lines, and give them a temporary name in the session of the lines."""
         if not self._has_executors:
             prepare_executors(self.session)
             self._has_executors = True
@@ -376,7 +376,7 @@ class SparkTables:
 
     def _identify(self, session: SparkSession, view: str) -> None:
         """
-        Bring `dataset_identity` up to date: only names that the batch has may belong to another dataset.
+        Update `dataset_identity`: only names in the batch may now belong to another dataset.
 
         Unchanged names are checked too, because a batch may have been written in part before.
         """
@@ -473,7 +473,7 @@ class SparkTables:
             self._write_rows(table, query)
 
     def _remake(self, table: StoredTable, query: str) -> None:
-        """Make a table again, with the rows of a query. It may be missing, or have other columns."""
+        """Rebuild a table with the rows of a query. It may be missing, or have other columns."""
         if self.format.merges:
             self.session.sql(spark_sql.replace_table(self.schema_name, table, self.format))
             self._replace(table, query)
@@ -496,7 +496,7 @@ class SparkTables:
         )
         self.session.sql(spark_sql.create_view(self.schema_name, table, new))
         self._rows[table.name] = new
-        # Including those of an interrupted compaction.
+        # Drop the former tables of rows, including those of an interrupted compaction.
         rows_of_it = re.compile(rf"{table.name}_rows(_\d+)?")
         for row in answered_rows(self.session.sql(f"SHOW TABLES IN {_database(self.schema_name)}")):
             if rows_of_it.fullmatch(row.tableName) and row.tableName != new:
@@ -527,7 +527,7 @@ def format_of(session: SparkSession, schema_name: str) -> Format:
 
 
 def _is_complete(session: SparkSession, schema_name: str) -> bool:
-    """Return whether the last table is there, which is made last."""
+    """Return whether all tables exist: whether the one that is created last does."""
     return bool(session.catalog.tableExists(spark_sql.table_identifier(schema_name, schema.CATALOG_TABLES[-1].name)))
 
 
@@ -536,7 +536,7 @@ def _make_tables(session: SparkSession, schema_name: str, format_: Format) -> No
     for table in schema.CATALOG_TABLES:
         rows = f"{table.name}_rows"
         if session.catalog.tableExists(spark_sql.table_identifier(schema_name, table.name)):
-            # It is of an ingest that was ended here in the middle.
+            # An earlier ingest was interrupted before it had created all tables.
             found = _own_properties(session, schema_name, table)
             rows = found.get(spark_sql.PROPERTY_ROWS, rows)
         if format_.merges:
@@ -565,7 +565,7 @@ def _kept_format(session: SparkSession, schema_name: str, *, may_be_old: bool) -
 
 
 def _rows_name(session: SparkSession, schema_name: str, table: StoredTable, *, may_be_missing: bool) -> str:
-    """Return the name of a table's table of rows: also of a table that an older version did not have."""
+    """Return the name of a table's table of rows, even if an older version did not have the table."""
     if may_be_missing and not session.catalog.tableExists(spark_sql.table_identifier(schema_name, table.name)):
         return f"{table.name}_rows"
     return _properties(session, schema_name, table.name)[spark_sql.PROPERTY_ROWS]
@@ -608,7 +608,7 @@ def _database(schema_name: str) -> str:
 
 @contextmanager
 def _view(data: DataFrame) -> Iterator[str]:
-    """Give data a name of their own in their session, for a while."""
+    """Give data a temporary name in their session."""
     name = f"openlineage_{uuid.uuid4().hex}"
     data.createOrReplaceTempView(name)
     try:
@@ -618,7 +618,7 @@ def _view(data: DataFrame) -> Iterator[str]:
 
 
 def _write(session: SparkSession, sql: str) -> None:
-    """Run a statement that writes, again if another writer was faster."""
+    """Run a statement that writes; repeat it if another writer was faster."""
     for left in reversed(range(_TRIES)):
         try:
             with named_failure("a statement failed"):

@@ -1,5 +1,5 @@
 """
-The rows of what the runs of jobs repeat, by the versions of jobs.
+Make the rows of what the runs of jobs repeat, by the versions of jobs.
 
 Versions and descriptions have hashes as ids, which all executors compute alike.
 """
@@ -70,5 +70,5 @@ def _job_of(event: EventRows) -> int | None:
 
 
 def _id(digest: bytes) -> int:
-    """Return 63 bits of a digest, which Spark's BIGINT takes."""
+    """Return 63 bits of a digest, which fit into Spark's BIGINT."""
     return int.from_bytes(digest[:_ID_BYTES], "big") >> 1

@@ -42,7 +42,7 @@ JOIN {dataset_identity} s ON s.name_id = e.input_id JOIN {dataset_identity} t ON
 
 def views(schema_name: str) -> list[str]:
     """
-    Return the statements that make the views: what jobs do now, between tables and between columns.
+    Return the statements that create the views: what jobs do now, between tables and between columns.
 
     Args:
         schema_name: the schema, with its catalog.

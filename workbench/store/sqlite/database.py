@@ -35,14 +35,14 @@ class Database:
     Args:
         path: the file; None for a store in memory.
         read_only: whether nothing is to be written.
-        migrate: whether a store of an older version is made one of this version at once, which takes as long as taking
-            in all of its events again. With False, this is done before the first rows are added.
-        create: whether the file is made if it is not there.
+        migrate: whether a store of an older version is migrated at once, which takes as long as ingesting all of its
+            events again. With False, it is migrated before the first rows are added.
+        create: whether the file is created if it does not exist.
         patience: how many seconds to wait for another process that writes.
 
     Raises:
-        StoreError: the file can't be opened, is no store, or is one of a newer version; or it is one of an older
-            version, and only to be read.
+        StoreError: the file can't be opened, is not a store, or is one of a newer version; or it is one of an older
+            version, and `read_only` is set.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Database:
     ) -> None:
         self.damage = ""
         self.of_files: tuple[Diagnostic, ...] | None = None
-        """The problems of the files that a store in memory was made of; None for a store in a file."""
+        """The diagnostics about the files that a store in memory was made of; None for a store in a file."""
         try:
             self._file = SqliteFile(path, read_only=read_only, create=create, patience=patience)
         except (sqlite3.Error, UnicodeDecodeError, OSError) as problem:
@@ -103,7 +103,7 @@ class Database:
 
     def ask(self, sql: str, seconds: float = MOST_SECONDS, streamed: Iterable[StreamedRow] = ()) -> Answered:
         """
-        Return the names of a person's query's columns, and its rows.
+        Return the names of the columns of a person's query, and its rows.
 
         Args:
             sql: the query. It may only read the store's tables; the names of the proposal's tables mean the views here.
@@ -117,9 +117,9 @@ class Database:
 
     def look(self) -> None:
         """
-        Look for a short while whether the file is damaged, for `damage`.
+        Check for a short while whether the file is damaged, and set `damage`.
 
-        It looks at how the pages of the queried tables are linked, and not at their content.
+        This checks how the pages of the queried tables are linked, and not their content.
         """
         self.damage = self._file.damage_of_pages()
 
@@ -160,11 +160,11 @@ class Database:
 
     def forget(self, chosen: Callable[[], Iterable[str]], lost: Callable[[], Iterable[DroppedRuns]] = tuple) -> int:
         """
-        Delete events, and make all other tables again from those that stay: all of it or nothing.
+        Delete events, and rebuild all other tables from those that stay: all of it or nothing.
 
         Args:
             chosen: returns the ids of the events to delete. It may query the store: no other process writes meanwhile.
-            lost: returns, after that, the runs that these events concerned: this is kept.
+            lost: returns, after `chosen`, the runs of these events, which the store records as dropped.
 
         Returns:
             How many events were deleted.
@@ -176,7 +176,7 @@ class Database:
             ids = frozenset(chosen())
             if ids:
                 runs = [*lost()]
-                self._tables.make_anew(without=ids)
+                self._tables.rebuild(without=ids)
                 self._file.connection.execute(_DROPPED)
                 self._file.connection.executemany(f"INSERT INTO {DROPPED} VALUES (?, ?, ?, ?, ?)", runs)  # noqa: S608
             return len(ids)

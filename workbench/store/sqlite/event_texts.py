@@ -87,11 +87,11 @@ class EventTexts:
         self._size = 0
 
     def text(self, base: int, shared: int, packed: bytes) -> str:
-        """Return the text of an event from how it is packed, and against which other one."""
+        """Return the text of an event from its packed bytes and the number of its base."""
         return unpack(Packed(packed, shared), self._cached(base)).decode()
 
     def add(self, events: Iterable[NewEvent]) -> None:
-        """Store events, in a transaction. Those that are there are left out."""
+        """Store events, in a transaction. Those that are stored already are left out."""
         number = int(self._connection.execute(_LAST).fetchone()[0])
         every = list(events)
         known = self._known(every)
@@ -104,7 +104,7 @@ class EventTexts:
         self._new_bases.clear()
 
     def _known(self, events: Iterable[NewEvent]) -> set[tuple[int, bytes]]:
-        """Return the runs and the digests of those events that are there, and of others of the same runs."""
+        """Return the runs and the digests of those events that are stored already, and of others of the same runs."""
         found: set[tuple[int, bytes]] = set()
         for listed in id_lists(each.run for each in events if each.run != NO_RUN):
             found.update(self._connection.execute(_OF_RUNS.format(listed)))
@@ -146,7 +146,7 @@ class EventTexts:
         return int(self._connection.execute(_LAST_DICTIONARY).fetchone()[0])
 
     def _make_dictionary(self, events: list[NewEvent]) -> None:
-        """Make a dictionary of events, if there is none that is large enough."""
+        """Make a dictionary from events, if there is none that is large enough."""
         last = self._last_dictionary()
         before = self._cached(-last) if last else b""
         if len(before) >= _FULL_DICTIONARY:

@@ -19,7 +19,7 @@ from openlineage_pyspark.workbench.store.tables import stored
 PATIENCE_SECONDS = 60
 LOG_PAGES = 16_000
 """
-A page that several transactions change is copied from the log into the file once. By default the log ends after each.
+After how many pages the log is copied into the file: a page that several transactions change is then copied once.
 """
 _PAUSE_SECONDS = 0.01
 _IN_MEMORY = Path("the store in memory")
@@ -39,11 +39,11 @@ class SqliteFile:
     Args:
         path: the file; None for a database in memory.
         read_only: whether nothing is to be written.
-        create: whether the file is made if it is not there.
+        create: whether the file is created if it does not exist.
         patience: how many seconds to wait for another process that writes.
 
     Raises:
-        StoreError: there is no such file, or it is something else's.
+        StoreError: there is no such file, or it is another program's.
         sqlite3.Error, UnicodeDecodeError, OSError: it can't be opened.
     """
 
@@ -124,16 +124,16 @@ class SqliteFile:
             yield
             last = "COMMIT"
         finally:
-            # SQLite itself rolls back where the disk is full or can't be written.
+            # SQLite itself rolls back if the disk is full or can't be written.
             if self.connection.in_transaction:
                 self.connection.execute(last)
 
     @contextmanager
     def copied_beside(self) -> Iterator[None]:
         """
-        Copy a transaction's content from the log into the file beside the work for the next one.
+        Copy a transaction's content from the log into the file, while the next one is prepared.
 
-        Only within `many`; else SQLite copies it when the log has grown.
+        This happens only within `many`. Otherwise SQLite copies it when the log has grown.
         """
         if self._copying:
             self._copying.begin()
@@ -144,10 +144,10 @@ class SqliteFile:
     @contextmanager
     def many(self) -> Iterator[None]:
         """
-        Add many parts of rows.
+        Prepare for many transactions.
 
-        A transaction writes to the log, from where the content is copied into the file: within these calls, beside the
-        work for the next one.
+        A transaction writes to the log, from where the content is copied into the file: within this context, while the
+        next transaction is prepared.
         """
         if self.query("PRAGMA journal_mode") != [("wal",)]:
             yield
@@ -162,13 +162,13 @@ class SqliteFile:
                 self.connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
 
     def use_write_ahead_log(self) -> None:
-        """Turn the write-ahead log on, so that readers do not wait for a writer."""
+        """Turn on the write-ahead log, so that readers do not wait for a writer."""
         end = time.monotonic() + self._patience
         while True:
             try:
                 self.connection.execute("PRAGMA journal_mode = WAL")
             except sqlite3.OperationalError:  # noqa: PERF203 (to try again is the point)
-                # SQLite does not wait here for another process, which makes the store at this moment: it fails at once.
+                # SQLite does not wait here for another process that creates the store at this moment: it fails at once.
                 if time.monotonic() > end:
                     raise
                 time.sleep(_PAUSE_SECONDS)
@@ -185,7 +185,7 @@ class SqliteFile:
         Give the space of deleted rows back to the file system.
 
         Returns:
-            Whether it was possible: it is not while another process uses the file, or without room for a copy of it.
+            Whether it was possible: not while another process uses the file, or without space for a copy of it.
         """
         try:
             self.connection.execute("VACUUM")
@@ -197,9 +197,9 @@ class SqliteFile:
 
 class _Copying:
     """
-    Copies the log into the file, in a thread and a connection of its own.
+    Copies the log into the file, in its own thread and connection.
 
-    Python holds no lock meanwhile, and neither does the database: it is written beside.
+    Meanwhile, neither Python nor the database is locked, so that the writer continues.
     """
 
     def __init__(self, path: Path) -> None:
@@ -217,7 +217,7 @@ class _Copying:
         self._connection.close()
 
     def begin(self) -> None:
-        """Get ready for a transaction: a log that grew large is copied first, so that it begins again."""
+        """Prepare for a transaction: a log that has grown large is copied first, so that it begins again."""
         if self._log_pages > _MOST_LOG_PAGES:
             self._wait()
             self._copy()
@@ -242,7 +242,7 @@ class _Copying:
 
 
 def why_not_opened(path: Path, problem: Exception, read_only: bool) -> str:  # noqa: FBT001
-    """Return why a file is no store: for a wrong path, SQLite reports only that it is unable to open it."""
+    """Return why a file is not a store: for a wrong path, SQLite reports only that it is unable to open it."""
     folder = path.absolute().parent
     # Path.is_dir raises an error for a name that is too long.
     if os.path.isdir(path):  # noqa: PTH112

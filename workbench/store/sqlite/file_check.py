@@ -1,8 +1,8 @@
 """
 Refuse to open a file that is not a store, before SQLite opens it to write.
 
-To open a database may change it and the files beside it: SQLite plays back a journal, copies a log into the file, and
-removes either where the file is empty. So nothing is opened to write before it is known whose it is.
+Opening a database may change it and the files beside it: SQLite plays back a journal, copies a log into the file, and
+removes either if the file is empty. So no file is opened for writing before it is clear whose it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x4F4C5053
 """`PRAGMA application_id` of our files: "OLPS" in ASCII."""
 
-# As SQLite itself has it.
+# The message of SQLite itself.
 _NO_DATABASE = "file is not a database"
 _MAGIC = b"SQLite format 3\0"
 _HEAD_BYTES = 100
@@ -41,15 +41,15 @@ _BESIDE_EVENTS = (schema.RUN, schema.JOB, schema.DATASET, schema.DATASET_IDENTIT
 
 def refuse_others(path: Path, patience: float) -> None:
     """
-    Refuse a file that is no store of ours and that may not become one. The file and those beside it are only read.
+    Refuse a file that is not a store of ours and must not become one. The file and those beside it are only read.
 
     Args:
-        path: the file, which need not be there.
-        patience: how many seconds to wait for another process that makes the store.
+        path: the file, which need not exist.
+        patience: how many seconds to wait for another process that creates the store.
 
     Raises:
         StoreError: the file is another program's, or a file beside it is.
-        sqlite3.Error: it is a database that can't be read, or none at all.
+        sqlite3.Error: it is a database that can't be read, or not a database.
         OSError: it can't be read.
     """
     head = _head_of(path, min(patience, _MOST_SECONDS))
@@ -76,9 +76,9 @@ def _columns(connection: sqlite3.Connection, table: schema.StoredTable) -> list[
 
 def _head_of(path: Path, patience: float) -> bytes:
     """
-    Return the first bytes of a file; nothing of one that is empty or not there.
+    Return the first bytes of a file; nothing if it is empty or does not exist.
 
-    The journal of a process that was killed while it made the file holds nothing: the file had no page before.
+    The journal of a process that was killed while it created the file has no content: the file had no page before.
 
     Raises:
         StoreError: it is empty, and SQLite would delete the files beside it.
@@ -92,7 +92,7 @@ def _head_of(path: Path, patience: float) -> bytes:
         head = _begin_of(path) if is_there else b""
         if head or not beside:
             return head
-        # Another process may be making the store: then the file came before those beside it.
+        # Another process may be creating the store: then the file came before those beside it.
         if not is_there or time.monotonic() > end:
             how = "is empty" if is_there else "is not there"
             raise StoreError(
@@ -140,7 +140,7 @@ def _is_unmarked_store(path: Path, patience: float) -> bool:
     how = "mode=ro&immutable=1" if is_whole else "mode=ro"
     uri = f"{path.absolute().as_uri()}?{how}"
     with closing(sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)) as connection:
-        # In one transaction: another process may make the store between two of these questions.
+        # In one transaction: another process may create the store between two of these queries.
         connection.execute("BEGIN")
         if is_marked(connection):
             return True

@@ -41,13 +41,13 @@ class FileTables:
 
     def prepare(self, *, read_only: bool) -> None:
         """
-        Make the tables if there are none, and the missing ones of this version.
+        Create the tables if there are none; add missing indexes and views of this version.
 
         Args:
             read_only: whether nothing is to be written.
 
         Raises:
-            StoreError: the file is no store, or is one that can't be used so.
+            StoreError: the file is not a store, or is one that can't be used in this way.
         """
         version = self._version()
         self._refuse(version, read_only=read_only)
@@ -77,30 +77,30 @@ class FileTables:
 
     @functools.cached_property
     def rows(self) -> RowMerger:
-        """The merger of rows into the tables; read-only use needs none."""
+        """Return the merger of rows into the tables. Read-only use needs none."""
         return RowMerger(self._file, self._texts)
 
     def make_current(self, *, only_if_old: bool, progress: Callable[[int], None]) -> int:
         """
-        Make all tables but `rejected` again, in a transaction.
+        Rebuild all tables but `rejected`, in a transaction.
 
         Args:
             only_if_old: whether to skip tables that already have this version.
             progress: is called with the number of events so far.
 
         Returns:
-            How many events there are; 0 if the tables are left as they are.
+            How many events there are; 0 if the tables are left unchanged.
         """
-        return 0 if only_if_old and self._version() == schema.VERSION else self.make_anew(progress)
+        return 0 if only_if_old and self._version() == schema.VERSION else self.rebuild(progress)
 
     def finish(self) -> None:
         """Mark the tables as those of this version, after the transaction that rebuilt them."""
         self.is_old = False
         self._show_texts()
 
-    def make_anew(self, progress: Callable[[int], None] = lambda _: None, without: Container[str] = frozenset()) -> int:
+    def rebuild(self, progress: Callable[[int], None] = lambda _: None, without: Container[str] = frozenset()) -> int:
         """
-        Make all tables but `rejected` again, from the events, in a transaction.
+        Rebuild all tables but `rejected` from the events, in a transaction.
 
         Args:
             progress: is called with the number of events so far.
@@ -129,7 +129,7 @@ class FileTables:
         return count
 
     def _sources(self) -> dict[str, str]:
-        """Return where the events came from that have parts which are left out."""
+        """Return where those events came from of which parts are left out."""
         if not self._file.query("SELECT 1 FROM sqlite_master WHERE name = ?", (schema.ODD_FACET.name,)):
             return {}
         return dict(self._file.query("SELECT event_id, source FROM odd_facet"))
@@ -139,11 +139,11 @@ class FileTables:
         own = {*stored.own_names(), *(table.name for table in schema.TABLES), *(view.name for view in VIEWS)}
         kept = {schema.REJECTED.name, *(_TEXTS if are_packed else (schema.EVENT.name,))}
         for type_, name in self._file.query("SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')"):
-            # A user may have put tables and views beside ours.
+            # A user may have added tables and views to ours.
             if name in own and (name not in kept or type_ == "view"):
                 self._file.connection.execute(f'DROP {type_.upper()} main."{name}"')
         if are_packed:
-            # Views of users are not to be changed, and need not be right meanwhile.
+            # Users' views must not be changed, and need not be valid meanwhile.
             self._file.connection.execute("PRAGMA legacy_alter_table = ON")
             for name in _TEXTS:
                 self._file.connection.execute(f"ALTER TABLE {name} RENAME TO {_FORMER}{name}")
@@ -165,7 +165,7 @@ class FileTables:
         self._file.connection.execute(f"PRAGMA user_version = {schema.VERSION}")
 
     def _refuse(self, version: int, *, read_only: bool) -> None:
-        """Raise an error if the file is no store of ours, or not one that can be used in this way."""
+        """Raise an error if the file is not a store of ours, or can't be used in this way."""
         is_empty = not self._file.query("SELECT count(*) FROM sqlite_master")[0][0]
         if (version or not is_empty) and not is_marked(self._file.connection):
             raise StoreError(f"{self._file.path} is a database of another program, and nothing in it was changed")
@@ -183,13 +183,13 @@ class FileTables:
             )
 
     def _show_texts(self) -> None:
-        """Let `event` have the texts, over this connection: another one would not know how to unpack them."""
+        """Let `event` have the texts on this connection: others can't unpack them."""
         if not self.is_old:
             # SQLite looks for temporary views before those of the file.
             self._file.connection.execute(f"CREATE TEMP VIEW IF NOT EXISTS event AS {stored.EVENTS_WITH_TEXT}")
 
     def _has_indexes(self) -> bool:
-        """Return whether all indexes are there: some were added without a new version of the schema."""
+        """Return whether all indexes exist: some were added without a new version of the schema."""
         found = {name for (name,) in self._file.query("SELECT name FROM sqlite_master WHERE type = 'index'")}
         return found.issuperset(index_names())
 

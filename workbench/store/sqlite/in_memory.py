@@ -1,4 +1,4 @@
-"""A store in memory, made of files of events: who asks about files asks it as any other store."""
+"""A store in memory, made of files of events: questions about files query it like any other store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.events.ingest import EventLine
 
 
-# A file of something else has one problem in each line.
+# A file that has no events has a problem in each line.
 _SHOWN = 3
 
 
@@ -34,7 +34,7 @@ class EventsInMemory:
 
     Args:
         database: the store. Each answer about it has the diagnostics about the files.
-        taken: how many lines are events, and why others are none.
+        taken: how many lines are events, and why others are not.
         damaged: a sentence for each file whose end can't be read.
     """
 

@@ -1,5 +1,5 @@
 """
-Packs the text of an event against a text like it, and unpacks it byte for byte. Pure.
+Pack the text of an event against a similar text, and unpack it byte for byte. Pure.
 
 Most of an event's text is also in an earlier event of the same job, its base. The common end, if it begins at the same
 position, is not stored; the rest is compressed with the base as the dictionary.
@@ -37,7 +37,7 @@ class Packed:
 
 def pack(text: bytes, base: bytes = b"") -> Packed:
     """
-    Return a text as it is kept.
+    Return a text as it is stored.
 
     Args:
         text: the text.
@@ -56,7 +56,7 @@ def pack(text: bytes, base: bytes = b"") -> Packed:
 
 def unpack(packed: Packed, base: bytes = b"") -> bytes:
     """
-    Return a text as it was.
+    Return the original text.
 
     Args:
         packed: the packed text.
@@ -69,7 +69,7 @@ def unpack(packed: Packed, base: bytes = b"") -> bytes:
 
 
 def dictionary_of(texts: list[bytes]) -> bytes:
-    """Return a dictionary for texts without a base: the beginnings of some texts, as much as is of use."""
+    """Return a dictionary for texts without a base: some texts, as many bytes of them as are used."""
     return b"".join(texts)[:MOST_OF_A_DICTIONARY]
 
 

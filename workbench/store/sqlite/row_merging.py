@@ -1,4 +1,4 @@
-"""Merges the rows of events into the tables of a store in SQLite."""
+"""Merge the rows of events into the tables of a store in SQLite."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class RowMerger:
             self._connection.executemany(statement, found)
 
     def _numbers_of(self, runs: set[str]) -> dict[str, int]:
-        """Return the numbers of runs by their ids, including that of no run."""
+        """Return the numbers of runs by their ids, including the number that means no run."""
         found = {"": stored.NO_RUN}
         for marks, part in marked_lists(sorted(runs - {""})):
             found |= dict(self._query(_RUNS.format(marks), part))
@@ -102,9 +102,9 @@ class RowMerger:
 
     def _without_known(self, datasets: Iterable[Row], known: set[int]) -> list[Row]:
         """
-        Move the times of names that are there, and return the rows of all others.
+        Update the times of names that are stored already, and return the rows of all others.
 
-        Most events name known datasets. To merge a whole row, SQLite also computes the entries of all indexes.
+        Most events name known datasets. If a whole row is merged, SQLite also computes the entries of all indexes.
         """
         others: list[Row] = []
         moved: list[Row] = []
@@ -121,11 +121,11 @@ class RowMerger:
 
     def _identify(self, datasets: Sequence[Row], known: set[int], before: dict[int, int | None]) -> None:
         """
-        Bring `dataset_identity` up to date: only names whose pointers changed may belong to another dataset.
+        Update `dataset_identity`: only names whose pointers changed may belong to another dataset.
 
         Args:
             datasets: the rows that were merged.
-            known: the names that were there before.
+            known: the names that were stored before.
             before: what names pointed to before.
         """
         self._connection.executemany(

@@ -1,4 +1,4 @@
-"""The statements that make the tables and the views of a store in SQLite, and merge rows into them."""
+"""The statements that create the tables and the views of a store in SQLite, and merge rows into them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPTIONAL = {
 
 
 def table_ddl() -> list[str]:
-    """Return the statements that make the tables and their indexes."""
+    """Return the statements that create the tables and their indexes."""
     statements = []
     for table in stored.MERGED:
         columns = [f'"{column.name}" {column.type.value[0]}{_not_null(column)}' for column in table.stored]
@@ -40,12 +40,12 @@ def table_ddl() -> list[str]:
 
 
 def view_statements() -> list[str]:
-    """Return the statements that make the views: the documented tables that are views, and the others on these."""
+    """Return the statements that create the views: the documented tables that are views, and the others on these."""
     return [*stored.views_of_tables(), *view_ddl()]
 
 
 def ddl() -> list[str]:
-    """Return the statements that make the tables and the views."""
+    """Return the statements that create the tables and the views."""
     return [*table_ddl(), *view_statements()]
 
 
@@ -57,15 +57,15 @@ def index_names() -> list[str]:
 def _defined(table: StoredTable, columns: list[str]) -> str:
     """Return a table's definition: its columns and its key."""
     if table is stored.RUN:
-        # Other tables have its number in the place of its id.
+        # Other tables have its number instead of its id.
         return f"run INTEGER PRIMARY KEY, {', '.join(columns)}, UNIQUE ({', '.join(table.key)}))"
-    # Where the key is most of the row, the table is its own index.
+    # If the key is most of the row, the table is its own index.
     end = "" if table is schema.REJECTED else " WITHOUT ROWID"
     return f"{', '.join(columns)}, PRIMARY KEY ({', '.join(table.key)})){end}"
 
 
 def _further_indexes() -> list[tuple[str, str]]:
-    """Return the indexes by more than columns: the name and the content of each."""
+    """Return the indexes with expressions or conditions: the name and the content of each."""
     found = []
     for table in stored.MERGED:
         found += [(f"{table.name}_by_{name}", f"{table.name} ({expression})") for name, expression in table.computed]
@@ -79,7 +79,7 @@ def _not_null(column: StoredColumn) -> str:
 
 
 def upserts(table: StoredTable, rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the statements that merge rows into a table, each with its rows: those that have no value in one column."""
+    """Yield the statements that merge rows into a table, each with the rows that lack the same optional columns."""
     optional = _OPTIONAL[table.name]
     parts: dict[tuple[bool, ...], list[Row]] = {}
     if not optional:

@@ -1,4 +1,4 @@
-"""Transport that takes events straight into a lineage store."""
+"""A transport that takes events directly into a lineage store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PATIENCE_SECONDS = 5.0
 
 
 class StoreTransport(Transport):
-    """A lineage store: one SQLite file, which `openlineage-pyspark upstream` and the other questions ask."""
+    """A lineage store: one SQLite file, which `openlineage-pyspark upstream` and the other questions query."""
 
     OPTIONS = (_PATH,)
 
@@ -52,7 +52,7 @@ class StoreTransport(Transport):
         """
         path = _PATH.required(options, "Set it to the file of the store.")
         try:
-            # A store of an older version is migrated by the thread that sends: here the application waits.
+            # The thread that sends migrates a store of an older version. Here the application would wait for that.
             return cls(Database(Path(path).expanduser(), migrate=False, patience=_PATIENCE_SECONDS))
         except (StoreError, RuntimeError) as problem:
             raise TransportConfigError(
@@ -64,14 +64,14 @@ class StoreTransport(Transport):
         Take the event in.
 
         Raises:
-            TransportError: the store can't be written, or the event is no valid one.
+            TransportError: the store can't be written, or the event is not valid.
         """
         try:
             taken = take(self._database, [EventLine("the driver", event.body.decode())])
         except StoreError as problem:
             raise TransportError(str(problem), retryable=True) from None
         if taken.rejected:
-            raise TransportError("the store takes no such event", retryable=False, answer=taken.reasons[0])
+            raise TransportError("the store rejected the event", retryable=False, answer=taken.reasons[0])
 
     def close(self, _timeout: float, /) -> None:
         """Close the file."""

@@ -61,7 +61,7 @@ class Versions:
         self._versions = _Numbers(connection, "job_version", "version")
         self._paths = _Numbers(connection, "path")
         self._pairs = set[tuple[int, int]]()
-        # The digest of the same object is known, and can't change while it is here.
+        # By the identity of the mentions, which are kept here, so that the identity is not used again.
         self._digests: dict[tuple[object, ...], tuple[Mentioned, bytes]] = {}
 
     def forget(self) -> None:
@@ -143,7 +143,7 @@ class Versions:
         return found[1]
 
     def _add_descriptions(self, mentions: Mapping[DatasetMention, TimeSpan]) -> dict[bytes, int]:
-        """Return the numbers of descriptions by their digests."""
+        """Store descriptions, and return their numbers by their digests."""
         known, new = self._descriptions.of(each.digest for each in mentions)
         paths = self._add_paths(edge[-2:] for each in mentions if each.digest in new for edge in each.lines.edges)
         moved = []
@@ -169,7 +169,7 @@ class Versions:
         return known
 
     def _add_paths(self, paths: Iterable[Row]) -> dict[Row, int]:
-        """Return the numbers of paths by their certainty and their steps."""
+        """Store paths, and return their numbers by their certainty and their steps."""
         every = {path: digest_of(f"{path[0]} {path[1]}") for path in dict.fromkeys(paths) if path[1] is not None}
         known, new = self._paths.of(every.values())
         rows = [(known[digest], digest, *path) for path, digest in every.items() if digest in new]
@@ -199,7 +199,7 @@ class _Numbers:
         self._known.clear()
 
     def of(self, digests: Iterable[bytes]) -> tuple[dict[bytes, int], set[bytes]]:
-        """Return the numbers of rows, and which of these are new: rows with them are to be added."""
+        """Return the numbers of rows by their digests, and the new digests: the caller must add their rows."""
         wanted = list(dict.fromkeys(digests))
         if len(self._known) > _MOST_KEYS:
             self._known.clear()

@@ -1,1 +1,1 @@
-"""The tables of the store, as data, and what holds their rows together."""
+"""The tables of the store, as data, and how their rows are identified."""

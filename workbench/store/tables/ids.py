@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MOST_IN_A_LIST = 500
-"""How many ids are in one statement: SQLite's limit of its length is far above."""
+"""How many ids are in one statement at most: SQLite's limits are far above."""
 
 
 def id_lists(ids: Iterable[int]) -> Iterator[str]:
@@ -25,6 +25,6 @@ def marked_lists(values: Iterable[T]) -> Iterator[tuple[str, list[T]]]:
 
 
 def in_parts(values: Sequence[T], most: int = MOST_IN_A_LIST) -> Iterator[Sequence[T]]:
-    """Yield values in parts, with at most so many in each."""
+    """Yield values in parts, with at most `most` values in each."""
     for begin in range(0, len(values), most):
         yield values[begin : begin + most]

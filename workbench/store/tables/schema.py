@@ -78,7 +78,7 @@ class StoredTable:
         columns: its columns, the key's first.
         indexes: further columns by which it is searched, for engines that have indexes.
         computed: names and expressions, in SQLite's dialect, by which it is searched too.
-        partial: names, columns and conditions: the indexes of those rows alone for which the condition is true.
+        partial: names, columns and conditions: the indexes of only those rows for which the condition is true.
     """
 
     name: str
@@ -131,7 +131,7 @@ EVENT = StoredTable(
         _text("type", "START, RUNNING, COMPLETE, FAIL, ABORT or OTHER; JOB or DATASET for events without a run."),
         _number("time", "The event's time."),
         _text("producer", "Who made it."),
-        _text("json", "The whole event, as it arrived. In a file it is packed, and this package alone shows it."),
+        _text("json", "The whole event, as it arrived. In a file it is packed, and only this package can read it."),
     ),
     (("run_id",),),
 )
@@ -374,14 +374,14 @@ VERSION_DESCRIPTION = StoredTable(
 )
 DESCRIBED_DATASET = StoredTable(
     "described_dataset",
-    "A description says that its job reads or writes a dataset.",
+    "A description states that its job reads or writes a dataset.",
     (
         _DESCRIPTION,
         _id("name_id", "The dataset."),
         _number("is_written", "1 if the job writes it, 0 if it reads it.", Merge.KEY),
         _number("job_id", "The job.", Merge.FIXED),
         _text("change", "The dataset's change, such as OVERWRITE or DROP; empty for an append.", Merge.FIXED),
-        _number("states_sources", "1 if it is made only from what this description says is read.", Merge.FIXED),
+        _number("states_sources", "1 if it is made only from what this description states as read.", Merge.FIXED),
         _number("first_time", "The time of the first event with this.", Merge.FIRST),
         StoredColumn("first_run", "Its run.", Merge.EARLIEST, order="first_time"),
         _number("last_time", "The time of the last event with this."),
@@ -390,7 +390,7 @@ DESCRIBED_DATASET = StoredTable(
 )
 DESCRIBED_EDGE = StoredTable(
     "described_edge",
-    "A description says that a column comes from a column of an input by a path.",
+    "A description states that a column comes from a column of an input by a path.",
     (
         _DESCRIPTION,
         _id("number", "The place of the path in the description, from 0."),

@@ -16,7 +16,7 @@ from openlineage_pyspark.workbench.store.tables.schema import Merge, StoredColum
 EVENT_TEXT = "event_text"
 """The name of the SQL function that returns the text of an event as it was. Only our connections have it."""
 NO_RUN = 0
-"""The number that stands for no run."""
+"""The number that means no run."""
 
 _RUN_NUMBER = StoredColumn("run", "The number of the run.", Merge.KEY, Type.INTEGER)
 
@@ -98,7 +98,7 @@ _WITH_NUMBERS = ("job_version", "description", "path", "stored_event", "dictiona
 
 
 def definitions() -> list[str]:
-    """Return the statements that make the tables of repeated descriptions, those of events, and their indexes."""
+    """Return the statements that create the tables of repeated descriptions, those of events, and their indexes."""
     made = [
         f"CREATE TABLE IF NOT EXISTS {name} ({columns}){'' if name in _WITH_NUMBERS else ' WITHOUT ROWID'}"
         for name, columns in (OF_VERSIONS | OF_EVENTS).items()
@@ -112,7 +112,7 @@ def _names(table: StoredTable, alias: str, without: int = 0) -> str:
 
 def _latest(place: str, value: str, function: str = "max") -> str:
     """Return the aggregate of the value with the greatest or the least place, a number."""
-    # Numbers as texts in their own order: none of them is below this one's negative.
+    # As texts of one length, numbers keep their order, unless they are negative: the addition makes them positive.
     return f"substr({function}(printf('%020d', {place} + {1 << 60}) || {value}), 21)"
 
 
@@ -159,12 +159,12 @@ DESCRIBED = {
     ),
 }
 """
-The views that questions ask: a row for each description that says so, where the documented table has one for all.
+The views that questions query: a row for each description that states it, where the documented table has one for all.
 
 The name of each -> the documented table, and the query. An engine that has no descriptions has that table.
 """
 STATED_FLOW = "stated_flow"
-"""The view that questions ask: a job makes one dataset from another one, as the events of one run say."""
+"""The view that questions query: a job makes one dataset from another one, as the events of one run state."""
 STATED = {
     "stated_version": "SELECT r.run_id, v.version, v.first_time FROM run_version v JOIN stored_run r ON r.run = v.run",
     "stated_alone": (
@@ -211,7 +211,7 @@ EVENTS_WITH_TEXT = _EVENT.format(database="main.", json=f", {EVENT_TEXT}(e.base,
 
 
 def views_of_tables() -> list[str]:
-    """Return the statements that make the documented tables as views, and the views that questions query."""
+    """Return the statements that create the documented tables as views, and the views that questions query."""
     queries = {name: query for name, (_, query) in DESCRIBED.items()} | {STATED_FLOW: _FLOW} | STATED | DOCUMENTED
     return [f"CREATE VIEW IF NOT EXISTS {name} AS {query}" for name, query in queries.items()]
 

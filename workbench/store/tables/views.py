@@ -87,9 +87,9 @@ MADE = (
 """
 Whether a row of `sink_snapshot_lineage` is a version, in SQL, with names for the row and its run.
 
-What a failed run wrote is none, unless the storage gave it one or the micro-batch was committed. Neither is what
-changed nothing: a run that read a version of what it writes, wrote no rows, and got no version, such as an UPDATE that
-finds no row.
+What a failed run wrote is not a version, unless the storage gave it one or the micro-batch was committed. Neither is
+the write of a run that changed nothing: it read a version of what it writes, wrote no rows, and got no version, as an
+UPDATE that finds no row.
 """
 _SNAPSHOTS = """
 SELECT j.job, {barrier} AS barrier_id, d."database", d."table", {snapshot} AS snapshot_id,
@@ -274,5 +274,5 @@ PROPOSAL = ("source_job_lineage", "sink_job_lineage", "source_snapshot_lineage",
 
 
 def view_ddl() -> list[str]:
-    """Return the statements that make the views."""
+    """Return the statements that create the views."""
     return [f'CREATE VIEW IF NOT EXISTS "{view.name}" AS {view.sql.strip()}' for view in VIEWS]
