@@ -332,10 +332,12 @@ def test_a_line_that_is_no_event_is_named_and_the_others_are_shown(written, run)
 
     assert (code, shown) == (1, SHOWN)
     assert errors.splitlines()[:2] == [
-        f"openlineage-pyspark: {file}:5 is no event, and not counted: `eventTime` is missing or not a string",
-        f"openlineage-pyspark: {file}:6 is no event, and not counted: `eventTime` is missing or not a string",
+        f"openlineage-pyspark: {file}:5 is not an event, and is not counted: `eventTime` is missing or not a string",
+        f"openlineage-pyspark: {file}:6 is not an event, and is not counted: `eventTime` is missing or not a string",
     ]
-    assert errors.splitlines()[2].startswith(f"openlineage-pyspark: {file}:8 is no event, and not counted: not JSON: ")
+    assert errors.splitlines()[2].startswith(
+        f"openlineage-pyspark: {file}:8 is not an event, and is not counted: not JSON: "
+    )
     assert len(errors.splitlines()) == 3
 
 
@@ -347,7 +349,7 @@ def test_a_file_of_something_else_costs_a_few_lines(tmp_path, run):
 
     assert (code, shown) == (1, "")
     lines = errors.splitlines()
-    assert lines[0].startswith(f"openlineage-pyspark: {path}:1 is no event, and not counted: not JSON: ")
+    assert lines[0].startswith(f"openlineage-pyspark: {path}:1 is not an event, and is not counted: not JSON: ")
     assert lines[1].startswith(f"openlineage-pyspark: no run events in {path}: ")
     assert len(lines) == 2
 
@@ -359,7 +361,7 @@ def test_of_many_texts_that_are_no_events_the_first_few_are_named(tmp_path, run)
     lines = run("show", str(path))[2].splitlines()
 
     assert len(lines) == 5
-    assert lines[3] == "openlineage-pyspark: 87 more texts are no events: `validate` names them"
+    assert lines[3] == "openlineage-pyspark: 87 more texts are not events: `validate` names them"
 
 
 MALFORMED = {
@@ -388,7 +390,7 @@ def test_a_malformed_event_is_named_and_the_others_are_shown(written, run, more)
     code, shown, errors = run("show", file)
 
     assert (code, shown) == (1, SHOWN)
-    assert errors.startswith(f"openlineage-pyspark: {file}:5 is no event, and not counted: ")
+    assert errors.startswith(f"openlineage-pyspark: {file}:5 is not an event, and is not counted: ")
     assert len(errors.splitlines()) == 1
 
 

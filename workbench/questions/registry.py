@@ -281,7 +281,7 @@ def input_diagnostics(tables: QueriedTables) -> Iterator[Diagnostic]:
         rows, more = _first_rows(tables, "rejected", "source, reason, rejected_id")
         yield from (rejection(source, reason) for source, reason, _ in rows)
         if more:
-            message = f"{more:,} more texts are no events: the table `rejected` has all of them"
+            message = f"{more:,} more texts are not events: the table `rejected` has all of them"
             yield Diagnostic("rejected", message, missing=True)
     yield from of_files or ()
     rows, more = _first_rows(tables, "odd_facet", "source, place, message")

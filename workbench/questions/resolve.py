@@ -210,7 +210,7 @@ def find_run(tables: QueriedTables, id_: str) -> ResolvedRun:
     select = "SELECT r.run_id, j.job_id, j.namespace, j.name FROM run r JOIN job j ON j.job_id = r.job_id WHERE "
     rows = tables.query(f"{select}r.run_id = ?", (id_,))
     if not rows and len(id_) >= _LEAST_PREFIX:
-        # The ids with this beginning are between it and it with the last character of Unicode behind it.
+        # These are the ids from this text up to the same text followed by the last character of Unicode.
         rows = tables.query(
             f"{select}r.run_id >= ? AND r.run_id < ? ORDER BY r.run_id LIMIT {_SHOWN:d}", (id_, f"{id_}\U0010ffff")
         )

@@ -152,7 +152,9 @@ def test_a_text_that_was_no_event_may_be_missing_from_every_answer(tmp_path: Pat
     with Store.open(tmp_path / "s.db") as store:
         answer = EVERY[name](store)
 
-    assert lacks(answer) == [("rejected", "f:9 is no event, and not counted: `eventTime` is missing or not a string")]
+    assert lacks(answer) == [
+        ("rejected", "f:9 is not an event, and is not counted: `eventTime` is missing or not a string")
+    ]
     assert answer.diagnostics[-1].place == "f:9"
 
 
@@ -163,7 +165,7 @@ def test_many_texts_that_were_no_events_are_counted(tmp_path: Path) -> None:
         found = lacks(store.jobs())
 
     assert len(found) == 4
-    assert found[-1] == ("rejected", "6 more texts are no events: the table `rejected` has all of them")
+    assert found[-1] == ("rejected", "6 more texts are not events: the table `rejected` has all of them")
 
 
 LOST = "2 runs of the job to c are no longer kept, the last of 2026-01-02 00:00:00"

@@ -1721,7 +1721,7 @@ def test_a_clone_of_a_version_that_is_corrected_reads_what_is_corrected() -> Non
     found = rewritten(sql, [(raw, "")], [made, raw], {1: "db.made_s1"}, {2: "db.raw_s1"}, {2})
 
     assert found.text == "CREATE OR REPLACE TABLE db.made_s1 SHALLOW CLONE db.raw_s1"
-    assert found.doubts == ("it named a version of db.raw, and now reads what is there then",)
+    assert found.doubts == ("it named a version of db.raw, and now reads the current rows",)
 
 
 @pytest.mark.parametrize("before", [" " * 5000, "/* a */" * 1000, "-- a\n" * 1000])

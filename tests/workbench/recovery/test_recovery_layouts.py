@@ -467,7 +467,7 @@ def test_a_statement_that_names_a_bad_version_reads_what_is_corrected(filled: Fi
     )
 
     assert code_of(found)[-1] == COPY
-    assert doubts_of(found) == ["it named a version of db.a, and now reads what is there then"]
+    assert doubts_of(found) == ["it named a version of db.a, and now reads the current rows"]
 
 
 def test_an_application_that_read_an_older_version_is_named(filled: Fill) -> None:

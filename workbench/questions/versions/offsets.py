@@ -58,7 +58,7 @@ def versions_read(
     Args:
         order: the dataset's versions.
         snapshot: the version at the end of the micro-batch, as the event names it; empty if it names none.
-        offset_from: where it began; None for a run that is no stream, and at the beginning of one.
+        offset_from: where it began; None for a run that is not a stream, and at the beginning of one.
         offset_to: where it ended.
         rows: how many rows it read; None if that is unknown.
     """

@@ -432,7 +432,7 @@ class PlanApplication:
         """
         Return the statement that is run.
 
-        A version that is no ancestor of the current one is set as current, and a copy gets the partitions of its table.
+        A version that is not an ancestor of the current one is set as current, and a copy gets its table's partitions.
         """
         if step.action == "copy" and (table := copied_table(planned)):
             return partitioned(planned, self._session.partitions_of(table))

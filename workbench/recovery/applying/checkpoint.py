@@ -240,7 +240,7 @@ def _refuse_if_written(path: Path, before: set[tuple[str, int]]) -> None:
 
 def _exchange(copy: Path, path: Path, kept: Path) -> None:
     """
-    Replace a checkpoint by a copy, and move it away. Whatever happens meanwhile, a whole one is in place.
+    Replace a checkpoint by a copy, and keep the old one elsewhere. Whatever happens meanwhile, a whole one is in place.
 
     If the system can't exchange two folders at once, there is none for a moment.
     """

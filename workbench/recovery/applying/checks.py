@@ -377,7 +377,7 @@ class _Checking:
             self._add(number, f"files of {name} at version {version} are gone: {_planning_without(name, version)}")
         elif step.action == "roll back" and version not in {each.version for each in live.line}:
             self._detached.add(number)
-            note = f"{name}: version {version} is no ancestor of the current one, so it is set as current"
+            note = f"{name}: version {version} is not an ancestor of the current one, so it is set as current"
             self._notes.append((number, note))
 
 
@@ -388,7 +388,7 @@ def statement_problem(step: RecoveryStep, sql: str, session: TableSession) -> st
     except StoreError as problem:
         return str(problem)
     if found.kind not in _KINDS.get(step.action, frozenset()):
-        return f"{found.kind} is no kind of statement that the step {step.action} may run"
+        return f"{found.kind} is not a kind of statement that the step {step.action} may run"
     if step.action == "roll back":
         table, version = step.writes[0], next((each.version for each in step.after), "")
         allowed = {roll_back(table, version), roll_back(table, version, is_ancestor=False)}

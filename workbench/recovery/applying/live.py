@@ -196,7 +196,7 @@ class LiveSession:
         Return the kind of a statement, and its target.
 
         Raises:
-            StoreError: the session's parser refuses it: it is no statement, or several.
+            StoreError: the session's parser refuses it: it is not a statement, or several.
         """
         with named_failure("Spark can't parse it"):
             # PySpark has no function that parses a statement and does not run it.

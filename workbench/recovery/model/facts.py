@@ -115,7 +115,7 @@ class MadeVersion:
         parent: the version before it, according to the storage; empty if it is unknown.
         change: such as OVERWRITE; empty for an append.
         whole: whether it holds nothing of the version before; None if that is unknown.
-        is_stated: whether its event states what it replaced, so that `whole` is no guess from the statement.
+        is_stated: whether its event states what it replaced, so that `whole` is not guessed from the statement.
         empties: whether it has no rows, as after TRUNCATE.
         nothing: whether what made it has written no rows: a CREATE TABLE IF NOT EXISTS that found the table there, a
             new name, other columns, a RESTORE.

@@ -251,7 +251,7 @@ class _TableRewriter:
     def _unpin_corrected(self, table: exp.Table, dataset: DatasetFacts) -> None:
         """Remove the version that the statement names of a corrected dataset."""
         if table.args.get("version") is not None and dataset.id in self._corrected:
-            self._doubts.append(f"it named a version of {dataset.label}, and now reads what is there then")
+            self._doubts.append(f"it named a version of {dataset.label}, and now reads the current rows")
             table.set("version", None)
 
 

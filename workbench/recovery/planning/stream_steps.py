@@ -71,7 +71,7 @@ def notes_of_new_starts(decided: Decisions, dataset: int) -> Iterator[str]:
         if dataset not in _sources(decided, query):
             continue
         text = f"Start {decided.facts.run(units[-1].run_id).job} with a new checkpoint after this"
-        yield f"{text}, {_BEHIND[known.format]}." if known.format in _BEHIND else f"{text}, behind the rows of this."
+        yield f"{text}, {_BEHIND[known.format]}." if known.format in _BEHIND else f"{text}, after these rows."
 
 
 def _sources(decided: Decisions, query: str) -> list[int]:

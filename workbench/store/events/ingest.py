@@ -117,7 +117,7 @@ def rejection(source: str, reason: str) -> Diagnostic:
         source: where it is, for people.
         reason: why it is not.
     """
-    return Diagnostic("rejected", f"{source} is no event, and not counted: {reason}", missing=True, place=source)
+    return Diagnostic("rejected", f"{source} is not an event, and is not counted: {reason}", missing=True, place=source)
 
 
 def files_of(path: Path) -> list[Path]:

@@ -25,7 +25,7 @@ _NAME = "openlineage-pyspark store"
 _LONGEST_REASON = 2000
 # py4j has an answer of the JVM for every other error: a stack, or the reason why it knows no such method.
 _NO_ANSWER = re.compile(r"An error occurred while calling \S+")
-# The store's own statements are no lineage of the user's, unless the user wants them.
+# The store's own statements are not part of the user's lineage, unless the user wants them.
 _QUIET = {"spark.openlineage.disabled": "true", "spark.ui.showConsoleProgress": "false"}
 
 _PYTHON = "PYSPARK_PYTHON"

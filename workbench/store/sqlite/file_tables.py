@@ -175,7 +175,7 @@ class FileTables:
                 f"{schema.VERSION}: upgrade the package"
             )
         if read_only and version == 0:
-            raise StoreError(f"{self._file.path} is no store")
+            raise StoreError(f"{self._file.path} is not a store")
         if read_only and version < schema.VERSION:
             raise StoreError(
                 f"{self._file.path} is a store of version {version}, and this package reads version {schema.VERSION}: "

@@ -67,7 +67,7 @@ def events_in_memory(paths: Iterable[Path], beside: Database | None = None) -> E
             rejected += (rejection(str(source), str(reason)) for _, reason, source, _ in rows)
         stack.pop_all()
     if taken.rejected > _SHOWN:
-        more = f"{taken.rejected - _SHOWN:,} more texts are no events: `validate` names them"
+        more = f"{taken.rejected - _SHOWN:,} more texts are not events: `validate` names them"
         rejected.append(Diagnostic("rejected", more, missing=True))
     database.of_files = (*rejected, *(Diagnostic("damaged", each, missing=True) for each in damaged))
     return EventsInMemory(database, taken, tuple(damaged))

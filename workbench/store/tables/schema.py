@@ -406,7 +406,7 @@ OF_VERSIONS = (RUN_VERSION, GAP, VERSION_DESCRIPTION, DESCRIBED_DATASET, DESCRIB
 """
 The tables of what the runs of jobs repeat, in a catalog.
 
-A file has tables of its own for them (`tables.stored`). The questions query both through the views `stated_...`.
+A file has other tables for them (`tables.stored`). The questions query both through the views `stated_...`.
 """
 CATALOG_TABLES = (*TABLES, *OF_VERSIONS)
 """The tables of a store in a catalog."""
