@@ -366,6 +366,8 @@ class TestNamedSources:
         both = one.selectExpr("amount AS v").union(other.selectExpr("amount * 2 AS v"))
         assert_lineage(both, {"v": ["one.amount", "other.amount"]}, sources={"one": one, "other": other})
 
+    # PySpark 3.5 asks pandas in a way that it has deprecated.
+    @pytest.mark.filterwarnings("ignore:is_datetime64tz_dtype:DeprecationWarning")
     def test_rows_in_the_plan_itself_are_told_apart_as_far_as_they_can_be(self, session):
         pandas = pytest.importorskip("pandas")
         first, second = (session.createDataFrame(pandas.DataFrame({"id": [1], "w": [w]})) for w in (2.0, 3.0))

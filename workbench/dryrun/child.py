@@ -59,7 +59,7 @@ def main() -> None:
     try:
         _run(stage)
     except LineageError as problem:
-        stage.record("failed", message=str(problem))
+        stage.problem("SCRIPT_FAILED", str(problem))
     end_process(_SUCCESS)
 
 

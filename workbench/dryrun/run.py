@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.errors import LineageError
 from openlineage_pyspark.workbench.dryrun.sandbox.environment import PASSED_ON
+from openlineage_pyspark.workbench.dryrun.script.records import Spot
 from openlineage_pyspark.workbench.dryrun.script.request import PORT, SECRET
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _FOR_JAVA = ("JAVA_HOME", "JAVA_OPTS")
 _SECONDS_TO_START = 120
 _MOST_BYTES = 512 * 1024 * 1024
 _KIND = "k"
+_TIME_OVER = "TIME_OVER"
 # The number of SIGKILL, on all systems.
 _KILL = 9
 
@@ -86,14 +88,18 @@ class ScriptRunner:
                 lines = Path(scratch, "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
                 why = " ".join(lines[-1:]) or "it printed nothing"
                 raise LineageError(f"the process of {request.name} ended before it recorded anything: {why}")
+            if not _is_complete(found):
+                why = "it wrote too many records" if out.stat().st_size > _MOST_BYTES else _end_of(status)
+                found = (*found, _cut_off(request.name, found, why))
         return found
 
-    def _run(self, request: ScriptRequest, file: Path, out: int, errors: IO[bytes]) -> int:
+    def _run(self, request: ScriptRequest, file: Path, out: int, errors: IO[bytes]) -> int | None:
+        """Run a script in a process, and return the status of the process; None if it took too long."""
         process = _started("child", (str(file), str(out)), (out,), self._variables, errors, request.begins)
         try:
             return process.wait(request.seconds + _SECONDS_TO_START)
         except subprocess.TimeoutExpired:
-            return 0
+            return None
         finally:
             _end(process)
 
@@ -125,6 +131,26 @@ class ScriptRunner:
         if self._host is not None:
             _end(self._host)
         self._host = None
+
+
+def _is_complete(records: ScriptRecords) -> bool:
+    """Return whether a script came to its end, or its process recorded why not."""
+    codes = (each.get("code") for each in records if each[_KIND] == "problem")
+    return any(each[_KIND] == "end" for each in records) or _TIME_OVER in codes
+
+
+def _end_of(status: int | None) -> str:
+    if status is None:
+        return "it took too long"
+    return f"signal {-status}" if status < 0 else f"exit status {status}"
+
+
+def _cut_off(name: str, records: ScriptRecords, why: str) -> dict[str, Any]:
+    """Return the problem of a script whose process ended early, at the last line that it recorded."""
+    spots = [each["spot"] for each in records if isinstance(each.get("spot"), dict)]
+    message = f"the process of the script ended here or later, before the script did ({why}): what follows is unknown"
+    at = spots[-1] if spots else attrs.asdict(Spot(name, 1))
+    return {_KIND: "problem", "spot": at, "code": "SCRIPT_ENDED", "message": message}
 
 
 def _started(

@@ -118,7 +118,7 @@ def test_services_secrets_and_absent_modules_have_stand_ins(runner: ScriptRunner
 @pytest.mark.parametrize(
     ("name", "problems"),
     [
-        ("early", []),
+        ("early", [(8, "SCRIPT_ENDED")]),
         ("raises", [(8, "SCRIPT_FAILED")]),
         ("loud", [(12, "SCRIPT_FAILED")]),
         ("endless", [(7, "TIME_OVER")]),

@@ -18,12 +18,15 @@ from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 from support.real_scripts import SCHEMAS, SCRIPTS
 from support.script_edges import edges_of_events, edges_of_lineage
+from support.spark_jobs import SPARK_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SUPPORT = Path(__file__).parents[2] / "support"
-NAMES = sorted(path.stem for path in SCRIPTS.glob("*.py") if not path.stem.endswith("_steps"))
+NEWER = frozenset({"pandas_on_spark", "readers", "tpch"}) if SPARK_VERSION < "4" else frozenset()
+"""The scripts that Spark 3.5 does not run (with NumPy 2, or a column that is replaced in `to`), or writes otherwise."""
+NAMES = sorted({path.stem for path in SCRIPTS.glob("*.py") if not path.stem.endswith("_steps")} - NEWER)
 IN_THE_CHECK = ("argparse_job", "stream_batches")
 EACH = [pytest.param(name, marks=() if name in IN_THE_CHECK else pytest.mark.long) for name in NAMES]
 TABLES = [

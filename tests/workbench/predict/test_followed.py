@@ -11,10 +11,12 @@ from openlineage_pyspark.workbench.predict.sql.assigned import assigned
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from support.flat_edges import flat
 from support.kept_answers import sessions_of
+from support.spark_jobs import SPARK_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+of_spark_4 = pytest.mark.skipif(SPARK_VERSION < "4", reason="Spark has variables and functions of SQL from 4.0 on")
 DDL = "CREATE TABLE a (id INT, v INT); CREATE TABLE b (id INT, w INT);"
 
 
@@ -61,16 +63,19 @@ def edges(found: StatementLineage) -> set[str]:
             ["DECLARE x INT; SET VAR x = (SELECT max(w) FROM b)", "SELECT v + x AS s FROM a"],
             {"s <- default.a.v TRANSFORMATION", "s <- default.b.w AGGREGATION"},
             id="a variable has the sources of its query",
+            marks=of_spark_4,
         ),
         pytest.param(
             ["DECLARE x INT; DECLARE y INT; SET VAR (x, y) = (SELECT max(w), min(id) FROM b)", "SELECT y FROM a"],
             {"y <- default.b.id AGGREGATION"},
             id="several variables are set by one query",
+            marks=of_spark_4,
         ),
         pytest.param(
             ["DECLARE x INT; SET VAR x = (SELECT max(w) FROM b); SET VAR x = 1", "SELECT x + v AS s FROM a"],
             {"s <- default.a.v TRANSFORMATION"},
             id="the last value of a variable counts",
+            marks=of_spark_4,
         ),
         pytest.param(
             ["DECLARE x INT; SET VAR x = (SELECT max(w) FROM b)", "SELECT x.v AS s FROM a x"],
@@ -102,6 +107,7 @@ def edges(found: StatementLineage) -> set[str]:
              "SELECT f(v) AS s FROM a"],
             {"s <- default.a.v FILTER", "s <- default.b.id FILTER", "s <- default.b.w AGGREGATION"},
             id="a function of SQL reads a table",
+            marks=of_spark_4,
         ),
         pytest.param(
             ["CREATE TABLE n (id INT, box STRUCT<x: INT, y: STRUCT<z: INT>>)",

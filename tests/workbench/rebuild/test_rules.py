@@ -563,7 +563,8 @@ IN_ANOTHER_ORDER = {
     "another order": (f"{OF_ORDERS} ORDER BY id", f"{OF_ORDERS} ORDER BY amount"),
     "an order of rows that are joined": (
         "CREATE TABLE t AS SELECT o.id, amount AS net FROM orders o JOIN people p ON o.cust = p.id",
-        "CREATE TABLE t AS SELECT o.id, amount AS net FROM (FROM orders SORT BY tax) o JOIN people p ON o.cust = p.id",
+        ("CREATE TABLE t AS SELECT o.id, amount AS net FROM (SELECT * FROM orders SORT BY tax) o "
+        "JOIN people p ON o.cust = p.id"),
     ),
     "rows in other parts": (OF_ORDERS, f"{OF_ORDERS} DISTRIBUTE BY id"),
     "a hint": (OF_ORDERS, OF_ORDERS.replace("SELECT id", "SELECT /*+ REPARTITION(3) */ id")),

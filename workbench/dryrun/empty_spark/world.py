@@ -265,7 +265,7 @@ class World:
         known = self.session.known(parts)
         if known is not None and Unknown.of(frame) is None:
             self.session.declare(attrs.evolve(known, columns=with_more_columns(known.columns, self._columns(frame))))
-            self._record_tables()
+            self.record_tables()
 
     def write_place(
         self, frame: Any, place: DataPlace, partitions: Sequence[str] = (), *, is_added: bool = False
@@ -334,7 +334,7 @@ class World:
         names = tuple(name for name, _ in ordered if name.lower() in last)
         self._unknown.drop_table(parts)
         self.session.declare(DeclaredTable(parts, ordered, names, _identifier(place)))
-        self._record_tables()
+        self.record_tables()
 
     def _columns(self, frame: Any) -> Columns:
         fields = frame._jdf.schema().fields()
@@ -498,7 +498,7 @@ class World:
         if self._viewed(text):
             return self.spark._jsparkSession.emptyDataFrame()
         found = self._analyzed(statement)
-        self._record_tables()
+        self.record_tables()
         if found.kind in _PLACED:
             self._place_table(text)
         if found.refusal is not None and found.refusal.code == _UNKNOWN_TABLE and self._of_unknown(text, found):
@@ -561,7 +561,7 @@ class World:
         place = data_place(provider or self._format, {}, (path,), self.stage.request.folder)
         self.stage.learn(place, table.columns, table.partitions)
         self.session.declare(attrs.evolve(table, identifier=_identifier(place)))
-        self._record_tables()
+        self.record_tables()
         if is_moved:
             record = WriteRecord(self.stage.spot(), (), table=table.parts, schema=str(self._parsed(table.ddl).json()))
             self.stage.record("write", **attrs.asdict(record))
@@ -589,7 +589,7 @@ class World:
             found.createOrReplaceTempView(name)
         return True
 
-    def _record_tables(self) -> None:
+    def record_tables(self) -> None:
         """Record the tables that a statement has created, changed or dropped."""
         for table in self.session.made():
             self.stage.record("table", **document_of_table(table))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, module_of
+from openlineage_pyspark.workbench.predict.tables.declared import in_backticks
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
 
@@ -96,7 +97,7 @@ class DynamicFrame:
         """Return the rows that a Python function selects."""
         if Unknown.of(self._frame) is not None:
             return self
-        return self._with(self._frame.filter(F.udf(f, "boolean")(F.struct("*"))))
+        return self._with(self._frame.filter(F.udf(f, "boolean")(F.struct(*map(in_backticks, self._frame.columns)))))
 
     def map(self, *_: Any, **__: Any) -> Any:
         """Return the results of a Python function for each row; their columns are unknown."""
@@ -271,7 +272,8 @@ class _Sinks:
         """Write to a database that a connection of Glue's catalog names."""
         options = dict(given.get("connection_options") or {})
         url = f"jdbc:{{{catalog_connection}}}/{options.get('database', '')}"
-        _frame(frame).write.format("jdbc").options(url=url, dbtable=str(options.get("dbtable", ""))).save()
+        writer = _frame(frame).write.format("jdbc").mode("append")
+        writer.options(url=url, dbtable=str(options.get("dbtable", ""))).save()
         return frame
 
 

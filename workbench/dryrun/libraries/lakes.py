@@ -314,6 +314,7 @@ class TableBuilder:
         parts = world.session.whole(names_in(self._name))
         if world.session.known(parts) is None:
             world.session.declare(DeclaredTable(parts, tuple(self._columns), self._partitions))
+            world.record_tables()
         return self._table.forName(self._spark, self._name)
 
     def __getattr__(self, name: str) -> Any:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     ProblemCode: TypeAlias = (
         NoteCode
         | Literal["UNREADABLE", "UNKNOWN_STATEMENT", "UNKNOWN_TABLE", "UNKNOWN_SCHEMA", "REFUSED", "ARGUMENTS"]
-        | Literal["TIME_OVER", "NOTHING_TO_RUN", "SCRIPT_ENDED", "SCRIPT_FAILED"]
+        | Literal["TIME_OVER", "NOTHING_TO_RUN", "SCRIPT_ENDED", "SCRIPT_FAILED", "CUT"]
     )
     """The codes that a script's process writes: notes, and the reasons for which something is unknown."""
 
