@@ -407,7 +407,7 @@ def test_a_text_of_a_row_can_be_read_as_anything() -> None:
         "{sku}",
     ]
     assert names["whole"] == ({"a": 1}, 2)
-    assert [str(names["answer"]), str(names["opened"])] == ["{json({api.answer.text})['id']}", "{json({api.open()})}"]
+    assert [str(names["answer"]), str(names["opened"])] == ["{json({api.answer.text})[id]}", "{json({api.open()})}"]
     assert [names["sent"], names["read"], names["plain"]] == ['{"id": "{api.id}"}', [1], ({}, {"b": 2})]
     plain = plain_row(row)
     assert [type(plain.day), plain.props, list(plain["items"][0]), type(plain["items"])] == [

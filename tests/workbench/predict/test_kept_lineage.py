@@ -65,6 +65,7 @@ def test_the_plan_of_a_kept_lineage_is_read_when_something_asks_for_it(
     assert told.lineage.plan == anew.lineage.plan != ""
 
 
+@pytest.mark.slow
 def test_how_a_kept_lineage_is_shown_is_kept_too_unless_another_statement_changes_it(tmp_path: Path) -> None:
     for number, name in enumerate(list(PLANS)[::20]):
         analyzed, whole = Analyzed("Project", EncodedQuery(json.dumps(PLANS[name]))), found(PLANS[name])

@@ -39,6 +39,7 @@ def test_a_kept_reading_is_the_reading(tmp_path: Path, text: str) -> None:
         assert read(text, None, "") == expected[0]
 
 
+@pytest.mark.slow
 def test_a_kept_reading_needs_no_parser(tmp_path: Path) -> None:
     asked = f"""
 import sys

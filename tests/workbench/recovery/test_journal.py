@@ -32,6 +32,7 @@ def test_what_was_written_is_read_by_the_next_process(tmp_path: Path) -> None:
     assert (second.begun(), second.before(1), second.before(3)) == (frozenset({1}), {"t": "3"}, {})
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_byte_costs_at_most_the_last_line_and_the_next_line_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "plan.jsonl"
     whole = Journal(path)
