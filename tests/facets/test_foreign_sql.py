@@ -313,6 +313,7 @@ CLICKHOUSE = "jdbc:clickhouse://db/shop"
             {"a": ["shop.t.arr changed"], "n": ["shop.t.nums changed"]},
         ),
         ("SELECT arr FROM t ARRAY JOIN arr", {"arr": ["shop.t.arr changed"]}),
+        ("SELECT a FROM t ARRAY JOIN t.arr AS a", {"a": ["shop.t.arr changed"]}),
         ("SELECT x FROM t ARRAY JOIN arrayMap(y -> y + 1, arr) AS x", {"x": ["shop.t.arr changed"]}),
         ("SELECT a FROM (SELECT * FROM t) s ARRAY JOIN s.arr AS a", {"a": ["shop.t.arr changed"]}),
         ("SELECT n.x FROM t ARRAY JOIN nest AS n", {"x": ["shop.t.nest.x changed"]}),
