@@ -395,6 +395,7 @@ def test_a_bar_is_shown_on_a_terminal_alone(tmp_path, run, monkeypatch):
     assert run("ingest", str(tmp_path / "events.ndjson.gz"), "--store", path)[2] == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")  # whatever that of the tests is: a dumb terminal gets no bar
     size = (tmp_path / "events.ndjson.gz").stat().st_size
     shown = run("ingest", str(tmp_path / "events.ndjson.gz"), "--store", path)[2]
     assert f"{size / 1000:.1f}/{size / 1000:.1f} kB" in re.sub(r"\x1b\[[0-9;]*m", "", shown)
