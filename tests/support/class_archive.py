@@ -72,6 +72,8 @@ def make() -> None:
         command = [
             str(Path(_pyspark(), "bin", "spark-submit")),
             *(f"--conf={key}={value}" for key, value in CONF.items()),
+            # Spark's default is a URL, which it takes for a path: if this one has a space, a folder with %20 beside it.
+            f"--conf=spark.sql.warehouse.dir={Path(folder, 'warehouse')}",
         ]
         subprocess.run([*command, str(JOB)], cwd=folder, env=os.environ | variables, check=True, capture_output=True)
         made.rename(target)
