@@ -23,6 +23,8 @@ _WIDTH = 120
 _GAP = 2
 # The minimum width of a column, if its table is far too wide.
 _LEAST = 4
+# From so many spaces on, an indented line is code.
+_INDENT_OF_CODE = 5
 # The codes of a terminal (ECMA-48, "select graphic rendition").
 _BOLD, _FAINT, _BOLD_RED, _GREEN, _YELLOW, _CYAN = "1", "2", "1;31", "32", "33", "36"
 _ROLES: dict[str, str] = {"heading": _BOLD, "guide": _FAINT, "name": _BOLD, "mark": _YELLOW, "job": _CYAN}
@@ -60,9 +62,18 @@ class Screen:
         self._write(text, "", indent)
 
     def lines(self, text: str) -> None:
-        """Print lines; in a terminal, in the colours of additions, removals and changes."""
+        """
+        Print lines; in a terminal, in the colours of additions, removals and changes.
+
+        Code, which is indented, is not wrapped: whoever copies a command needs it on one line.
+        """
         for line in text.splitlines():
-            self._write(line, _MARKS.get(line[:2], ""), 0)
+            bare = printable(line).lstrip(" ")
+            indent = len(line) - len(line.lstrip(" "))
+            if indent >= _INDENT_OF_CODE:
+                sys.stdout.write(f"{' ' * indent}{bare}\n")
+            else:
+                self._write(bare, _MARKS.get(line[:2], ""), indent)
 
     def heading(self, text: str) -> None:
         """Print a heading for what follows."""

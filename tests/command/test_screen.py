@@ -134,3 +134,17 @@ def test_a_terminal_without_colours_gets_none(
     Screen().heading("FOUND")
 
     assert capsys.readouterr().out == "FOUND\n"
+
+
+def test_lines_keep_their_indentation_and_code_is_not_wrapped(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    command = f"     spark-submit {'--conf spark.a=b ' * 4}job.py"
+    Screen().lines(f"1. Run it again.\n{command}\n   It is the job that has written it, and another.\n")
+    assert capsys.readouterr().out.splitlines() == [
+        "1. Run it again.",
+        command,
+        "   It is the job that has",
+        "     written it, and another.",
+    ]

@@ -110,9 +110,11 @@ class ScriptRunner:
         given = {"conf": {**self._conf, "spark.local.dir": str(self._folder)}, "classes": classes}
         conf.write_text(json.dumps(given), encoding="utf-8")
         read, write = os.pipe()
+        # It ends without removing its own files.
+        beside = {"TMPDIR": str(self._folder)}
         with (self._folder / "stderr").open("wb") as errors:
             self._host = _started(
-                "host", (str(conf), str(write)), (write,), {}, errors, str(self._folder), is_open=True
+                "host", (str(conf), str(write)), (write,), beside, errors, str(self._folder), is_open=True
             )
         os.close(write)
         with os.fdopen(read, "rb") as pipe:

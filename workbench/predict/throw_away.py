@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import logging
 import os
 import re
@@ -61,6 +63,8 @@ def throw_away_session(conf: Mapping[str, str], *, classes: Path | None = None, 
     """
     Yield a new local Spark that uses no configuration but its own, and remove everything that it created.
 
+    The temporary folder of its JVM is removed when the process ends, since a later session may use the same JVM.
+
     Args:
         conf: further properties.
         classes: the folder with the archives of the classes that JVMs load; None to use none.
@@ -105,7 +109,7 @@ def _own_environment(home: str, archive: ClassArchive | None) -> Iterator[Path]:
         (folder / _LOG4J).write_text(_QUIET, encoding="utf-8")
         os.environ["SPARK_CONF_DIR"] = str(folder)
         os.environ.update(SPARK_LOCAL_IP="127.0.0.1", SPARK_LOCAL_HOSTNAME="localhost")
-        java = [_QUICK_JVM, *_kept_in(folder)]
+        java = [_QUICK_JVM, *_kept_in(_folder_of_jvm())]
         if archive is not None:
             # An archive requires the same class path, in which no folder may contain files.
             os.environ["SPARK_CONF_DIR"] = _NO_FOLDER
@@ -134,6 +138,14 @@ def _started(folder: Path, conf: Mapping[str, str]) -> Any:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         why = "; ".join([*lines[-_MOST_LINES:], str(problem).splitlines()[0]])
         raise LineageError(f"Spark did not start: {why}") from problem
+
+
+@functools.cache
+def _folder_of_jvm() -> Path:
+    """Return a folder that exists until this process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-jvm-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _kept_in(folder: Path) -> tuple[str, ...]:

@@ -603,3 +603,28 @@ spark.sql(f"SELECT id FROM k WHERE v = '{given['day']}'").write.parquet("out/lit
         (["data/k"], "out/literal"),
     ]
     assert found.edges == ["data/k.id -> out/literal.id", "data/k.v -> out/literal.*"]
+
+
+def test_a_read_that_a_script_tries_is_a_decision_on_whether_the_data_exist(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    text = """\
+from pyspark.sql.utils import AnalysisException
+k = spark.read.schema("id INT, v STRING").parquet("data/k")
+try:
+    old = spark.read.parquet("data/k")
+except AnalysisException:
+    old = spark.createDataFrame([], k.schema)
+try:
+    other = spark.read.parquet("data/k")
+except Exception as problem:
+    print(problem)
+    raise
+if not k.rdd.isEmpty() and k.rdd.getNumPartitions() > 1:
+    k = k.coalesce(1)
+k.union(old).write.parquet("out/all")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.edges == ["data/k.id -> out/all.id", "data/k.v -> out/all.v"]
+    assert found.problems == [(6, "DECISION"), (14, "DECISION")]
+    assert found.messages[0].startswith("a decision depends on whether the data exist that are read here, which is ass")

@@ -89,3 +89,21 @@ def is_write_elsewhere(call: str, folder: Path) -> bool:
     paths = re.findall(r'"(/[^"]*)"', call)
     inside = (str(folder / "tmp"), str(folder / "trace"))
     return changes and any(not path.startswith(inside) and not OWN.match(path) for path in paths)
+
+
+def test_nothing_is_left_in_the_temporary_directory(real_spark: None, tmp_path: Path) -> None:
+    (scratch := tmp_path / "tmp").mkdir()
+    (here := tmp_path / "here").mkdir()
+    (here / "a.sql").write_text("CREATE TABLE m AS SELECT 1 AS a", "utf-8")
+    (here / "job.py").write_text((HOSTILE / "early.py").read_text("utf-8"), "utf-8")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q", "."], ["add", "."], ["commit", "-qm", "all"]):
+        subprocess.run([*git, *words], cwd=here, check=True)
+    (here / "a.sql").write_text("CREATE TABLE m AS SELECT 2 AS a, 3 AS b", "utf-8")
+    command = [sys.executable, "-Im", "openlineage_pyspark", "lineage", "a.sql", "job.py", "--diff", "HEAD"]
+    known = {**os.environ, "TMPDIR": str(scratch)}
+
+    done = subprocess.run(command, cwd=here, env=known, capture_output=True, text=True, check=False)
+
+    assert "m.b" in done.stdout
+    assert list(scratch.iterdir()) == []

@@ -35,7 +35,8 @@ from openlineage_pyspark.workbench.dryrun.patches.standins import plain_row, row
 from openlineage_pyspark.workbench.dryrun.patches.statistics import install_statistics
 from openlineage_pyspark.workbench.dryrun.patches.streams import FinishedQuery, NoQueries
 from openlineage_pyspark.workbench.dryrun.patches.unknown_arguments import install_unknown_arguments
-from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.sandbox.handled import is_absence_handled
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, taken_next
 from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
 from openlineage_pyspark.workbench.dryrun.script.values import texts_in, with_quoted_operators, with_values
 from openlineage_pyspark.workbench.predict.session import ScriptSession
@@ -45,6 +46,7 @@ from py4j import java_gateway
 from py4j.clientserver import JavaClient
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors.exceptions.captured import AnalysisException
 from pyspark.rdd import RDD
 from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql import Column, Row, SparkSession
@@ -68,6 +70,9 @@ _ROWS = ("collect", "first", "head", "tail", "take", "toArrow", "toLocalIterator
 _SAME = ("cache", "checkpoint", "localCheckpoint", "persist", "unpersist")
 _NO_VALUE = object()
 _PYTHON_SOURCES = "pyspark.sql.datasource"
+_EXISTS = "whether the data exist that are read here"
+_WITHOUT_ROWS = frozenset({"getNumPartitions", "getStorageLevel", "isEmpty", "name", "setName", "toDebugString"})
+"""The methods of RDDs that pass no rows on."""
 _OF_GROUPS = F.PandasUDFType.GROUPED_AGG
 # Some are Databricks' additions to DataFrames.
 _QUIET = ("display", "explain", "foreach", "foreachPartition", "printSchema", "show")
@@ -171,6 +176,12 @@ class Patches:
         known = Unknown.of(frame) or Unknown((self._plan(frame),))
         return self._unknown(frame.sparkSession, known)
 
+    def _frame_read(self, found: Any, spark: Any) -> Any:
+        """Return a DataFrame for data that a script reads, unless it is to be assumed that they do not exist."""
+        if is_absence_handled(self._stage.is_users) and self._stage.decides(_EXISTS, taken="true"):
+            raise AnalysisException("[PATH_NOT_FOUND] the data do not exist, as this run of the script assumes", "")
+        return self._frame_of(found, spark)
+
     def _frame_of(self, found: Any, spark: Any) -> Any:
         """Return a DataFrame for the result of a world."""
         return self._unknown(spark, found) if isinstance(found, Unknown) else self._frame(found, spark)
@@ -206,7 +217,7 @@ class Patches:
         builder.getOrCreate = builder.create = get
         builder.remote = lambda self, _url: self
         SparkSession.sql = sql
-        SparkSession.table = lambda session, name: self._frame_of(self.world_of(session).load_table(name), session)
+        SparkSession.table = lambda session, name: self._frame_read(self.world_of(session).load_table(name), session)
         SparkSession.stop = SparkSession.__exit__ = lambda *_: None
         SparkSession.streams = property(lambda _: NoQueries())
         SparkSession.conf = property(
@@ -315,7 +326,7 @@ class Patches:
 
         for reader, streamed in ((DataFrameReader, False), (DataStreamReader, True)):
             reader.__init__ = begin(streamed)
-            reader._df = lambda self_, found: self._frame_of(found, self_._spark)
+            reader._df = lambda self_, found: self._frame_read(found, self_._spark)
 
         when_imported(_PYTHON_SOURCES, self._patch_sources)
 
@@ -397,9 +408,15 @@ class Patches:
             return GroupedData(grouped._jgd.pivot(java, [f"{{{column}}}"]), grouped._df)
 
         GroupedData.pivot = known_pivot
+        self._patch_rdds_of_frames()
+
+    def _patch_rdds_of_frames(self) -> None:
+        frame = self._frame
         rows = frame.rdd
 
         def rdd(self_: Any) -> Any:
+            if taken_next(sys._getframe(1)) in _WITHOUT_ROWS:
+                return rows.__get__(self_)
             message = "rows pass through an RDD here: what is made from them has no known source"
             self._stage.problem("STAND_IN", message)
             try:

@@ -1,7 +1,9 @@
 """
-Errors that a script handles itself: a handler for all errors also catches those that only occur in a dry run.
+Errors that a script handles itself.
 
-The user's code is compiled with a call at the beginning of each such handler: it records the error and its line.
+A handler for all errors also catches those that only occur in a dry run. The user's code is compiled with a call at the
+beginning of each such handler: it records the error and its line. A handler that goes on after an `AnalysisException`
+is for data that do not exist yet: the lines of its `try` are remembered.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from openlineage_pyspark.workbench.dryrun.sandbox.shown import install_marked_ca
 from openlineage_pyspark.workbench.dryrun.script.stage import shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from types import CodeType
 
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
@@ -26,6 +29,11 @@ if TYPE_CHECKING:
 _OF_THE_STACK = re.compile(r"\s+at \S+\(.*\)$|\s+\.\.\. \d+ more$")
 _CALL = "_openlineage_error_is_handled"
 _EVERYTHING = frozenset({"Exception", "BaseException"})
+_ABSENCE = _EVERYTHING | {"AnalysisException"}
+_ENDING = frozenset({"exit", "_exit"})
+
+_handled_lines: dict[str, list[range]] = {}
+"""The lines of the user's files on which data may be absent: the file -> its blocks."""
 
 
 def compiled_code(source: str | bytes, path: str) -> CodeType:
@@ -40,19 +48,54 @@ def compiled_code(source: str | bytes, path: str) -> CodeType:
         SyntaxError: it is not valid Python.
     """
     tree = ast.parse(source, path)
+    _handled_lines[path] = [lines for node in ast.walk(tree) for lines in _lines_of_absence(node)]
     for node in ast.walk(tree):
-        if isinstance(node, ast.ExceptHandler) and _takes_everything(node.type):
+        if isinstance(node, ast.ExceptHandler) and _takes(node.type, _EVERYTHING):
             call = ast.Expr(ast.Call(ast.Name(_CALL, ast.Load()), [], []))
             node.body.insert(0, ast.copy_location(call, node.body[0]))
     mark_calls(tree)
     return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
 
 
-def _takes_everything(caught: ast.expr | None) -> bool:
-    """Return whether a handler catches errors of every class."""
+def _takes(caught: ast.expr | None, names: frozenset[str]) -> bool:
+    """Return whether a handler catches errors of one of some classes."""
     if isinstance(caught, ast.Tuple):
-        return any(map(_takes_everything, caught.elts))
-    return caught is None or (isinstance(caught, ast.Name) and caught.id in _EVERYTHING)
+        return any(_takes(each, names) for each in caught.elts)
+    return caught is None or _name_of(caught) in names
+
+
+def _name_of(node: ast.AST) -> str:
+    """Return the last name of `name` or `module.name`; empty for any other expression."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _lines_of_absence(node: ast.AST) -> Iterator[range]:
+    """Return the lines of a `try` whose handler goes on if there is nothing to read."""
+    if not isinstance(node, ast.Try):
+        return
+    for handler in node.handlers:
+        inner = [each for statement in handler.body for each in ast.walk(statement)]
+        ends = any(
+            isinstance(each, ast.Raise) or (isinstance(each, ast.Call) and _name_of(each.func) in _ENDING)
+            for each in inner
+        )
+        if _takes(handler.type, _ABSENCE) and not ends:
+            yield range(node.body[0].lineno, (node.body[-1].end_lineno or node.body[-1].lineno) + 1)
+
+
+def is_absence_handled(is_users: Callable[[str], bool]) -> bool:
+    """
+    Return whether the current line of the user's code stands in a `try` that handles the absence of data.
+
+    Args:
+        is_users: returns whether a file is one of the user's.
+    """
+    frame = sys._getframe(1)
+    while not is_users(frame.f_code.co_filename):
+        if frame.f_back is None:
+            return False
+        frame = frame.f_back
+    return any(frame.f_lineno in lines for lines in _handled_lines.get(frame.f_code.co_filename, ()))
 
 
 def install_handlers(stage: Stage) -> None:

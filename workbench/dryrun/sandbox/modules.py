@@ -277,6 +277,14 @@ def taken_apart(frame: types.FrameType) -> int:
     return argument if name in ("UNPACK_SEQUENCE", "UNPACK_EX") else 0
 
 
+def taken_next(frame: types.FrameType) -> str:
+    """Return the attribute that the next instruction of a frame takes of the value that it gets; empty if none."""
+    for each in dis.get_instructions(frame.f_code):
+        if each.offset > frame.f_lasti and each.opname not in ("CACHE", "EXTENDED_ARG"):
+            return str(each.argval) if each.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""
+    return ""
+
+
 class Decorated(StandIn):
     """
     A function of a script that was passed to a stand-in: a call still runs it.
