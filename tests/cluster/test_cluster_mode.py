@@ -24,6 +24,19 @@ pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 SCRIPT = Path(__file__).parent / "jobs" / "in_cluster.py"
 # Spark refuses a script in cluster mode on its own cluster; other clusters start the driver by this class, too.
 RUNNER = "org.apache.spark.deploy.PythonRunner"
+# What Spark asks of Java 17, and what a worker of Spark 3.5 does not give to a driver.
+OPENED = " ".join(
+    f"--add-opens=java.base/{name}=ALL-UNNAMED"
+    for name in (
+        "java.lang",
+        "java.lang.invoke",
+        "java.net",
+        "java.nio",
+        "java.util",
+        "sun.nio.ch",
+        "sun.security.action",
+    )
+)
 
 
 def test_a_driver_that_the_cluster_starts_reports_its_lineage(cluster: Any, tmp_path: Path) -> None:
@@ -31,7 +44,7 @@ def test_a_driver_that_the_cluster_starts_reports_its_lineage(cluster: Any, tmp_
         **QUICK,
         **PATIENT,
         "spark.driver.memory": "600m",
-        "spark.driver.extraJavaOptions": quick_jvm()["SPARK_SUBMIT_OPTS"],
+        "spark.driver.extraJavaOptions": f"{quick_jvm()['SPARK_SUBMIT_OPTS']} {OPENED}",
         "spark.executor.memory": "600m",
         "spark.executor.cores": "1",
         "spark.executor.extraJavaOptions": quick_jvm()["SPARK_SUBMIT_OPTS"],
