@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.any_spark, pytest.mark.long]
 
 BEGIN = "from pyspark.sql import SparkSession, functions as F\nspark = SparkSession.builder.getOrCreate()\n"
-SCHEMAS = {"data/raw/a.csv": "x STRING", "data/raw/b.csv": "y STRING", "data/k": "id INT, v STRING"}
+SCHEMAS = {
+    "data/raw/a.csv": "x STRING",
+    "data/raw/b.csv": "y STRING",
+    "data/k": "id INT, v STRING",
+    "shop.fact": "id INT, v STRING, day DATE",
+}
 
 
 @pytest.fixture(scope="module")
@@ -628,3 +633,96 @@ k.union(old).write.parquet("out/all")
     assert found.edges == ["data/k.id -> out/all.id", "data/k.v -> out/all.v"]
     assert found.problems == [(6, "DECISION"), (14, "DECISION")]
     assert found.messages[0].startswith("a decision depends on whether the data exist that are read here, which is ass")
+
+
+def test_a_table_of_which_only_columns_are_known_has_the_partitions_that_a_statement_names(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    text = """\
+k = spark.read.parquet("data/k").createOrReplaceTempView("k")
+spark.sql("INSERT OVERWRITE shop.fact PARTITION (day = '2026-01-05') SELECT id, upper(v) FROM k")
+spark.sql("INSERT INTO shop.fact PARTITION (v = 'a', day) SELECT id, current_date() FROM k")
+spark.sql("CREATE TABLE shop.own (id INT, day DATE)")
+spark.sql("INSERT INTO shop.own PARTITION (day = '2026-01-05') SELECT id FROM k")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.edges == [
+        "data/k.id -> shop.fact.id",
+        "data/k.id -> shop.own.id",
+        "data/k.v -> shop.fact.v",
+    ]
+    # Of a table that a statement declares, the partitions are known.
+    assert found.problems == [(7, "NON_PARTITION_COLUMN")]
+
+
+def test_a_name_with_a_date_of_a_row_is_a_pattern(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+k = spark.read.parquet("data/k")
+k.write.parquet("out/2000/before")
+day = spark.table("shop.fact").agg(F.max("day").alias("day")).first().day
+k.write.parquet(f"out/year/{day.year}")
+k.write.parquet(f"out/{day.isoformat()}/x")
+k.write.parquet(f"out/daily/day={day}")
+k.write.saveAsTable(f"shop.k_{day:%Y%m}")
+k.filter(F.lit(day) > "2026-01-01").write.parquet("out/k")
+"""
+    found = seen(runner, tmp_path, text)
+    assert [name for _, name in found.writes] == [
+        "out/2000/before",
+        "out/year/{date}",
+        "out/{date}/x",
+        "out/daily",
+        "shop.k_{date}",
+        "out/k",
+    ]
+    assert found.problems == [(5, "STAND_IN"), (6, "PATTERN"), (7, "PATTERN"), (9, "PATTERN")]
+
+
+def test_what_is_made_of_unknown_rows_does_not_end_a_script(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+from pyspark.sql.utils import AnalysisException
+k = spark.read.parquet("data/k")
+rates = spark.read.parquet("data/unknown").toPandas()
+lookup = dict(zip(rates["currency"], rates["rate"]))
+row = k.select([F.avg(F.col(each).isNull().cast("int")).alias(each) for each in k.columns]).collect()[0]
+k.drop(*[each for each in k.columns if row[each] > 0.5]).write.parquet("out/kept")
+try:
+    old = spark.table("shop.not_there")
+except AnalysisException:
+    old = spark.createDataFrame([], k.schema)
+k.join(old, "id", "left_anti").write.parquet("out/new")
+k.stat.crosstab("id", "v").write.parquet("out/crossed")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.writes == [(["data/k"], f"out/{name}") for name in ("kept", "new", "crossed")]
+    assert found.edges == [
+        "data/k.id -> out/crossed.*",
+        "data/k.id -> out/crossed.id_v",
+        "data/k.id -> out/crossed.id_v",
+        "data/k.id -> out/new.*",
+        "data/k.id -> out/new.id",
+        "data/k.v -> out/crossed.{v}",
+        "data/k.v -> out/new.v",
+    ]
+    assert {line for line, code in found.problems if code == "UNKNOWN_SCHEMA"} == {5, 8}
+    assert (10, "DECISION") in found.problems
+
+
+def test_folders_that_a_script_writes_by_day_are_read_together(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+k = spark.read.parquet("data/k")
+k.select("id").write.parquet("out/x/2026/01/01")
+k.write.parquet("out/x/2026/01/02")
+spark.read.option("recursiveFileLookup", "true").parquet("out/x").write.parquet("out/all")
+spark.read.parquet("out/x/*/*/*").write.parquet("out/globbed")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.edges == [
+        "data/k.id -> out/x.id",
+        "data/k.v -> out/x.v",
+        "out/x.id -> out/all.id",
+        "out/x.id -> out/globbed.id",
+        "out/x.v -> out/all.v",
+        "out/x.v -> out/globbed.v",
+    ]
+    assert found.problems == []

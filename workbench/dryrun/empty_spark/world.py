@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from openlineage_pyspark.errors import ProbeError
 from openlineage_pyspark.facets.datasets.naming import is_absolute
-from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Identifier
 from openlineage_pyspark.listener.analyze import encoded_query
 from openlineage_pyspark.listener.probe.client import analysis_errors, refusal_of, spark_errors
 from openlineage_pyspark.workbench.dryrun.empty_spark.boundary import PARSED, Reader, TableWriter, Writer
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _STAND_IN = re.compile(r"\{[^{}]*\}")
 _PARTS = re.compile(r"(?:\{[^{}]*\}|[^.])+")
 """The parts of a name that contains stand-ins: a dot within a stand-in separates nothing."""
+_DATE = re.compile(r"(?<!\d)(?:1999|2000)(?:[-_/.]?\d\d(?:[-_/.]?\d\d)?)?(?!\d)")
+"""A date near the one that stands in for those of rows (`standins.py`), as scripts write it in names."""
 _VIEW, _DIRECTORY = "CreateViewCommand", "InsertIntoDir"
 """What Spark's parser makes of a temporary view (of another view it makes `CreateView`), and of a write to a folder."""
 _QUOTED_OR_STAND_IN = re.compile(r"`[^`]*`|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\w*(?:\{[^{}]*\}\w*)+")
@@ -153,7 +155,23 @@ class World:
 
     def _of_script(self, place: DataPlace) -> DataPlace:
         """Return a place, with the class of its table if the script defines its data source in Python."""
-        return attrs.evolve(place, table_class=_OF_PYTHON) if place.format in self.stage.python_sources else place
+        if place.format in self.stage.python_sources:
+            place = attrs.evolve(place, table_class=_OF_PYTHON)
+        names = [DEFAULT_TRIMMING.dataset(each).identifier.name for each in datasets_of(place)]
+        if all(self._undated(each) == each for each in names):
+            return place
+        return attrs.evolve(
+            place,
+            paths=tuple(map(self._undated, place.paths)),
+            options={key: self._undated(value) for key, value in place.options.items()},
+        )
+
+    def _undated(self, name: str) -> str:
+        """Return a name with a pattern in the place of a date that a row may have given to the script."""
+        if not self.stage.gave_dates or not _DATE.search(name):
+            return name
+        self.stage.problem("PATTERN", f"the name {name} contains a date that may come from data: which one is unknown")
+        return _DATE.sub("{date}", name)
 
     def _jvm_frame(self, name: str, place: DataPlace, schema: Any) -> Any:
         arguments = self._array((name, place.to_text(), schema, place.is_of_files))
@@ -219,6 +237,7 @@ class World:
 
     def load_table(self, name: str) -> Any:
         """Return a table as a DataFrame of the JVM; `Unknown` if the table is unknown."""
+        name = self._undated(name)
         if _is_of_data(name):
             return self._missing_table(name)
         self.maker(name)
@@ -304,7 +323,7 @@ class World:
             partitions: the partition columns.
             place: the place of the table; None if its catalog decides that.
         """
-        parts = self.whole(name)
+        parts = self.whole(self._undated(name))
         known = self.session.known(parts)
         record = attrs.evolve(self._record_of(frame), table=parts)
         if known is None and mode == "insert":
@@ -343,6 +362,10 @@ class World:
     def _record_of(self, frame: Any) -> WriteRecord:
         """Return the part of a write's record that describes its rows."""
         unknown = Unknown.of(frame)
+        if unknown is None and not frame.schema.fields:
+            # A script that chooses columns by data keeps some of them in a real run.
+            self.stage.problem("UNKNOWN_SCHEMA", "no column is left here: the columns of a real run are unknown")
+            unknown = Unknown((self.plan(frame),))
         if unknown is not None:
             return self._record_of_unknown(unknown)
         return WriteRecord(self.stage.spot(), (self.plan(frame),), schema=str(frame._jdf.schema().json()))

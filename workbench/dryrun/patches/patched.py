@@ -178,8 +178,11 @@ class Patches:
 
     def _frame_read(self, found: Any, spark: Any) -> Any:
         """Return a DataFrame for data that a script reads, unless it is to be assumed that they do not exist."""
-        if is_absence_handled(self._stage.is_users) and self._stage.decides(_EXISTS, taken="true"):
-            raise AnalysisException("[PATH_NOT_FOUND] the data do not exist, as this run of the script assumes", "")
+        if is_absence_handled(self._stage.is_users):
+            # Where nothing is known of the data, what the script does without them tells more.
+            is_known = not isinstance(found, Unknown)
+            if self._stage.decides(_EXISTS, taken="true" if is_known else "false") == is_known:
+                raise AnalysisException("[PATH_NOT_FOUND] the data do not exist, as this run of the script assumes", "")
         return self._frame_of(found, spark)
 
     def _frame_of(self, found: Any, spark: Any) -> Any:
@@ -435,7 +438,11 @@ class Patches:
         def action(frame: Any, *arguments: Any, **named: Any) -> Any:
             message = f"{name}() returns one row of stand-ins in a dry run: what is made from its values is unknown"
             self._stage.problem("STAND_IN", message)
+            if Unknown.of(frame) is not None and name in ("toPandas", "toArrow"):
+                return StandIn(f"{name}()")
             row = UnknownRow() if Unknown.of(frame) is not None else row_of(frame.schema, Row)
+            if any(each in frame.schema.simpleString() for each in ("date", "timestamp")):
+                self._stage.gave_dates = True
             if name == "first" or (name == "head" and not arguments and not named):
                 return row
             if name == "toLocalIterator":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Observation
+from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,11 +59,8 @@ def install_statistics(frame: Any, stage: Stage, without_columns: Callable[[Any]
         return statistic
 
     def crosstab(self: Any, one: str, other: str) -> Any:
-        message = (
-            f"the columns of crosstab({one!r}, {other!r}) are values in the data: one column represents all of them"
-        )
-        stage.problem("PATTERN", message)
-        return self.sparkSession.createDataFrame([], f"`{one}_{other}` STRING, `{{{other}}}` BIGINT")
+        rows = F.coalesce(F.col(one).cast("string"), F.lit("null")).alias(f"{one}_{other}")
+        return self.groupBy(rows).pivot(other).agg(F.count(F.lit(1)))
 
     def transposed(self: Any, *_: Any) -> Any:
         stage.problem("PATTERN", "the columns of transpose() come from values in the data: they are unknown")

@@ -60,6 +60,8 @@ class Stage:
         self._begins = os.path.realpath(request.begins) + os.sep
         self._count = 0
         self._instead: Spot | None = None
+        self.gave_dates = False
+        """Whether the script has got a date or a time of a row, so that names may contain it."""
         self.python_sources: dict[str, Callable[[Mapping[str, str]], str]] = {}
         """
         The data sources that the script has registered: the name, in lower case -> returns the schema for some options,
@@ -229,6 +231,10 @@ class Stage:
             self._learn(dataset.identifier, ordered, place.short)
             # A partition that the script writes to its own path is a part of the data above it.
             name = above_partitions(dataset.identifier.name)
+            undated = DEFAULT_TRIMMING.dataset(dataset).identifier
+            if place.is_of_files and undated.name not in (name, dataset.identifier.name):
+                before = self._columns.get(key_of_dataset(undated))
+                self._learn(undated, with_more_columns(before, ordered), place.short)
             if place.is_of_files and name != dataset.identifier.name:
                 whole = attrs.evolve(dataset.identifier, name=name)
                 before = self._columns.get(key_of_dataset(whole))

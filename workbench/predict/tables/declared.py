@@ -81,6 +81,11 @@ class DeclaredTables:
         self._ends: dict[str, list[Parts]] = {}
         for table in tables:
             self.put(table)
+        self._given = dict(self._tables)
+
+    def is_given(self, table: DeclaredTable) -> bool:
+        """Return whether a table was known before the first statement, and was not declared since."""
+        return self._given.get(table.key) is table
 
     def __iter__(self) -> Iterator[DeclaredTable]:
         """Yield the tables."""

@@ -41,6 +41,7 @@ _FITTING = {"NUMERIC": "DOUBLE", "INTEGRAL": "BIGINT", "ARRAY": "ARRAY<STRING>",
 UNKNOWN_FUNCTIONS = ("UNRESOLVED_ROUTINE", "ROUTINE_NOT_FOUND", "MISSING_CATALOG_ABILITY.FUNCTIONS")
 _UNKNOWN_CATALOGS = frozenset({"REQUIRES_SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND"})
 _UNKNOWN_DATABASE = "SCHEMA_NOT_FOUND"
+_NO_PARTITION = "NON_PARTITION_COLUMN"
 _QUOTED = re.compile(r'"(\w+)"')
 
 
@@ -61,6 +62,8 @@ class Knowledge:
         self._tables = tables
         self._consequences = consequences
         self._put: set[Parts] = set()
+        # The partition columns that PARTITION clauses have named.
+        self._partitions: dict[Parts, Parts] = {}
         self._declared_since: list[DeclaredTable] = []
         # The tables of refused statements -> the places of these; and the tables that are made from such tables.
         self._from_text: dict[Parts, str] = {}
@@ -221,6 +224,8 @@ class Knowledge:
             self._loosened = True
             self._put_from_text(of_any_type=True, besides=name_key(names_in(missed.get("tableName", ""))))
             return True
+        if refusal.code == _NO_PARTITION:
+            return self._partition(names_in(missed.get("columnName", ""))[-1:])
         if refusal.code in _UNKNOWN_CATALOGS:
             name = missed.get("identifier") or missed.get("namespace") or missed.get("catalogName", "")
             return self._spark.register_catalog(names_in(name)[:1])
@@ -240,6 +245,24 @@ class Knowledge:
         self._stubs.append(names[0])
         self._spark.register_function(names[0])
         return True
+
+    def _partition(self, names: Parts) -> bool:
+        """Partition the tables of which only columns are known by those of a PARTITION clause; return if any is."""
+        found = False
+        for key in self._put:
+            table = self._tables.get(key)
+            if table is None or not self._tables.is_given(table):
+                continue
+            partitions = self._partitions.get(key, table.partitions)
+            spelt = {name.lower(): name for name, _ in table.columns}
+            more = tuple(spelt[each.lower()] for each in names if each.lower() in spelt)
+            if more and not set(more) <= set(partitions):
+                self._partitions[key] = (*partitions, *more)
+                # The given name may lack the catalog.
+                whole = (*key[: -len(table.parts)], *table.parts)
+                self._spark.put_table(whole, attrs.evolve(table, partitions=self._partitions[key]))
+                found = True
+        return found
 
     def _know(self, parts: Parts) -> bool:
         """Declare a table to Spark if it is known here and not yet declared; return whether this was so."""
