@@ -294,7 +294,7 @@ class Settings:
         BOOLEAN,
         default=_EVENT.struct_fields,
         text="Reports the fields of structs that are read, such as `address.city`, and the sources of each field of a"
-        " written struct; by default a field counts as its column, as in the Java integration.",
+        " written struct; by default a field that is read counts as its column, as in the Java integration.",
         source=OURS,
     )
     steps: str = key(

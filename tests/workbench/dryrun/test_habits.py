@@ -547,6 +547,8 @@ k.withColumn("w", F.expr(given["rule"])).write.parquet("out/added")
 k.withColumns({"w": F.col(given["by"]) + 1, "n": F.col("id") + 1}).write.parquet("out/several")
 k.withColumnRenamed("v", given["name"]).drop(given["other"]).write.parquet("out/dropped")
 k.select("id", k[given["by"]]).write.parquet("out/item")
+twice = k.crossJoin(k.select("id", F.col("v").alias("w")))
+twice.withColumn("n", F.col(given["by"])).select("n").write.parquet("out/twice")
 spark.read.schema(given["columns"]).parquet("data/k").write.parquet("out/schema")
 """
     found = seen(runner, tmp_path, text)
@@ -560,6 +562,7 @@ spark.read.schema(given["columns"]).parquet("data/k").write.parquet("out/schema"
             "data/k.id -> out/values.*",
             "data/k.id -> out/dropped.id",
             "data/k.v -> out/dropped.{requests.get().json()[name]}",
+            "data/k.v -> out/twice.n",
         ]
     )
     assert {line for line, code in found.problems if code == "UNKNOWN_SCHEMA"} == {11}

@@ -41,7 +41,7 @@ _STAND_IN = re.compile(r"\{[^{}]*\}")
 _PARTS = re.compile(r"(?:\{[^{}]*\}|[^.])+")
 """The parts of a name that contains stand-ins: a dot within a stand-in separates nothing."""
 _DATE = re.compile(r"(?<!\d)(?:1999|2000)(?:[-_/.]?\d\d(?:[-_/.]?\d\d)?)?(?!\d)")
-"""A date near the one that stands in for those of rows (`standins.py`), as scripts write it in names."""
+"""A date near the one that replaces those of rows (`standins.py`), as scripts write it in names."""
 _VIEW, _DIRECTORY = "CreateViewCommand", "InsertIntoDir"
 """What Spark's parser makes of a temporary view (of another view it makes `CreateView`), and of a write to a folder."""
 _QUOTED_OR_STAND_IN = re.compile(r"`[^`]*`|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\w*(?:\{[^{}]*\}\w*)+")
@@ -167,7 +167,7 @@ class World:
         )
 
     def _undated(self, name: str) -> str:
-        """Return a name with a pattern in the place of a date that a row may have given to the script."""
+        """Return a name in which a pattern replaces a date, if a row may have given the date to the script."""
         if not self.stage.gave_dates or not _DATE.search(name):
             return name
         self.stage.problem("PATTERN", f"the name {name} contains a date that may come from data: which one is unknown")

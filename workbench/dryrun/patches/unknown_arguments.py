@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.listener.probe.client import spark_errors
@@ -47,7 +48,8 @@ _OF_LISTS = frozenset("agg select selectExpr toDF".split())
 """The methods that no script calls without an argument, unless its list of columns is unknown."""
 _EMPTY = frozenset({"select", "selectExpr"})
 """Those of them that Spark accepts then."""
-_NAME = re.compile(r"\{[^{}]*[A-Za-z_][^{}]*\}")
+_NAME = re.compile(r"\{[^{}\":]*[A-Za-z_][^{}\":]*\}")
+"""The text of a stand-in, in an error; no JSON."""
 _ERRORS = (*spark_errors(), Py4JError, AssertionError, TypeError, ValueError)
 
 
@@ -132,7 +134,9 @@ class _Accepting:
         for name in columns:
             message = f"the column {name} depends on {unknown}, which is unknown in a dry run: all columns may be in it"
             self._stage.problem("STAND_IN", message)
-            made = F.udf(_unknown_value, StringType())(*[owner[_quoted(each)] for each in owner.columns])
+            # Two columns of one name can't be told apart.
+            every = [owner[_quoted(each)] for each, times in Counter(owner.columns).items() if times == 1]
+            made = F.udf(_unknown_value, StringType())(*every) if every else F.lit(None).cast(StringType())
             return method(owner, name, made) if method.__name__ == "withColumn" else method(owner, {name: made})
         return owner
 

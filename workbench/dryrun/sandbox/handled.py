@@ -85,7 +85,7 @@ def _lines_of_absence(node: ast.AST) -> Iterator[range]:
 
 def is_absence_handled(is_users: Callable[[str], bool]) -> bool:
     """
-    Return whether the current line of the user's code stands in a `try` that handles the absence of data.
+    Return whether the current line of the user's code is within a `try` that handles the absence of data.
 
     Args:
         is_users: returns whether a file is one of the user's.
