@@ -24,7 +24,7 @@ SCHEMAS = {
     "data/raw/a.csv": "x STRING",
     "data/raw/b.csv": "y STRING",
     "data/k": "id INT, v STRING",
-    "shop.fact": "id INT, v STRING, day DATE",
+    "sales.fact": "id INT, v STRING, day DATE",
 }
 
 
@@ -643,16 +643,16 @@ def test_a_table_of_which_only_columns_are_known_has_the_partitions_that_a_state
 ) -> None:
     text = """\
 k = spark.read.parquet("data/k").createOrReplaceTempView("k")
-spark.sql("INSERT OVERWRITE shop.fact PARTITION (day = '2026-01-05') SELECT id, upper(v) FROM k")
-spark.sql("INSERT INTO shop.fact PARTITION (v = 'a', day) SELECT id, current_date() FROM k")
+spark.sql("INSERT OVERWRITE sales.fact PARTITION (day = '2026-01-05') SELECT id, upper(v) FROM k")
+spark.sql("INSERT INTO sales.fact PARTITION (v = 'a', day) SELECT id, current_date() FROM k")
 spark.sql("CREATE TABLE shop.own (id INT, day DATE)")
 spark.sql("INSERT INTO shop.own PARTITION (day = '2026-01-05') SELECT id FROM k")
 """
     found = seen(runner, tmp_path, text)
     assert found.edges == [
-        "data/k.id -> shop.fact.id",
+        "data/k.id -> sales.fact.id",
         "data/k.id -> shop.own.id",
-        "data/k.v -> shop.fact.v",
+        "data/k.v -> sales.fact.v",
     ]
     # Of a table that a statement declares, the partitions are known.
     assert found.problems == [(7, "NON_PARTITION_COLUMN")]
@@ -662,7 +662,7 @@ def test_a_name_with_a_date_of_a_row_is_a_pattern(runner: ScriptRunner, tmp_path
     text = """\
 k = spark.read.parquet("data/k")
 k.write.parquet("out/2000/before")
-day = spark.table("shop.fact").agg(F.max("day").alias("day")).first().day
+day = spark.table("sales.fact").agg(F.max("day").alias("day")).first().day
 k.write.parquet(f"out/year/{day.year}")
 k.write.parquet(f"out/{day.isoformat()}/x")
 k.write.parquet(f"out/daily/day={day}")
