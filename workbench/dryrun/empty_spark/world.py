@@ -394,9 +394,8 @@ class World:
 
     def is_query(self, text: str) -> bool:
         """Return whether an SQL text is a query, which has no effect by itself; False if it can't be parsed."""
-        try:
-            parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
-        except analysis_errors():
+        parsed = self._parsed_plan(text)
+        if parsed is None:
             return False
         while str(parsed.nodeName()) == "UnresolvedWith":
             parsed = parsed.child()
@@ -472,19 +471,19 @@ class World:
         Returns:
             None if Spark can read it.
         """
-        if not _is_of_data(text) or self._is_readable(text):
+        if not _is_of_data(text) or self._parsed_plan(text) is not None:
             return None
         message = "parts of this statement come from data: only the tables and paths that its text names are known"
         self.stage.problem("UNKNOWN_STATEMENT", message)
         quoted = _with_quoted_stand_ins(text)
         target, read = self._read_by(quoted)
-        if self._is_readable(quoted) and not self.is_query(quoted):
-            self._record_of_data(quoted, target, read)
+        parsed = self._parsed_plan(quoted)
+        if parsed is not None and not self.is_query(quoted):
+            self._record_of_data(parsed, quoted, target, read)
         return read
 
-    def _record_of_data(self, text: str, target: str, read: Unknown) -> None:
+    def _record_of_data(self, parsed: Any, text: str, target: str, read: Unknown) -> None:
         """Record the write of a statement, of which only the datasets are known."""
-        parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         record, name = self._record_of_unknown(read), str(parsed.nodeName())
         if name == _VIEW:
             self.put_view(names_after(text, "VIEW")[-1], read)
@@ -498,13 +497,12 @@ class World:
                 self._without_columns(parts)
             self.stage.record("write", **attrs.asdict(attrs.evolve(record, table=parts)))
 
-    def _is_readable(self, text: str) -> bool:
-        """Return whether Spark can parse a statement."""
+    def _parsed_plan(self, text: str) -> Any:
+        """Return the plan that Spark's parser makes of a statement; None if it can't be parsed."""
         try:
-            self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+            return self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         except analysis_errors():
-            return False
-        return True
+            return None
 
     def statement(self, text: str, written: str = "", hidden: Sequence[str] = ()) -> Any:
         """
@@ -591,11 +589,8 @@ class World:
 
     def _viewed(self, text: str) -> bool:
         """Create a temporary view of a place, if a statement does so without naming columns; return whether it does."""
-        try:
-            parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
-        except analysis_errors():
-            return False
-        if str(parsed.nodeName()) != _PROVIDED_VIEW or parsed.userSpecifiedSchema().isDefined():
+        parsed = self._parsed_plan(text)
+        if parsed is None or str(parsed.nodeName()) != _PROVIDED_VIEW or parsed.userSpecifiedSchema().isDefined():
             return False
         reader = self.reader(streamed=False).format(str(parsed.provider()))
         options = parsed.options().iterator()
