@@ -34,7 +34,8 @@ _CLAUSES = ("matchedClauses", "notMatchedClauses", "notMatchedBySourceClauses")
 def _merge(plan: Plan, operator: Operator, session: Session) -> Target:
     """MERGE of Delta Lake: each clause's actions, one for each column of the table."""
     target, source = operator.operator("target"), operator.operator("source")
-    found = write_to_relation(plan, target, None, session, None)
+    # A MERGE into an unknown table still reads its source.
+    found = write_to_relation(plan, target, source, session, None)
     if target is None or source is None or not isinstance(found, Write):
         return found
     kept = _columns(plan, target)

@@ -124,7 +124,8 @@ def merged(found: Write, both: tuple[int, int], condition: Value, actions: Itera
 def merge(plan: Plan, operator: Operator, session: Session) -> Target:
     """MERGE: the assignments of each action, under its own condition; the merge condition is a JOIN influence."""
     target, source = operator.operator("targetTable"), operator.operator("sourceTable")
-    found = write_to_relation(plan, target, None, session, None)
+    # A MERGE into an unknown table still reads its source.
+    found = write_to_relation(plan, target, source, session, None)
     if target is None or source is None or not isinstance(found, Write):
         return found
     actions = (

@@ -113,6 +113,27 @@ def test_an_insert_into_a_hudi_table_does_not_read_it():
     assert found == ("/lake/target", ["/lake/source"], {"id": ["/lake/source"]}, ())
 
 
+@pytest.mark.parametrize(
+    ("left_out", "read", "written"),
+    [
+        ("", ["/lake/source"], "com.example.OddRelation"),
+        ("targetTable", ["/lake/source"], "an unknown target"),
+        ("sourceTable", [], "com.example.OddRelation"),
+    ],
+)
+def test_a_merge_into_a_table_without_a_known_name_reads_its_source_and_says_that_its_output_is_unknown(
+    left_out, read, written
+):
+    unknown = Operator("OddRelation", "com.example.OddRelation", {}, (TARGET,))
+    both = {"targetTable": OperatorRef(1), "sourceTable": OperatorRef(0)}
+    kept = {name: reference for name, reference in both.items() if name != left_out}
+    merge = Operator("MergeIntoTable", f"{LOGICAL}.MergeIntoTable", kept, (), (0, 1))
+    found = lineage_of_plan(Plan((leaf("source", SOURCE), unknown, merge), (), ATTRIBUTES, root=2), SESSION)
+    assert found.outputs == ()
+    assert [dataset.identifier.name for dataset in found.inputs] == read
+    assert [gap.message for gap in found.gaps] == [f"{written}: what it writes is unknown"]
+
+
 def test_merge_update_and_delete_of_hudi_are_those_of_spark():
     assignment = Expression("Assignment", {"key": AttributeRef(2), "value": AttributeRef(1)})
     action = Expression("UpdateAction", {"assignments": (ExpressionRef(0),)})

@@ -286,6 +286,8 @@ def test_a_class_is_named_by_its_path_and_gets_its_options_as_they_are(own_modul
     path = f"{own_module}.LetterBox"
     transport = open_transport(path, {"type": path, "box": str(box), "stamp": {"a.b": {"c": 1}}})
     assert (transport.SPOOLED, transport.destination) == (True, path)
+    # The class tells receivers apart, and its options tell senders apart.
+    assert json.loads(transport.sender) == {"options": {"box": str(box), "stamp": {"a.b": {"c": 1}}}}
     transport.close(1.0)
     assert not box.exists()
     transport.send(EVENT)
