@@ -129,9 +129,9 @@ class _Version(argparse.Action):
     """Prints the version. Only then is it looked up, by a module that takes longer to import than all others."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib import metadata
+        from openlineage_pyspark.facets.events.encode import PACKAGE_VERSION
 
-        sys.stdout.write(f"{PROGRAM} {metadata.version(PROGRAM)}\n")
+        sys.stdout.write(f"{PROGRAM} {PACKAGE_VERSION}\n")
         parser.exit()
 
 

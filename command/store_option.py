@@ -181,11 +181,11 @@ def refuse_stores(paths: Iterable[Path]) -> None:
     Raises:
         StoreError: one of the paths is a store.
     """
-    from openlineage_pyspark.workbench.events.files import is_store_file
+    from openlineage_pyspark.workbench.events.files import database_in
 
     for path in paths:
-        if is_store_file(path):
-            raise StoreError(f"{path} is a store, not an event file: name event files, folders of them, or a spool")
+        if database := database_in(path):
+            raise StoreError(f"{path} is {database}, not an event file: name event files, folders of them, or a spool")
 
 
 def refuse_spark_stores(paths: Iterable[Path]) -> None:

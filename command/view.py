@@ -26,7 +26,7 @@ from openlineage_pyspark.command.store_option import (
 )
 from openlineage_pyspark.command.unfold_option import add_unfold, unfold_refusal
 from openlineage_pyspark.errors import NameNotFoundError, StoreError
-from openlineage_pyspark.workbench.events.files import is_store_file, refuse_missing_file
+from openlineage_pyspark.workbench.events.files import database_in, refuse_missing_file
 from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, JobNode
 from openlineage_pyspark.workbench.model.kinds import ODD_CODES
 from openlineage_pyspark.workbench.model.times import time_of
@@ -313,7 +313,7 @@ def opened_from(paths: list[Path], problems: list[str]) -> Iterator[Store]:
         StoreError: one of several paths is a store, or no line is an event.
         OSError: one can't be read.
     """
-    if len(paths) == 1 and is_store_file(paths[0]):
+    if len(paths) == 1 and database_in(paths[0]):
         with Store.open(paths[0]) as store:
             yield store
         return

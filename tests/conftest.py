@@ -216,7 +216,8 @@ def packaged(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> Call
     def fetch(by_spark: dict[str, tuple[str, ...]]) -> str:
         artifacts = by_spark.get(pyspark.__version__[:3])
         if artifacts is None:
-            pytest.skip(f"no such package is named here for Spark {pyspark.__version__}")
+            known = ", ".join(sorted({one for each in by_spark.values() for one in each}))
+            pytest.skip(f"{known}: the tests know no version for Spark {pyspark.__version__}")
         return ",".join(str(fetched(artifact, tmp_path_factory.mktemp("maven"))) for artifact in artifacts)
 
     return fetch

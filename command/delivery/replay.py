@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.command.delivery.configured import add_options, read_settings
 from openlineage_pyspark.command.delivery.receiver import LAST_SECONDS, add_patience, address, close, reachable_parts
 from openlineage_pyspark.command.delivery.senders import is_of_another_sender, of_another_sender, senders
-from openlineage_pyspark.command.delivery.spool import add_spool_option, contents, root_for
+from openlineage_pyspark.command.delivery.spool import add_spool_option, contents, listing, root_for
 from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.errors import SpoolError
 from openlineage_pyspark.listener.start.delivery import named_sender
@@ -92,29 +92,30 @@ def _replay(root: Path, parts: Sequence[Transport], options: argparse.Namespace,
         for part in parts:
             close(part)
         screen.line(f"no events in {root} wait for {receiver}")
-        return int(_is_left(screen, root, set(), strangers))
+        return int(_is_left(screen, root, options.spool, set(), strangers))
     named = named_sender(settings)
     scope = RecoveryScope(root, any_destination=bool(options.to), dead_letters=options.dead, sender=named)
     deliveries = FanOut([Delivery(part, recovery=scope) for part in parts])
     counts = _send(deliveries, total, options.patience, screen)
     screen.line(f"{counts.sent:,} of {counted(total, 'event')} sent to {receiver}")
     if counts.failed:
-        screen.line(f"{counts.failed:,} refused for good: `openlineage-pyspark spool ls --dead` shows why")
+        screen.line(f"{counts.failed:,} refused for good: {listing(options.spool, dead=True)} shows why")
     if counts.dropped:
         screen.line(f"{counts.dropped:,} can't be read any more")
-    is_left = _is_left(screen, root, {each.directory for each in meant}, strangers)
+    is_left = _is_left(screen, root, options.spool, {each.directory for each in meant}, strangers)
     if not counts.recovering and counts.recovered < total and not is_left:
         screen.line(f"{total - counts.recovered:,} taken over by another application meanwhile")
     return int(is_left or bool(counts.failed or counts.dropped))
 
 
-def _is_left(screen: Screen, root: Path, meant: set[Path], strangers: set[Path]) -> bool:
+def _is_left(screen: Screen, root: Path, named: Path | None, meant: set[Path], strangers: set[Path]) -> bool:
     """
     Print what stays behind and was not taken over by another application; return whether anything does.
 
     Args:
         screen: where to print it.
         root: the spool's root directory.
+        named: the one named on the command line.
         meant: the directories of the events to send; if the transport hangs, this process may still hold them.
         strangers: the directories of the events that another sender left for the same receiver.
     """
@@ -124,7 +125,7 @@ def _is_left(screen: Screen, root: Path, meant: set[Path], strangers: set[Path])
     for each in unreadable:
         screen.line(f"{each.directory} can't be read: {each.problem}")
     if waiting:
-        screen.line(f"{waiting:,} still waiting in {root}: `openlineage-pyspark spool ls` lists them")
+        screen.line(f"{waiting:,} still waiting in {root}: {listing(named)} lists them")
     for line in of_another_sender([each for each in left if each.directory in strangers]):
         screen.line(line)
     return bool(waiting or unreadable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,7 +134,7 @@ def run_removal(options: argparse.Namespace) -> int:
     meant = []
     for name in dict.fromkeys(options.ids):
         if name not in damaged and name not in held:
-            complain(f"{root} holds no application {name}: `openlineage-pyspark spool ls` lists the ids")
+            complain(f"{root} holds no application {name}: {listing(options.spool)} lists the ids")
         elif name in held and held[name].in_use:
             complain(_RUNNING.format(name))
         else:
@@ -174,6 +175,18 @@ def root_for(settings: Settings, named: Path | None) -> Path:
     if problem := _problem_with(root):
         raise SpoolError(f"{root} can't be read: {problem}")
     return root
+
+
+def listing(named: Path | None, *, dead: bool = False) -> str:
+    """
+    Return the command that lists a spool, as a part of a sentence.
+
+    Args:
+        named: the root named on the command line.
+        dead: whether it lists what the receiver refused.
+    """
+    place = [] if named is None else ["--spool", str(named)]
+    return f"`openlineage-pyspark {shlex.join(['spool', 'ls', *(['--dead'] if dead else []), *place])}`"
 
 
 def contents(root: Path) -> list[Content]:

@@ -17,6 +17,7 @@ from openlineage_pyspark.command.delivery.spark_conf import numbers
 from openlineage_pyspark.command.doctor.diagnosis import NOTE, OK, PROBLEM, WARNING, Diagnosis
 from openlineage_pyspark.command.doctor.driver import LAUNCHER, driver_python
 from openlineage_pyspark.command.doctor.inspection import hook_is_active, places_of
+from openlineage_pyspark.facets.events.encode import PACKAGE_VERSION
 from openlineage_pyspark.workbench.extras import WORKBENCH, install_command, missing_of
 
 if TYPE_CHECKING:
@@ -57,9 +58,10 @@ def look_at_package(spark: SparkPlace, conf: Mapping[str, str], environ: Mapping
         environ: the environment.
     """
     here = Path(__file__).parents[2]
-    version = metadata.version(_DISTRIBUTION)
     yield Diagnosis(
-        OK, "package", f"{_DISTRIBUTION} {version} with openlineage-python {_version_of('openlineage-python')}, {here}"
+        OK,
+        "package",
+        f"{_DISTRIBUTION} {PACKAGE_VERSION} with openlineage-python {_version_of('openlineage-python')}, {here}",
     )
     yield from _of_copies("package", "openlineage_pyspark", _DISTRIBUTION)
     folders = {Path(folder) for folder in (*site.getsitepackages(), site.getusersitepackages())}

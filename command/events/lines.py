@@ -12,8 +12,8 @@ from openlineage_pyspark.errors import EventError
 from openlineage_pyspark.workbench.events.files import (
     STANDARD_INPUT,
     EventPlace,
+    database_in,
     event_texts,
-    is_store_file,
     parsed_event,
 )
 
@@ -64,8 +64,8 @@ def refuse_store(file: str) -> None:
     Raises:
         EventError: it is a store.
     """
-    if file != STANDARD_INPUT and is_store_file(Path(file)):
-        raise EventError(f"{file} is a store, not an event file: {_STORE_COMMANDS}", place=file)
+    if file != STANDARD_INPUT and (database := database_in(Path(file))):
+        raise EventError(f"{file} is {database}, not an event file: {_STORE_COMMANDS}", place=file)
 
 
 def _refuse_folder(file: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from openlineage_pyspark.command.store_option import pairs
 from openlineage_pyspark.errors import StoreError
@@ -15,6 +18,15 @@ IS_FILE = "can't be used: {store} is a file, which needs no Spark"
 def events(tmp_path):
     path = tmp_path / "events.ndjson"
     path.write_text(text_of_events(shop()))
+    return str(path)
+
+
+@pytest.fixture
+def database(tmp_path):
+    """Give an SQLite database of another program."""
+    path = tmp_path / "foreign.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (a)")
     return str(path)
 
 
@@ -38,6 +50,10 @@ def store(tmp_path, events, run):
         (
             "ingest {store} --store other.db",
             "{store} is a store, not an event file: name event files, folders of them, or a spool",
+        ),
+        (
+            "ingest {database} --store other.db",
+            "{database} is an SQLite database, not an event file: name event files, folders of them, or a spool",
         ),
         ("upstream daily --store {store} --conf spark.a=b --packages a:b:1", f"--conf and --packages {IS_FILE}"),
         ("diff 2d now --store {store} --conf spark.a=b", f"--conf {IS_FILE}"),
@@ -74,7 +90,7 @@ def store(tmp_path, events, run):
         ("diff {events} none.ndjson", "none.ndjson can't be read: No such file or directory"),
         ("diff none.json now --store {store}", "none.json can't be read: No such file or directory"),
         ("diff {events} 2d", "{events} is a file, and 2d is not: name two files, or two times of a store"),
-        ("diff {events} {store}", "{store} is a store: name it with --store, and two times to compare"),
+        ("diff {events} {store}", "{store} is a store: name a store with --store, and two times to compare"),
         (
             "checkpoint {store} --back-to 7",
             "{store} is not a folder: name the folder of the checkpoint or of the table",
@@ -87,11 +103,12 @@ def store(tmp_path, events, run):
         ("checkpoint . --back-to 7 --restored none", "none can't be read: No such file or directory"),
     ],
 )
-def test_what_can_not_be_meant_is_refused_with_a_reason(events, store, run, arguments, said):
-    code, shown, errors = run(*(each.format(events=events, store=store) for each in arguments.split()))
+def test_what_can_not_be_meant_is_refused_with_a_reason(events, store, database, run, arguments, said):
+    names = {"events": events, "store": store, "database": database}
+    code, shown, errors = run(*(each.format(**names) for each in arguments.split()))
 
     assert (code, shown) == (2, "")
-    assert errors == f"openlineage-pyspark: {said.format(events=events, store=store)}\n"
+    assert errors == f"openlineage-pyspark: {said.format(**names)}\n"
 
 
 def test_ingest_of_a_missing_file_makes_no_store(tmp_path, run):

@@ -89,7 +89,7 @@ def test_what_is_meant_for_another_receiver_stays_and_is_shipped_by_name(
         1,
         (
             f"no events in {root} wait for {address}\n"
-            f"2 still waiting in {root}: `openlineage-pyspark spool ls` lists them\n"
+            f"2 still waiting in {root}: `openlineage-pyspark spool ls --spool {root}` lists them\n"
         ),
         "",
     )
@@ -106,7 +106,7 @@ def test_a_receiver_that_is_away_leaves_everything_where_it_is(root, run, nobody
     assert code == 1
     assert shown == (
         f"0 of 2 events sent to {nobody}/api/v1/lineage\n"
-        f"2 still waiting in {root}: `openlineage-pyspark spool ls` lists them\n"
+        f"2 still waiting in {root}: `openlineage-pyspark spool ls --spool {root}` lists them\n"
     )
     spool = Spool.take_over(directories(root)[0])
     assert [(each.run_id, each.event_type) for each in spool.waiting()] == [("a", "START"), ("a", "COMPLETE")]
@@ -119,7 +119,10 @@ def test_what_the_receiver_refuses_is_told_and_tried_again_on_request(root, repl
 
     assert replay()[:2] == (
         1,
-        f"0 of 2 events sent to {address}\n2 refused for good: `openlineage-pyspark spool ls --dead` shows why\n",
+        (
+            f"0 of 2 events sent to {address}\n"
+            f"2 refused for good: `openlineage-pyspark spool ls --dead --spool {root}` shows why\n"
+        ),
     )
     receiver.status = 201
     assert replay() == (0, f"no events in {root} wait for {address}\n", "")
@@ -263,7 +266,10 @@ def test_of_several_receivers_those_are_replayed_to_that_can_be_reached_from_her
 
     assert run("replay", "--spool", str(root), *conf) == (
         1,
-        f"1 of 1 event sent to {address}\n1 still waiting in {root}: `openlineage-pyspark spool ls` lists them\n",
+        (
+            f"1 of 1 event sent to {address}\n"
+            f"1 still waiting in {root}: `openlineage-pyspark spool ls --spool {root}` lists them\n"
+        ),
         f"openlineage-pyspark: file s3a://bucket/lineage is {BY_DRIVER}\n",
     )
     assert order(receiver) == [("a", "START")]
@@ -295,8 +301,12 @@ def test_a_replay_that_gets_hold_of_nothing_ends_at_once(root, receiver, address
     code, shown, _ = installed("replay", "--spool", str(root), "--to", receiver.url, "--patience", "3600")
 
     assert (code, shown) == (
-        1, f"0 of 1 event sent to {address}\n1 still waiting in {root}: `openlineage-pyspark spool ls` lists them\n"
-    )  # fmt: skip
+        1,
+        (
+            f"0 of 1 event sent to {address}\n"
+            f"1 still waiting in {root}: `openlineage-pyspark spool ls --spool {root}` lists them\n"
+        ),
+    )
     assert receiver.received == []
 
 

@@ -83,7 +83,7 @@ def test_replay_names_the_cause_where_a_key_was_replaced(run: Any, root: Path, r
     assert code == 1
     assert shown.splitlines() == [
         f"no events in {root} wait for {receiver.url}/api/v1/lineage",
-        f"2 still waiting in {root}: `openlineage-pyspark spool ls` lists them",
+        f"2 still waiting in {root}: `openlineage-pyspark spool ls --spool {root}` lists them",
         cause(receiver),
     ]
 

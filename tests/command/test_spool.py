@@ -105,7 +105,8 @@ def test_rm_keeps_what_a_running_application_has_and_names_what_is_not_there(roo
         "",
         (
             f"openlineage-pyspark: {name} is kept: the application is running\n"
-            f"openlineage-pyspark: {root} holds no application ../x: `openlineage-pyspark spool ls` lists the ids\n"
+            f"openlineage-pyspark: {root} holds no application ../x: "
+            f"`openlineage-pyspark spool ls --spool {root}` lists the ids\n"
         ),
     )
     assert directories(root) == [spool.directory]
@@ -212,8 +213,7 @@ def test_an_age_is_written_in_its_greatest_unit(seconds, text):
 
 def test_what_the_spool_does_not_hold_is_not_offered_to_be_deleted(root, run, leave, run_of):
     leave(root, "http://receiver", *run_of("START"))
-    unknown = (
-        f"openlineage-pyspark: {root} holds no application nonsense: `openlineage-pyspark spool ls` lists the ids\n"
-    )
+    listing = f"`openlineage-pyspark spool ls --spool {root}` lists the ids"
+    unknown = f"openlineage-pyspark: {root} holds no application nonsense: {listing}\n"
 
     assert run("spool", "rm", "nonsense", "--spool", str(root)) == (1, "", unknown)

@@ -137,7 +137,7 @@ def served(
             server = request.getfixturevalue("s3_server")
             client = s3.CLIENT.get(SPARK_VERSION[:3])
             if client is None:
-                pytest.skip(f"no client of S3 is named here for Spark {SPARK_VERSION}")
+                pytest.skip(f"the tests know no client of S3 for Spark {SPARK_VERSION}")
             folder = fetched_with_all(
                 f"s3a/{SPARK_VERSION[:3]}", client, tmp_path_factory.mktemp("m"), without=s3.NOT_NEEDED
             )

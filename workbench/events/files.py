@@ -35,6 +35,8 @@ LONGEST_EVENT = 64 << 20
 _LINES_BETWEEN = 100
 _GZIP_MAGIC = b"\x1f\x8b"
 _SQLITE = b"SQLite format 3\0"
+# The application id in the header of an SQLite database, and that of stores.
+_APPLICATION_ID, _OF_STORES = slice(68, 72), b"OLPS"
 _MARK = "\ufeff"
 # A string in JSON contains no line break, so no token continues on the next line.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+|"')
@@ -155,14 +157,16 @@ def why_no_object(problem: Exception | None = None) -> str:
     return f"not JSON: {problem.msg} at {line}column {problem.colno}"
 
 
-def is_store_file(path: Path) -> bool:
-    """Return whether a path is that of a store in a file, or of any other SQLite database."""
+def database_in(path: Path) -> str:
+    """Return which kind of database a file is, as the end of a sentence; empty if it is none."""
     if not path.is_file():
-        return False
+        return ""
     # If the file can't be read, the function that reads it reports that.
     with suppress(OSError), path.open("rb") as opened:
-        return opened.read(len(_SQLITE)) == _SQLITE
-    return False
+        header = opened.read(_APPLICATION_ID.stop)
+        if header.startswith(_SQLITE):
+            return "a store" if header[_APPLICATION_ID] == _OF_STORES else "an SQLite database"
+    return ""
 
 
 class _Gathered:

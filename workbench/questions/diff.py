@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.answer import Answer
-from openlineage_pyspark.workbench.events.files import is_store_file, refuse_missing_file
+from openlineage_pyspark.workbench.events.files import database_in, refuse_missing_file
 from openlineage_pyspark.workbench.model.graph import ColumnNode, DatasetNode, Edge, Graph, column_id, node_id, united
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.page.formats import text_of_comparison
@@ -82,8 +82,8 @@ def answer_of_files(before: str, after: str) -> Answer[Diff] | None:
         other = after if files[0] == before else before
         raise StoreError(f"{files[0]} is a file, and {other} is not: name two files, or two times of a store")
     for file in files:
-        if is_store_file(Path(file)):
-            raise StoreError(f"{file} is a store: name it with --store, and two times to compare")
+        if database := database_in(Path(file)):
+            raise StoreError(f"{file} is {database}: name a store with --store, and two times to compare")
     if not files:
         return None
     return diff_of_files(Path(before), Path(after))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
-from openlineage_pyspark.workbench.events.files import STANDARD_INPUT, is_store_file
+from openlineage_pyspark.workbench.events.files import STANDARD_INPUT, database_in
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.store.events.ingest import Ingested, files_of, lines_of, portions, rejection
 from openlineage_pyspark.workbench.store.sqlite.database import Database
@@ -75,8 +75,8 @@ def events_in_memory(paths: Iterable[Path], beside: Database | None = None) -> E
 
 def _lines(paths: Iterable[Path], damaged: list[str]) -> Iterator[EventLine]:
     for path in paths:
-        if str(path) != STANDARD_INPUT and is_store_file(path):
-            raise StoreError(f"{path} is a store, not an event file: it can't be read together with event files")
+        if str(path) != STANDARD_INPUT and (database := database_in(path)):
+            raise StoreError(f"{path} is {database}, not an event file: it can't be read together with event files")
         files = files_of(path)
         if not files:
             raise StoreError(f"{path} holds no event files (*.ndjson, *.jsonl or *.json, also with .gz)")
