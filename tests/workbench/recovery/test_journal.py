@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import attrs
@@ -101,6 +102,68 @@ def test_it_lies_beside_the_store_that_all_share_and_else_beside_the_plan(tmp_pa
     assert journal_of(plan, tmp_path / "p.json").path == tmp_path / "p.json.journal"
     store.touch()
     assert journal_of(plan, tmp_path / "p.json").path == tmp_path / "lineage.db.recovery" / f"{plan.id}.jsonl"
+
+
+@pytest.mark.parametrize("steps", [(1,), (1, 2)], ids=["unfinished", "finished"])
+def test_another_plan_whose_file_had_the_same_name_has_not_done_the_steps_of_this_one(
+    tmp_path: Path, steps: tuple[int, ...]
+) -> None:
+    file = tmp_path / "p.json"
+    old, new = (attrs.evolve(PLAN, version=version) for version in ("1", "2"))
+    for step in steps:
+        journal_of(old, file).write(JournalEntry(step, 0, "finished"))
+
+    assert journal_of(old, file).finished() == frozenset(steps)
+    with pytest.raises(RecoveryError, match="is the journal of another plan") as raised:
+        journal_of(new, file).finished()
+    assert str(tmp_path / "p.json.journal") in str(raised.value)
+    assert journal_of(new, tmp_path / "other.json").entries == ()
+
+
+def test_a_journal_of_an_earlier_version_is_continued(tmp_path: Path) -> None:
+    file = tmp_path / "p.json"
+    Journal(tmp_path / "p.json.journal").write(JournalEntry(1, 0, "finished"))
+
+    assert journal_of(PLAN, file).finished() == frozenset({1})
+
+
+def test_a_started_plan_is_found_again_where_its_store_was_moved_away(tmp_path: Path) -> None:
+    store, file = tmp_path / "lineage.db", tmp_path / "p.json"
+    plan = attrs.evolve(PLAN, store=str(store))
+    store.touch()
+    begun = journal_of(plan, file)
+    begun.write(JournalEntry(1, 0, "begun"))
+    store.unlink()
+
+    assert journal_of(plan, file).path == begun.path
+    assert seen(journal_of(plan, file)) == [(1, 0, "begun")]
+
+
+def test_a_started_plan_is_found_again_where_the_folder_of_its_store_became_read_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, file = tmp_path / "lineage.db", tmp_path / "p.json"
+    plan = attrs.evolve(PLAN, store=str(store))
+    store.touch()
+    begun = journal_of(plan, file)
+    begun.write(JournalEntry(1, 0, "begun"))
+
+    monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK)
+    assert journal_of(plan, file).path == begun.path
+
+
+def test_a_started_plan_is_found_again_where_the_folder_of_its_store_can_be_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, file = tmp_path / "lineage.db", tmp_path / "p.json"
+    plan = attrs.evolve(PLAN, store=str(store))
+    store.touch()
+    with monkeypatch.context() as patch:
+        patch.setattr("os.access", lambda path, mode: mode != os.W_OK and path.exists())
+        journal_of(plan, file).write(JournalEntry(1, 0, "begun"))
+
+    assert seen(journal_of(plan, file)) == [(1, 0, "begun")]
+    exclude_each_other(journal_of(plan, file), journal_of(attrs.evolve(plan, version="2"), file))
 
 
 def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:

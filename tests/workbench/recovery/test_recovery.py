@@ -1482,6 +1482,29 @@ def test_a_plan_made_within_a_recovery_says_what_it_may_lack_and_is_not_applied(
     assert "odd.jsonl can't be read: Is a directory" in capsys.readouterr().err
 
 
+def test_a_plan_in_the_file_of_an_older_one_is_not_continued_by_its_journal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, away, file = tmp_path / "s.db", tmp_path / "away.db", tmp_path / "plan.json"
+    taken(store, streams())
+    asked = ["recover", "db.raw@2", "--store", str(store), "--output", str(file)]
+    assert main(asked) == 0
+    old = RecoveryPlan.from_dict(json.loads(file.read_text("utf-8"))["result"])
+    store.rename(away)
+    for number in range(1, len(old.steps) + 1):
+        journal_of(old, file).write(JournalEntry(number, 0, "finished"))
+    away.rename(store)
+    file.unlink()
+    assert main([*asked, "--mode", "full"]) == 0
+    store.rename(away)
+
+    for option in ((), ("--resume",)):
+        assert main(["recover", "apply", str(file), "--dry-run", *option]) == 2
+        assert "is the journal of another plan, whose file had this name" in "".join(capsys.readouterr())
+    file.rename(tmp_path / "other.json")
+    assert main(["recover", "apply", str(tmp_path / "other.json"), "--dry-run"]) == 0
+
+
 def test_the_journals_of_a_store_are_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,6 +41,7 @@ class JournalEntry:
         application: the application that began the statement; empty if that is unknown.
         batches: the checkpoints of the queries that the step continues -> the last micro-batch that they had begun
             then; None for none.
+        plan: the id of the plan; empty in a line of an earlier version.
     """
 
     step: int
@@ -54,6 +55,7 @@ class JournalEntry:
     steps: int = 0
     application: str = ""
     batches: Mapping[str, int | None] = attrs.field(factory=dict)
+    plan: str = ""
 
 
 class Journal:
@@ -64,11 +66,13 @@ class Journal:
         path: the file. It is created with its first line.
         steps: how many steps the plan has; 0 if the journal is only read.
         lock: the file that shows that a process applies the plan; by default one beside the journal.
+        plan: the id of the plan; empty if that of any plan is read.
     """
 
-    def __init__(self, path: Path, steps: int = 0, lock: Path | None = None) -> None:
+    def __init__(self, path: Path, steps: int = 0, lock: Path | None = None, plan: str = "") -> None:
         self.path = path
         self._steps = steps
+        self._plan = plan
         self._lock = lock or path.with_name(f"{path.name}.lock")
         self._entries: tuple[JournalEntry, ...] | None = None
 
@@ -78,10 +82,18 @@ class Journal:
         Return the lines.
 
         Raises:
-            RecoveryError: the file can't be read.
+            RecoveryError: the file can't be read, or it is the journal of another plan.
         """
         if self._entries is None:
-            self._entries = tuple(_read(self.path))
+            entries = tuple(_read(self.path))
+            # Beside a plan, a journal is found by the name of the plan's file, which another plan may have had before.
+            # The numbers of its finished steps would then say that the steps of this plan are done.
+            if self._plan and any(entry.plan not in ("", self._plan) for entry in entries):
+                raise RecoveryError(
+                    f"{self.path} is the journal of another plan, whose file had this name: "
+                    "give the file of this plan another name, in its folder"
+                )
+            self._entries = entries
         return self._entries
 
     def write(self, entry: JournalEntry) -> None:
@@ -92,7 +104,7 @@ class Journal:
             RecoveryError: it can't be written.
         """
         before = self.entries
-        entry = attrs.evolve(entry, time=datetime.now(timezone.utc).isoformat(), steps=self._steps)
+        entry = attrs.evolve(entry, time=datetime.now(timezone.utc).isoformat(), steps=self._steps, plan=self._plan)
         line = json.dumps(attrs.asdict(entry), sort_keys=True) + "\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -128,7 +140,7 @@ class Journal:
 
     def _lock_file(self) -> IO[bytes]:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.parent.mkdir(parents=True, exist_ok=True)
             return self._lock.open("ab")
         except OSError as problem:
             raise RecoveryError(f"the journal {self.path} can't be written: {problem.strerror}") from None
@@ -178,16 +190,32 @@ def journal_of(plan: RecoveryPlan, file: Path) -> Journal:
     """
     Return the journal of a plan: beside its store, so that all who apply the plan share it; else beside its own file.
 
+    A journal that exists stays where it is, even if the store was moved or its folder can't be written any more, or
+    can be written again: otherwise a plan that was started would count as new.
+
     Args:
         plan: the plan.
         file: the file that the plan was read from.
     """
-    store = Path(plan.store) if plan.store else None
-    if store is not None and store.is_file() and os.access(store.parent, os.W_OK):
-        # Two plans of one store change the same tables.
-        folder = _folder(store)
-        return Journal(folder / f"{plan.id}.jsonl", len(plan.steps), folder / "lock")
-    return Journal(file.with_name(f"{file.name}.journal"), len(plan.steps))
+    beside_plan = Journal(file.with_name(f"{file.name}.journal"), len(plan.steps), plan=plan.id)
+    if not plan.store:
+        return beside_plan
+    store = Path(plan.store)
+    folder = _folder(store)
+    # Two plans of one store change the same tables.
+    beside_store = Journal(folder / f"{plan.id}.jsonl", len(plan.steps), folder / "lock", plan.id)
+    if _exists(beside_store.path):
+        return beside_store
+    if not _exists(store) or not store.is_file() or not os.access(store.parent, os.W_OK):
+        return beside_plan
+    if _exists(beside_plan.path) and any(entry.plan == plan.id for entry in _read(beside_plan.path)):
+        return Journal(beside_plan.path, len(plan.steps), folder / "lock", plan.id)
+    return beside_store
+
+
+def _exists(path: Path) -> bool:
+    """Return whether there is such a file or folder, without an error if its folder may not be searched."""
+    return os.access(path, os.F_OK)
 
 
 def journals_of_store(store: Path) -> list[Journal]:
