@@ -41,8 +41,9 @@ from openlineage_pyspark.workbench.model.joined import StatementGraph, join_stat
 from openlineage_pyspark.workbench.predict.caching.answers import answers_of
 from openlineage_pyspark.workbench.predict.caching.readings import kept_readings
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, summary_of
-from openlineage_pyspark.workbench.predict.project.dbt import read_project, scripts_of_models, scripts_of_raw_models
+from openlineage_pyspark.workbench.predict.project.dbt import read_project, scripts_of_models
 from openlineage_pyspark.workbench.predict.project.exposures import lineage_of_exposures
+from openlineage_pyspark.workbench.predict.project.raw_models import scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.project.revisions import is_changed_since, scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers, session_of
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable

@@ -13,8 +13,9 @@ from openlineage_pyspark.workbench.predict.compare import compared, lineage_stat
 from openlineage_pyspark.workbench.predict.from_text.reading import TextLineage, read_statement
 from openlineage_pyspark.workbench.predict.from_text.text import unknown_table
 from openlineage_pyspark.workbench.predict.outcome import certainty_of_statement
-from openlineage_pyspark.workbench.predict.project.dbt import read_project, scripts_of_models, scripts_of_raw_models
+from openlineage_pyspark.workbench.predict.project.dbt import read_project, scripts_of_models
 from openlineage_pyspark.workbench.predict.project.exposures import lineage_of_exposures
+from openlineage_pyspark.workbench.predict.project.raw_models import scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
 from openlineage_pyspark.workbench.predict.sql.databricks import (
     as_spark,
@@ -413,3 +414,75 @@ def test_models_as_people_write_them_are_resolved_at_their_places(tmp_path: Path
     assert second.head == "CREATE TABLE `down` AS "
     assert plain(second.text) == "select a, '3 ' from `up` join `raw`.`o`"
     assert second.text.index("`up`") == text.index("{{ ref")
+
+
+def models_of(folder: Path, project: str, texts: dict[str, str]) -> list[tuple[str, str]]:
+    """Return the head and the plain text of each model of a project, in their order."""
+    (folder / "dbt_project.yml").write_text(project, "utf-8")
+    made = scripts_of_raw_models([Script(str(folder / name), text) for name, text in texts.items()])
+    return [(each.head.removeprefix("CREATE TABLE ").removesuffix(" AS "), plain(each.text)) for each in made]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{{config({\n 'materialized': 'incremental', \"tags\": [\"nightly\"]})\n}}\nselect 1", "select 1"),
+        ("{{- config(schema=env_var('A', 'x)}}'), d={'a': {'b': 1}}) -}} select 1", "select 1"),
+        ("select * from {{ source('raw', var('o', 'orders')) }}", "select * from `raw`.`orders`"),
+        ("select * from {{ source('raw', var('o')) }}", "select * from {{ source('raw', var('o')) }}"),
+        ("select * from {{ source(var('s'), 'o') }}", "select * from {{ source(var('s'), 'o') }}"),
+        ("select * from {{ ref('up', v=2) }} {# {{ config( #}", "select * from `up`"),
+        ("select * from {{ ref('pack', 'up') }} where b = '{{'", "select * from `up` where b = '{{'"),
+        ("select {{ f('{{ ref(1) }}') }} from {{ ref('a') }}", "select {{ f('{{ ref(1) }}') }} from `a`"),
+        ("select {{ ref('a').x }}, {{ this.schema }} from {{ this }}",
+         "select {{ ref('a').x }}, {{ this.schema }} from `m`"),
+        ("select {{ var('a', 1) }}, {{ var('b', c) }}", "select 1 , {{ var('b', c) }}"),
+    ],
+)  # fmt: skip
+def test_expressions_of_a_model_are_resolved_if_they_need_no_code(tmp_path: Path, text: str, expected: str) -> None:
+    assert models_of(tmp_path, "name: shop", {"models/m.sql": text}) == [("`m`", expected)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{% if is_incremental() %} a {% else %} b {% endif %} c", "b c"),
+        ("{%- if is_incremental() and x -%} a {% if y %} b {% endif %} c {%- endif -%} d", "d"),
+        ("{% if not is_incremental() %} a {% else %} b {% endif %}", "a"),
+        ("{% if x %} {% if is_incremental() %} a {% endif %} b {% endif %}", "{% if x %} b {% endif %}"),
+        ("{% for i in x %} {% if is_incremental() %} a {% endif %} {% else %} b {% endfor %}",
+         "{% for i in x %} {% else %} b {% endfor %}"),
+        ("{% if is_incremental() %} a {% elif x %} {% endif %}", "{% if is_incremental() %} a {% elif x %} {% endif %}"),
+        ("{% if is_incremental() or x %} a {% endif %}", "{% if is_incremental() or x %} a {% endif %}"),
+        ("{% endif %} {% if is_incremental() %} a", "{% endif %} {% if is_incremental() %} a"),
+    ],
+)  # fmt: skip
+def test_a_model_is_read_as_in_its_first_run(tmp_path: Path, text: str, expected: str) -> None:
+    assert models_of(tmp_path, "name: shop", {"models/m.sql": text}) == [("`m`", expected)]
+
+
+@pytest.mark.parametrize(
+    ("project", "expected"),
+    [
+        ("name: x\nmodel-paths: ['a/models/', \"b\"]\n", ["`m`", "`n`"]),
+        ("# model-paths: ['c']\nmodel-paths:\n  - a/models\n  - 'b' # more\nother: [c]\n", ["`m`", "`n`"]),
+        ("source-paths: [b]", ["`n`"]),
+        ("name: x", ["`o`"]),
+    ],
+)
+def test_the_folders_of_models_are_those_of_the_project(tmp_path: Path, project: str, expected: list[str]) -> None:
+    texts = {"a/models/m.sql": "select 1", "b/c/n.sql": "select 2", "models/o.sql": "select 3"}
+    assert [head for head, _ in models_of(tmp_path, project, texts) if head] == expected
+
+
+def test_two_models_of_one_name_are_both_read_after_what_they_read(tmp_path: Path) -> None:
+    texts = {
+        "a/down.sql": "select x from {{ ref('up') }}",
+        "a/up.sql": "select 1 as x",
+        "b/up.sql": "select 2 as x",
+    }
+    assert models_of(tmp_path, "model-paths: [a, b]", texts) == [
+        ("`up`", "select 1 as x"),
+        ("`up`", "select 2 as x"),
+        ("`down`", "select x from `up`"),
+    ]

@@ -8,14 +8,12 @@ writes its documentation. Neither dbt nor a connection is needed to read them.
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.workbench.predict.scripts import Script
-from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
 
 if TYPE_CHECKING:
@@ -28,15 +26,6 @@ _VIEWS = frozenset({"view", "materialized_view"})
 # dbt puts the query of such a model into the models that read it.
 _WITHOUT_TABLE = frozenset({"ephemeral", "test"})
 _CATALOG = "catalog.json"
-_PROJECT = "dbt_project.yml"
-_NO_MODELS = frozenset({"analyses", "dbt_modules", "dbt_packages", "macros", "seeds", "snapshots", "tests"})
-_TEXTS = re.compile(r"['\"]([^'\"]*)['\"]")
-_CALL = re.compile(r"\{\{-?\s*(?P<call>ref|source|var|config|this)\s*(?:\((?P<given>[^{}]*)\))?\s*-?\}\}", re.DOTALL)
-_COMMENTED = re.compile(r"\{#.*?#\}", re.DOTALL)
-# Only later runs of an incremental model contain this part.
-_INCREMENTAL = re.compile(
-    r"\{%-?\s*if\s+is_incremental\(\)\s*-?%\}(?:(?!\{%-?\s*(?:if|else|elif)).)*?\{%-?\s*endif\s*-?%\}", re.DOTALL
-)
 
 
 @attrs.frozen
@@ -121,7 +110,7 @@ def read_project(manifest: Path) -> Project:
     if not isinstance(nodes, dict):
         raise TextError(f"{manifest} is not a dbt manifest: it has no nodes", path=str(manifest))
     try:
-        models = tuple(_ordered([_model(each, nodes) for each in nodes.values() if _is_model(each)]))
+        models = tuple(ordered([_model(each, nodes) for each in nodes.values() if _is_model(each)]))
         catalog = manifest.with_name(_CATALOG)
         described = _document(catalog) if catalog.is_file() else {}
         sources = [*dict(document.get("sources", {})).values(), *(each for each in nodes.values() if _is_seed(each))]
@@ -146,77 +135,25 @@ def scripts_of_models(scripts: Iterable[Script], project: Project) -> list[Scrip
     for script in scripts:
         model = _of_path(PurePath(script.name), project.models)
         if model is not None:
-            text = script.text if _is_compiled(script.name) or not model.compiled else model.compiled
+            text = script.text if is_compiled(script.name) or not model.compiled else model.compiled
             found[model.id] = attrs.evolve(script, head=model.head, text=text)
-        elif script.is_ddl or not _is_compiled(script.name):
+        elif script.is_ddl or not is_compiled(script.name):
             others.append(script)
-    if any(_is_compiled(script.name) for script in scripts):
+    if any(is_compiled(script.name) for script in scripts):
         made = (each for each in project.models if each.id not in found and each.is_snapshot and each.compiled)
         found |= {each.id: Script(str(PurePath(*each.path.parts[1:])), each.compiled, head=each.head) for each in made}
     ordered = [found[model.id] for model in project.models if model.id in found]
     return [*(each for each in others if each.is_ddl), *ordered, *(each for each in others if not each.is_ddl)]
 
 
-def scripts_of_raw_models(scripts: Iterable[Script]) -> list[Script]:
-    """
-    Return scripts, in which uncompiled dbt models create tables named after their files.
-
-    Only expressions that need no code are resolved: `ref`, `source`, `var` with a default, `this` and `config`; an
-    incremental model is read as in its first run. Macros, tests, snapshots and analyses of a project are left out.
-    """
-    found: dict[str, Script] = {}
-    models, others = [], []
-    for script in scripts:
-        inside = _within_project(Path(script.name))
-        if inside is None or script.is_ddl or _is_compiled(script.name):
-            others.append(script)
-        elif inside.parts[0] == "models":
-            name = inside.stem
-            text, reads = _resolved(script.text, name)
-            found[name] = attrs.evolve(script, text=text, head=f"CREATE TABLE {in_backticks(name)} AS ")
-            models.append(Model(name, (name,), inside, is_view=False, reads=reads))
-        elif inside.parts[0] not in _NO_MODELS:
-            others.append(script)
-    return [*others, *(found[each.id] for each in _ordered(models))]
-
-
-def _within_project(path: Path) -> PurePath | None:
-    """Return the path of a file within its dbt project; None if it is not in a project."""
-    for folder in path.parents:
-        if (folder / _PROJECT).is_file():
-            return path.relative_to(folder)
-    return None
-
-
-def _resolved(text: str, own: str) -> tuple[str, tuple[str, ...]]:
-    """Return a model with the names of its inputs resolved, and the names of the models among these."""
-    reads: list[str] = []
-
-    def named(found: re.Match[str]) -> str:
-        call, given = found["call"], [each[1] for each in _TEXTS.finditer(found["given"] or "")]
-        if call == "ref" and given:
-            reads.append(given[-1])
-            return in_backticks(given[-1]).ljust(len(found[0]))
-        if call == "source" and len(given) > 1:
-            return ".".join(map(in_backticks, given[:2])).ljust(len(found[0]))
-        if call == "var" and len(given) > 1:
-            return given[1].ljust(len(found[0]))
-        if call == "this":
-            return in_backticks(own).ljust(len(found[0]))
-        return blanked(found[0]) if call == "config" else found[0]
-
-    text = _COMMENTED.sub(lambda found: blanked(found[0]), text)
-    text = _INCREMENTAL.sub(lambda found: blanked(found[0]), text)
-    return _CALL.sub(named, text), tuple(reads)
-
-
 def _of_path(path: PurePath, models: Sequence[Model]) -> Model | None:
     parts = path.parts
-    own = (each.path.parts if _is_compiled(str(path)) else each.path.parts[1:] for each in models)
+    own = (each.path.parts if is_compiled(str(path)) else each.path.parts[1:] for each in models)
     return next((model for model, end in zip(models, own, strict=True) if parts[-len(end) :] == end), None)
 
 
-def _is_compiled(name: str) -> bool:
+def is_compiled(name: str) -> bool:
+    """Return whether a file is one of those that dbt has compiled."""
     parts = PurePath(name).parts
     return any(parts[at : at + 2] == ("target", "compiled") for at in range(len(parts) - 1))
 
@@ -292,7 +229,7 @@ def _tables(nodes: Iterable[Mapping[str, Any]], catalog: Mapping[str, Any]) -> I
             yield DeclaredTable(_parts(node), typed)
 
 
-def _ordered(models: Sequence[Model]) -> Iterator[Model]:
+def ordered(models: Sequence[Model]) -> Iterator[Model]:
     """Yield models, each after those that it reads."""
     by_id = {each.id: each for each in models}
     done: set[str] = set()
