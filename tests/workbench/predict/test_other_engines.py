@@ -452,7 +452,7 @@ def test_expressions_of_a_model_are_resolved_if_they_need_no_code(tmp_path: Path
         ("{% if x %} {% if is_incremental() %} a {% endif %} b {% endif %}", "{% if x %} b {% endif %}"),
         ("{% for i in x %} {% if is_incremental() %} a {% endif %} {% else %} b {% endfor %}",
          "{% for i in x %} {% else %} b {% endfor %}"),
-        ("{% if is_incremental() %} a {% elif x %} {% endif %}", "{% if is_incremental() %} a {% elif x %} {% endif %}"),
+        ("{% if is_incremental() %} a {% elif x %}{% endif %}", "{% if is_incremental() %} a {% elif x %}{% endif %}"),
         ("{% if is_incremental() or x %} a {% endif %}", "{% if is_incremental() or x %} a {% endif %}"),
         ("{% endif %} {% if is_incremental() %} a", "{% endif %} {% if is_incremental() %} a"),
     ],
@@ -486,3 +486,44 @@ def test_two_models_of_one_name_are_both_read_after_what_they_read(tmp_path: Pat
         ("`up`", "select 2 as x"),
         ("`down`", "select x from `up`"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("SELECT a INTO d.x FROM t UNION SELECT a FROM u", [("d.x", ("t", "u"), ["a"])]),
+        ("SELECT a INTO #x FROM t", [("`#x`", ("t",), ["a"])]),
+        ("REPLACE INTO x SELECT a FROM t", [("x", ("t",), ["a"])]),
+        ("CREATE TABLE x CLONE t", [("x", ("t",), [])]),
+        ("INSERT ALL INTO x VALUES (a) INTO y (c) VALUES (b) SELECT a, b FROM t",
+         [("x", ("t",), []), ("y", ("t",), [])]),
+        ("COPY INTO x FROM @s/p FILE_FORMAT = (TYPE = CSV)", [("x", (), [])]),
+        ("COPY INTO x (a) FROM (SELECT $1 FROM @s/p s)", [("x", (), [])]),
+        ("COPY x FROM 's3://b' IAM_ROLE 'r' CSV", [("x", (), [])]),
+        ("COPY INTO @s/p FROM (SELECT a FROM t)", [("", ("t",), [])]),
+        ("UNLOAD ('SELECT a FROM t WHERE b = \\'c\\'') TO 's3://b' IAM_ROLE 'r'", [("", ("t",), ["a"])]),
+        # A routine is no table, and what it fills is not what it reads.
+        ("CREATE PROCEDURE p AS INSERT INTO x SELECT a FROM t", [("", ("t",), [])]),
+        ("CREATE TABLE FUNCTION d.f(a INT64) AS SELECT a FROM t", [("", ("t",), [])]),
+    ],
+)  # fmt: skip
+def test_what_statements_of_other_engines_read_and_fill_is_read(
+    statement: str, expected: list[tuple[str, tuple[str, ...], list[str]]]
+) -> None:
+    found = read_statement(statement)
+    assert found is not None
+    assert [(each.target, each.tables, [name for name, _ in each.columns]) for each in found] == expected
+
+
+def test_a_materialized_view_that_fills_a_table_is_an_insert_into_it() -> None:
+    text = "CREATE MATERIALIZED VIEW v ON CLUSTER c\nTO d.x (a Int) AS\nSELECT a, oops FROM s"
+    made = as_spark(text)
+    assert plain(made) == "INSERT INTO d.x BY NAME SELECT a, oops FROM s"
+    assert made.index("oops") == text.index("oops")
+
+
+def test_clickhouse_is_recognized_by_its_functions_and_reads_later_aliases() -> None:
+    text = "SELECT {}(b) || c AS a, substr(t.js, 1) AS b FROM t"
+    made = [read_statement(text.format(name)) for name in ("toString", "lower")]
+    sources = [dict(each[0].columns)["a"] for each in made if each is not None]
+    assert [sorted(column for _, column in each or ()) for each in sources] == [["c", "js"], ["b", "c"]]

@@ -137,7 +137,7 @@ def test_patterns_choose_the_files_of_folders_then_and_now(repository: Path) -> 
         scripts_now([Path("sql")], globs=["*.x"])
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1"])
 def test_a_file_is_read_whatever_its_encoding_is(repository: Path, encoding: str) -> None:
     (repository / "sql" / "a.sql").write_bytes("SELECT 'é' AS e;\r\nSELECT 2".encode(encoding))
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]

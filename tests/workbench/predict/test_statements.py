@@ -358,3 +358,87 @@ def test_the_brackets_around_the_query_of_a_loop_are_no_part_of_it() -> None:
 )
 def test_a_template_behind_a_value_makes_further_columns(text: str, expected: str) -> None:
     assert placeheld(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT 1\nGO\nINSERT INTO t SELECT 2\ngo 5\nSELECT 3\nGO -- end\n",
+         ["SELECT 1", "INSERT INTO t SELECT 2", "SELECT 3"]),
+        ("SELECT a\ngo\nFROM t;\nSELECT b,\n  go\n, c FROM t", ["SELECT a\ngo\nFROM t", "SELECT b,\n  go\n, c FROM t"]),
+        ("SELECT '\nGO\n' AS a /*\nGO\n*/", ["SELECT '\nGO\n' AS a"]),
+        ("CREATE VIEW v AS SELECT 1\n/\nDROP TABLE t;\n/\n", ["CREATE VIEW v AS SELECT 1", "DROP TABLE t"]),
+        ("SELECT a\n/\nb\n/\n(SELECT c)", ["SELECT a\n/\nb\n/\n(SELECT c)"]),
+        ("DELIMITER $$\nSELECT ';', 1;\nSELECT 2$$\nDELIMITER ;\nSELECT 3", ["SELECT ';', 1", "SELECT 2", "SELECT 3"]),
+        ("SET DEFINE OFF\nPROMPT it's\nREM it's\nSELECT 1;\n@@b.sql\nSELECT 2;", ["SELECT 1", "SELECT 2"]),
+        (":setvar d x\nSELECT 1 AS prompt\n, 2 AS rem", ["SELECT 1 AS prompt\n, 2 AS rem"]),
+        ("SET spark.x = on;\nSET x", ["SET spark.x = on", "SET x"]),
+    ],
+)  # fmt: skip
+def test_lines_of_clients_end_statements(text: str, expected: list[str]) -> None:
+    assert texts(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            ("CREATE OR ALTER PROCEDURE dbo.p @a INT AS\nBEGIN\n SET @b = CASE WHEN 1 = 1 THEN 2 END;\n"
+            " IF @a = 1\n BEGIN\n  INSERT INTO x SELECT a FROM t\n END\n ELSE INSERT INTO y SELECT a FROM t;\n"
+            " WHILE @a < 3 BEGIN DELETE FROM x; END\n UPDATE z SET a = 1;\nEND\nGO\nSELECT 2"),
+            [
+                "SET @b = CASE WHEN 1 = 1 THEN 2 END",
+                "INSERT INTO x SELECT a FROM t",
+                "INSERT INTO y SELECT a FROM t",
+                "DELETE FROM x",
+                "UPDATE z SET a = 1",
+                "SELECT 2",
+            ],
+        ),
+        ("BEGIN IF @a = 1 BEGIN SELECT 1; END SELECT 2; END SELECT 3", ["SELECT 1", "SELECT 2", "SELECT 3"]),
+        (
+            "BEGIN TRY INSERT INTO x SELECT 1; END TRY BEGIN CATCH INSERT INTO y SELECT 1; END CATCH; SELECT 2",
+            ["INSERT INTO x SELECT 1", "INSERT INTO y SELECT 1", "SELECT 2"],
+        ),
+        (
+            ("CREATE PROCEDURE p IS\n v INT;\n CURSOR c IS SELECT k FROM q;\nBEGIN\n FOR r IN (SELECT a FROM t) LOOP\n"
+            "  INSERT INTO x VALUES (1);\n END LOOP;\n FOR i IN 1..3 LOOP SELECT 2; END LOOP;\n"
+            " IF v = 1 THEN SELECT 3; ELSIF v = 2 THEN SELECT 4; END IF;\n"
+            "EXCEPTION WHEN OTHERS THEN SELECT 5;\nEND p;\n/\nSELECT 6"),
+            [
+                "SELECT k FROM q",
+                "SELECT a FROM t",
+                "INSERT INTO x VALUES (1)",
+                "SELECT 2",
+                "SELECT 3",
+                "SELECT 4",
+                "SELECT 5",
+                "SELECT 6",
+            ],
+        ),
+        ("CREATE PROC p AS UPDATE x SET a = 1; SELECT 2", ["UPDATE x SET a = 1", "SELECT 2"]),
+        ("CREATE TASK k SCHEDULE = '1 m' AS INSERT INTO x SELECT 1; SELECT 2", ["INSERT INTO x SELECT 1", "SELECT 2"]),
+        ("CREATE TRIGGER g AFTER INSERT ON t FOR EACH ROW INSERT INTO x SELECT 1", ["INSERT INTO x SELECT 1"]),
+        (
+            "CREATE DEFINER=`a`@`%` EVENT e ON SCHEDULE EVERY 1 DAY DO BEGIN DELETE FROM x; END; SELECT 2",
+            ["DELETE FROM x", "SELECT 2"],
+        ),
+        ("BEGIN SELECT a AS end FROM t; SELECT end, b FROM t; END", ["SELECT a AS end FROM t", "SELECT end, b FROM t"]),
+        # A function that is one expression or one string, and a table of such a name, are no scripts.
+        ("CREATE FUNCTION f() RETURNS INT RETURN SELECT 1; SELECT 2",
+         ["CREATE FUNCTION f() RETURNS INT RETURN SELECT 1", "SELECT 2"]),
+        ("CREATE PROCEDURE p() AS $$ BEGIN SELECT 1; END $$; SELECT 2",
+         ["CREATE PROCEDURE p() AS $$ BEGIN SELECT 1; END $$", "SELECT 2"]),
+        ("CREATE TABLE task (begin INT); SELECT 2", ["CREATE TABLE task (begin INT)", "SELECT 2"]),
+        ("BEGIN UNTIL x; SELECT 1", ["SELECT 1"]),
+        # Variables, and tables of SQL Server.
+        ("BEGIN SELECT a, b INTO v, w FROM t; SELECT a INTO d.t FROM t; SELECT a BULK COLLECT INTO v FROM t; END",
+         ["SELECT a, b           FROM t", "SELECT a INTO d.t FROM t", "SELECT a                     FROM t"]),
+        ("BEGIN SELECT 1 INTO :v; SELECT a FROM t INTO @v; END", ["SELECT 1", "SELECT a FROM t"]),
+        ("BEGIN DECLARE @a INT; SELECT a INTO v FROM t; END", ["DECLARE @a INT", "SELECT a INTO v FROM t"]),
+    ],
+)  # fmt: skip
+def test_the_statements_of_routines_and_blocks_of_other_engines_are_taken_one_by_one(
+    text: str, expected: list[str]
+) -> None:
+    assert texts(text) == expected

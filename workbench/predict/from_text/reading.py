@@ -16,7 +16,7 @@ import attrs
 from openlineage_pyspark.facets.foreign_sql.rows import SAME, all_of
 from openlineage_pyspark.facets.foreign_sql.tables import named_tables
 from openlineage_pyspark.facets.model.lineage import UseKind, compose
-from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens, unquoted
 from openlineage_pyspark.workbench.predict.from_text.external_queries import with_external_queries
 from openlineage_pyspark.workbench.predict.from_text.units import with_units_first
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
@@ -40,6 +40,14 @@ DIALECTS = ("databricks", "duckdb", "snowflake", "bigquery", "postgres", "redshi
             "oracle", "mysql", "teradata")  # fmt: skip
 """The dialects that are tried, in this order, for a statement that Spark's grammar does not have."""
 _OF_SPARK = frozenset({SPARK, "databricks"})
+# Spark's grammar has calls of ClickHouse's functions, but ClickHouse reads names in another way.
+_CLICKHOUSE = "clickhouse"
+_OF_CLICKHOUSE = re.compile(
+    r"\b(?:JSONExtract\w*|arrayJoin|array(?:Map|Filter|Concat|Exists|Element|Slice)|dictGet\w*|groupArray\w*|"
+    r"groupUniqArray|(?:any|avg|count|max|min|quantile|sum|uniq)(?:If|Merge|State)|argM(?:ax|in)(?:If|Merge|State)?|"
+    r"toLowCardinality|to(?:DateTime|String|StartOf\w+|UInt\d+|Int\d+|Float\d+|Nullable|IntervalDay|YYYYMM\w*)|"
+    r"uniqExact\w*)\("
+)
 # The results are cached, because each refused statement is read several times.
 _MOST_TREES = 1024
 _NO_QUOTES = re.compile(r"\w+")
@@ -49,7 +57,8 @@ _BEFORE_TARGET = frozenset({"INTO", "OVERWRITE", ",", "("})
 # The first words of a statement that writes -> the words before the name of its target.
 _WRITING = {
     "CREATE": frozenset({"TABLE", "VIEW"}),
-    "REPLACE": frozenset({"TABLE"}),
+    "COPY": frozenset({"INTO"}),
+    "REPLACE": frozenset({"TABLE", "INTO"}),
     "INSERT": frozenset({"INTO", "OVERWRITE"}),
     "LOAD": frozenset({"TABLE"}),
     "MERGE": frozenset({"INTO"}),
@@ -61,6 +70,10 @@ _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION\s", re.IGNOREC
 _OF_PIPELINES = re.compile(
     r"\s*CREATE\s+(?:OR\s+REFRESH\s+)?(?:FLOW|MATERIALIZED\s+VIEW|STREAMING\s+TABLE)\b", re.IGNORECASE
 )
+_REPLACING = re.compile(r"^(\s*)REPLACE(\s+INTO\b)", re.IGNORECASE)
+_UNLOADED = re.compile(r"\s*UNLOAD\s*\(\s*", re.IGNORECASE)
+# The body of such an object is no query that fills it.
+_ROUTINES = frozenset({"FUNCTION", "PROCEDURE", "TASK", "TRIGGER"})
 _MADE = frozenset((UseKind.TRANSFORMATION,))
 
 
@@ -128,21 +141,37 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
 
     if len(statement) > MOST_CHARACTERS:
         return (TextLineage("", named_tables(statement, dialect or SPARK)),)
-    found = [_read_one(each, known or Known(), dialect) for each in single_inserts(_for_sqlglot(statement))]
-    lineages = tuple(each for each in found if each is not None)
-    return lineages if len(lineages) == len(found) else None
+    lineages: list[TextLineage] = []
+    for each in single_inserts(_for_sqlglot(statement)):
+        found = _read_one(each, known or Known(), dialect)
+        if found is None:
+            return None
+        lineages += found
+    return tuple(lineages)
 
 
-def _read_one(text: str, known: Known, dialect: str) -> TextLineage | None:
+def _read_one(text: str, known: Known, dialect: str) -> tuple[TextLineage, ...] | None:
+    from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
     tree, dialect = _tree(text, dialect)
     if tree is None:
         return None
     try:
-        return _read(tree, known, dialect) or TextLineage(target_in(text), named_tables(text, dialect))
+        if isinstance(tree, exp.MultitableInserts):
+            tables = tuple(dict.fromkeys(_tables(tree.args.get("source"))))
+            filled = (_filled(each) for each in tree.find_all(exp.Insert))
+            return tuple(TextLineage(_name(each), tables, rows_known=False) for each in filled)
+        return (_read(tree, known, dialect) or TextLineage(target_in(text), named_tables(text, dialect)),)
     except (SqlglotError, RecursionError):
         return None
+
+
+def _filled(insert: Any) -> Any:
+    """Return the table that an INSERT fills, without the names of its columns."""
+    from sqlglot import exp
+
+    return insert.this.this if isinstance(insert.this, exp.Schema) else insert.this
 
 
 @lru_cache(maxsize=_MOST_TREES)
@@ -151,13 +180,14 @@ def _tree(text: str, dialect: str) -> tuple[Any, str]:
     from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
     from sqlglot import exp
 
-    for each in (dialect,) if dialect else (SPARK, *DIALECTS):
+    own = _CLICKHOUSE if not dialect and _OF_CLICKHOUSE.search(text) is not None else dialect
+    for each in (dialect,) if dialect else dict.fromkeys((own or SPARK, SPARK, *DIALECTS)):
         try:
             trees = parsed(with_units_first(text) if each in _OF_SPARK else text, each)
         except UnparsableError:
             continue
         # sqlglot parses a statement that it does not support as a command, with the first word only.
-        if len(trees) == 1 and (each == (dialect or SPARK) or not isinstance(trees[0], exp.Command)):
+        if len(trees) == 1 and (each == (own or SPARK) or not isinstance(trees[0], exp.Command)):
             return with_external_queries(_with_open_templates(trees[0], text), text), each
     return None, dialect or SPARK
 
@@ -188,7 +218,12 @@ def _for_sqlglot(statement: str) -> str:
     becomes an INSERT, as does one into a directory; the word STREAM before a table of a pipeline is left out.
     """
     statement = as_spark(statement) if statement[:1].isalpha() else with_parts_of_names(statement)
-    statement = into_paths(_EVOLUTION.sub(r"\1 ", statement))
+    statement = _REPLACING.sub(r"\1INSERT\2", into_paths(_EVOLUTION.sub(r"\1 ", statement)))
+    unloaded = _UNLOADED.match(statement)
+    if unloaded is not None:
+        query = next(tokens(statement, unloaded.end()), None)
+        if query is not None and query.kind is TokenKind.STRING:
+            return unquoted(query)
     parts: list[str] = []
     first = before = ""
     streams = _OF_PIPELINES.match(statement) is not None
@@ -223,7 +258,9 @@ def target_in(statement: str) -> str:
         elif word in _WRITING[first]:
             is_named_next = True
         elif word not in _BEFORE_NAME and (is_named_next or first != "LOAD"):
-            is_name = is_named_next and word not in _NO_TARGET
+            names = dotted(statement, begin)
+            is_routine = word in _ROUTINES and len(names) == 1 and bool(dotted(statement, at))
+            is_name = is_named_next and word not in _NO_TARGET and not is_routine
             return ".".join(map(_quoted, dotted(statement, begin))) if is_name else ""
     return ""
 
@@ -235,10 +272,13 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
 
     if isinstance(tree, (exp.Merge, exp.Update, exp.Delete)):
         return _changed(tree, known, dialect)
-    target, names, given = None, (), frozenset[str]()
+    names, given = (), frozenset[str]()
     query = tree
+    if isinstance(tree, exp.Copy) or _is_routine(tree):
+        return _copied(tree)
+    target = _into(tree)
     if isinstance(tree, (exp.Insert, exp.Create)):
-        target, query = tree.this, tree.args.get("expression")
+        target, query = tree.this, _query_of(tree)
         if isinstance(target, exp.Schema):
             names = tuple(each.name for each in target.expressions)
             target = target.this
@@ -264,6 +304,46 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
     rows = _spelled(found.rows, spelled) or {}
     proven = frozenset((spelled.get(table, table), column) for table, column in found.proven)
     return TextLineage(written, tables, tuple(plain), whole, by_position, given, rows, found.rows_known, proven)
+
+
+def _query_of(tree: Any) -> Any:
+    """Return the query of an INSERT or a CREATE; for a clone, that of all rows of its table; None if there is none."""
+    from sqlglot import exp
+
+    clone = tree.args.get("clone")
+    return tree.args.get("expression") if clone is None else exp.select("*").from_(clone.this)
+
+
+def _is_routine(tree: Any) -> bool:
+    """Return whether a statement creates a function, a procedure or the like."""
+    from sqlglot import exp
+
+    return isinstance(tree, exp.Create) and str(tree.args.get("kind")).upper() in _ROUTINES
+
+
+def _into(query: Any) -> Any:
+    """Return the table that a SELECT with INTO creates; None if it creates none."""
+    from sqlglot import exp
+
+    while isinstance(query, exp.SetOperation):
+        query = query.this
+    into = query.args.get("into") if isinstance(query, exp.Select) else None
+    return into.this if into is not None and isinstance(into.this, exp.Table) else None
+
+
+def _copied(tree: Any) -> TextLineage | None:
+    """Return what a COPY reads and fills; None if it names no table, and for any other statement."""
+    from sqlglot import exp
+
+    if not isinstance(tree, exp.Copy):
+        return None
+    table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        return None
+    if not tree.args.get("kind"):
+        return TextLineage("", (_name(table),))
+    read = (name for each in tree.args.get("files") or () for name in _tables(each))
+    return TextLineage(_name(table), tuple(dict.fromkeys(read)))
 
 
 def _declared(create: Any) -> TextLineage | None:
@@ -554,7 +634,7 @@ def _tables(tree: Any) -> Iterator[str]:
 
     own = {each.alias_or_name.lower() for each in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
-        if table.name and _name(table).lower() not in own:
+        if table.name and not isinstance(table.this, exp.Var) and _name(table).lower() not in own:
             yield _name(table)
 
 

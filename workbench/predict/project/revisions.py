@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -15,7 +16,13 @@ from openlineage_pyspark.workbench.predict.sql.notebooks import NOTEBOOK, NOTEBO
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")
+# The bytes at the beginning of a text -> its encoding. SQL Server's tools write UTF-16, some without a mark.
+_ENCODINGS = (
+    (re.compile(rb"\xff\xfe\0\0|\0\0\xfe\xff"), "utf-32"),
+    (re.compile(rb"\xff\xfe|\xfe\xff"), "utf-16"),
+    (re.compile(rb"(?:[\t\n\r -~]\0){4}"), "utf-16-le"),
+    (re.compile(rb"(?:\0[\t\n\r -~]){4}"), "utf-16-be"),
+)
 _PYTHON = ".py"
 
 
@@ -69,7 +76,7 @@ def _text(file: Path, *, is_ddl: bool) -> str:
 
 
 def _decoded(read: bytes) -> str:
-    encoding = "utf-16" if read.startswith(_BYTE_ORDERS) else "utf-8-sig"
+    encoding = next((name for begins, name in _ENCODINGS if begins.match(read) is not None), "utf-8-sig")
     try:
         return read.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:

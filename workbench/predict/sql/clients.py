@@ -2,7 +2,9 @@
 Blank the parts of a file that Spark's SQL does not have: comments that begin with `#`, and lines for clients.
 
 `#` begins a comment in BigQuery and MySQL, so an apostrophe after it begins no string. A line such as that of psql
-with a backslash, or `.read` of DuckDB, is a command for the client alone, and no `;` ends it.
+with a backslash, `.read` of DuckDB or `PROMPT` of SQL*Plus, is a command for the client alone, and no `;` ends it. Some
+clients end a statement with a line of its own (`GO`, `/`), or as a line above it says (`DELIMITER //`); these
+statements get a `;`.
 """
 
 from __future__ import annotations
@@ -12,9 +14,26 @@ import re
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 
-_CANDIDATE = re.compile(r"^[ \t]*(?:#|\\|\.[a-z])|[,;(][ \t]*#", re.MULTILINE)
+_CANDIDATE = re.compile(
+    r"^[ \t]*(?:#|\\|\.[a-z]|@|:[a-z]|/[ \t]*$|(?:go|delimiter|prompt|rem|remark|set|spool|whenever)\b)|[,;(][ \t]*#",
+    re.MULTILINE | re.IGNORECASE,
+)
 _LINE = re.compile(r"[^\r\n]*")
-_COMMAND = re.compile(r"\\[a-zA-Z!?]|\.[a-z]+\b")
+_COMMAND = re.compile(
+    r"\\[a-zA-Z!?]|\.[a-z]+\b|@@?[\w./&~-]+[ \t]*$|:(?:setvar|r|on|out|connect)\b|"
+    r"(?i:(?:prompt|rem|remark|spool|whenever)(?=[ \t]|$)|set[ \t]+\w+[ \t]+(?:on|off)(?:[ \t]+[^\r\n;]*)?$)",
+    re.MULTILINE,
+)
+_DELIMITER = re.compile(r"(?i:delimiter)[ \t]+(\S+)[ \t]*$", re.MULTILINE)
+# A line that ends a statement: in SQL Server whatever follows, in SQL*Plus if a statement follows, since a formula may
+# be divided on a line of its own.
+_BATCH = re.compile(r"(?i:go)(?:[ \t]+\d+)?[ \t]*(?:--[^\r\n]*)?$", re.MULTILINE)
+_SLASH = re.compile(
+    r"/[ \t]*(?=$\s*(?:\Z|/\s|--|/\*|@|(?i:alter|begin|comment|commit|create|declare|delete|drop|exec|execute|exit|"
+    r"grant|insert|merge|prompt|rem|remark|select|set|show|spool|truncate|update|whenever|with)\b))",
+    re.MULTILINE,
+)
+_NO_BATCH = re.compile(r"\s*(?:[,.)=+*/<>-]|(?i:as|from|is|in|not|and|or|on|where|group|order|union|join)\b)")
 # A table of SQL Server may have a name such as `#temp`, and PostgreSQL has operators such as `#>`.
 _AFTER_SIGN = re.compile(r"#(?:\s|#|$)")
 
@@ -26,33 +45,86 @@ def for_parsers(text: str) -> str:
     Args:
         text: the content of a file.
     """
-    if _CANDIDATE.search(text) is None:
-        return text
-    parts: list[str] = []
-    at, last, is_new_line = 0, ";", True
-    while at < len(text):
-        begin = at
-        for token in tokens(text, at):
-            rest = text[at : at + 20]
-            is_comment = token.text == "#" and (
-                last == ";" or ((is_new_line or last in (",", "(")) and _AFTER_SIGN.match(rest) is not None)
-            )
-            if is_comment or (last == ";" and is_new_line and _COMMAND.match(rest) is not None):
+    return text if _CANDIDATE.search(text) is None else "".join(_Blanking(text).parts())
+
+
+class _Blanking:
+    """
+    Blanks what is for clients in one text, token by token.
+
+    Args:
+        text: the text.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._last = ";"
+        self._is_new_line = True
+        # What ends a statement instead of a `;`.
+        self._delimiter = ""
+
+    def parts(self) -> list[str]:
+        """Return the parts of the text that is left."""
+        parts: list[str] = []
+        while self._at < len(self._text):
+            begin = self._at
+            end = self._next_line()
+            parts.append(self._text[begin : self._at])
+            if end is None:
                 break
-            at += len(token.text)
+            is_end = self._last != ";"
+            blank = blanked(self._text[self._at : end])
+            parts.append(f";{blank[1:]}" if is_end and self._ends() is not None else blank)
+            self._last = ";" if self._ends() is not None else self._last
+            self._at = end
+        return parts
+
+    def _next_line(self) -> int | None:
+        """Go to the next part to blank, and return its end; None if there is none."""
+        for token in tokens(self._text, self._at):
+            end = self._end()
+            if end is not None:
+                return end
+            self._at += len(token.text)
             if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
-                is_new_line = is_new_line or "\n" in token.text
+                self._is_new_line = self._is_new_line or "\n" in token.text
             else:
-                last, is_new_line = token.text, False
-        else:
-            parts.append(text[begin:])
-            break
-        end = _end_of_line(text, at)
-        parts += [text[begin:at], blanked(text[at:end])]
-        at = end
-    return "".join(parts)
+                self._last, self._is_new_line = token.text, False
+        return None
 
+    def _end(self) -> int | None:
+        """Return the end of what is to be blanked here; None if nothing is."""
+        text, at = self._text, self._at
+        end = self._ends()
+        if end is not None:
+            return end
+        if text[at] == "#" and (
+            self._last == ";"
+            or ((self._is_new_line or self._last in (",", "(")) and _AFTER_SIGN.match(text, at) is not None)
+        ):
+            return self._end_of_line()
+        if self._last != ";" or not self._is_new_line:
+            return None
+        changed = _DELIMITER.match(text, at)
+        if changed is not None:
+            self._delimiter = "" if changed[1] == ";" else changed[1]
+            return changed.end()
+        return None if _COMMAND.match(text, at) is None else self._end_of_line()
 
-def _end_of_line(text: str, at: int) -> int:
-    found = _LINE.match(text, at)
-    return len(text) if found is None else found.end()
+    def _ends(self) -> int | None:
+        """Return the end of what ends a statement here as a client reads it; None if nothing does."""
+        text, at = self._text, self._at
+        if self._delimiter and text.startswith(self._delimiter, at):
+            return at + len(self._delimiter)
+        if not self._is_new_line:
+            return None
+        found = _BATCH.match(text, at)
+        if found is not None:
+            return None if _NO_BATCH.match(text, found.end()) else found.end()
+        found = _SLASH.match(text, at)
+        return None if found is None else found.end()
+
+    def _end_of_line(self) -> int:
+        found = _LINE.match(self._text, self._at)
+        return len(self._text) if found is None else found.end()

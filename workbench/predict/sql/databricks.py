@@ -47,6 +47,7 @@ _CHANGED = re.compile(r"\btable_changes\s*\(\s*['\"]([^'\"]+)['\"][^)]*\)", re.I
 _NAMED_FORMAT = re.compile(r"\bformat\s*=>\s*['\"](\w+)['\"]", re.IGNORECASE)
 _CONDITIONS = "\n) WHERE "
 _EXPECT = re.compile(r"\bEXPECT\s*\(", re.IGNORECASE)
+_FED = re.compile(r"\s*(?:ON\s+CLUSTER\s+\S+\s+)?TO\s+(?=[\w`])", re.IGNORECASE)
 _DROP = re.compile(r"\s*ON\s+VIOLATION\s+DROP\s+ROW\b", re.IGNORECASE)
 _LIVE = re.compile(r"(?<![\w.`])LIVE\s*\.\s*(?=[\w`])", re.IGNORECASE)
 _STREAM_OF = re.compile(r"\bSTREAM\s*\(\s*([\w.`]+)\s*\)", re.IGNORECASE)
@@ -169,12 +170,23 @@ def _as_table(text: str, head: re.Match[str]) -> str:
     if query is None:
         return f"{made}{blank}{text[begin:]}"
     end = _end_of_name(text, begin)
+    fed = _FED.match(text, end, query)
+    if fed is not None:
+        return _as_insert(text, fed.end(), query)
     header, asked, rest = blanked(text[end:query]), _dropping(text[end:query]), text[query:]
     filtered = _put_in(header, "AS SELECT * FROM (") if asked else None
     if filtered is not None:
         conditions = " AND ".join(f"({each})" for each in asked)
         header, rest = filtered, f"  {rest[2:]}{_CONDITIONS}{conditions}"
     return f"{made}{blank}{text[begin:end]}{header}{rest}"
+
+
+def _as_insert(text: str, name: int, query: int) -> str:
+    """Return a materialized view of ClickHouse that fills another table, by the names of its columns, as an INSERT."""
+    words = f"INSERT INTO {text[name : _end_of_name(text, name)]} BY NAME"
+    begin = query + len("AS")
+    placed = _put_in(f" {blanked(text[:begin])}", words)
+    return f"{words if placed is None else placed[1:]}{text[begin:]}"
 
 
 def _dropping(header: str) -> list[str]:

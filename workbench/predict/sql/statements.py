@@ -8,28 +8,48 @@ IF, is skipped.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, dotted, tokens
+from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.clients import for_parsers
 from openlineage_pyspark.workbench.predict.sql.notebooks import sql_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 _BLOCKS = frozenset({"BEGIN", "CASE", "FOR", "IF", "LOOP", "REPEAT", "WHILE"})
 # In other databases these blocks need no BEGIN around them. SQL Server has them without the second word.
-_ALONE = {"FOR": "DO", "IF": "THEN", "WHILE": "DO"}
-# A statement of the script begins after each of these words.
-_OPENING = {"BEGIN": "", "LOOP": "", "REPEAT": "", "ELSE": "", "IF": "THEN", "ELSEIF": "THEN", "CASE": "THEN",
-            "WHEN": "THEN", "EXCEPTION": "THEN", "WHILE": "DO", "FOR": "DO"}  # fmt: skip
+_DO, _THEN = ("DO", "LOOP"), ("THEN",)
+_ALONE = {"FOR": _DO, "IF": _THEN, "WHILE": _DO}
+# A statement of the script begins after one of these words.
+_QUERIES = frozenset({"FROM", "SELECT", "TABLE", "VALUES", "WITH"})
+_OPENING = {"BEGIN": (), "LOOP": (), "REPEAT": (), "ELSE": (), "IF": _THEN, "ELSEIF": _THEN, "ELSIF": _THEN,
+            "CASE": _THEN, "WHEN": _THEN, "EXCEPTION": _THEN, "WHILE": _DO, "FOR": _DO}  # fmt: skip
+# In SQL Server, nothing but such a word ends the condition of an IF or a WHILE.
+_STATEMENTS = frozenset(
+    "ALTER BEGIN BREAK CONTINUE CREATE DECLARE DELETE DROP EXEC EXECUTE GOTO IF INSERT MERGE PRINT RAISERROR RETURN "
+    "ROLLBACK SELECT SET THROW TRUNCATE UPDATE WHILE WITH".split()
+)
+# What may follow the END of a block, besides its label.
+_ENDED = frozenset({"CASE", "CATCH", "FOR", "IF", "LOOP", "REPEAT", "TRY", "WHILE"})
+_AFTER_END = frozenset({"", "BEGIN", "ELSE", "ELSEIF", "ELSIF", "END", "EXCEPTION", "WHEN"}) | _STATEMENTS
+# A routine runs the statements of its body, each of which is read separately.
+_ROUTINES = frozenset({"EVENT", "FUNCTION", "PACKAGE", "PROC", "PROCEDURE", "TASK", "TRIGGER"})
+_BEFORE_ROUTINE = frozenset(
+    "ALTER BODY CREATE CURRENT_USER DEFINER EDITIONABLE NONEDITIONABLE OR REPLACE TEMP TEMPORARY".split()
+)
+_BODIES = frozenset({"DELETE", "INSERT", "MERGE", "UPDATE"})
+_BEFORE_BODY = frozenset({"AS", "DO", "IS", "ROW"})
 # These words only decide where a script continues.
 _JUMPS = frozenset({"ITERATE", "LEAVE"})
 # The second words of conditions, such as NOT FOUND or SQLSTATE '22012'.
 _OF_CONDITIONS = frozenset({"FOUND", "VALUE"})
 # With one of these after BEGIN, a transaction of another database begins, and no script.
-_NO_SCRIPT = frozenset({"", "TRANSACTION", "TRAN", "WORK"})
+_NO_SCRIPT = frozenset({"", "DIALOG", "DISTRIBUTED", "TRANSACTION", "TRAN", "WORK"})
+_OF_SQL_SERVER = re.compile(r"\bDECLARE\s+@|\bNOCOUNT\b|^[ \t]*GO[ \t]*$|\bdbo\b", re.IGNORECASE | re.MULTILINE)
 
 
 @attrs.frozen
@@ -123,28 +143,84 @@ class _Splitting:
         at = self._at + (2 if self._symbol(self._at + 1) == ":" else 0)
         word = self._word(at)
         if word in _ALONE:
-            return self._continues_with(_ALONE[word], at)
+            return self._continues_with(_ALONE[word], at) or (word != "FOR" and self._continues_with(("BEGIN",), at))
+        if word in ("ALTER", "CREATE") and self._body(at) is not None:
+            return True
         return word == "BEGIN" and (self._word(at + 1) or self._symbol(at + 1)) not in (*_NO_SCRIPT, ";")
 
-    def _continues_with(self, word: str, at: int) -> bool:
-        """Return whether the statement at a token has a word outside of parentheses and of CASE."""
+    def _continues_with(self, words: Collection[str], at: int) -> bool:
+        """Return whether the statement at a token has one of some words outside of parentheses and of CASE."""
+        return self._next(words, at) is not None
+
+    def _next(self, words: Collection[str], at: int) -> int | None:
+        """Return the first token that is one of some words, up to the next `;`, outside of parentheses and of CASE."""
         inside = 0
         while at < len(self._tokens) and (symbol := self._symbol(at)) != ";":
             found = self._word(at)
-            if not inside and found == word:
-                return True
+            if not inside and found in words:
+                return at
             inside += (found == "CASE") + (symbol == "(") - (found == "END") - (symbol == ")")
             at += 1
-        return False
+        return None
+
+    def _body(self, at: int) -> int | None:
+        """Return the token at which the body of a routine begins; None if no routine with statements begins here."""
+        kind = next((at + step for step in range(12) if self._word(at + step) in _ROUTINES), None)
+        if kind is None or not all(
+            self._word(each) in _BEFORE_ROUTINE or self._is_definer(each) for each in range(at, kind)
+        ):
+            return None
+        while at < len(self._tokens):
+            found = self._next({"BEGIN", *_BODIES}, at)
+            while found is not None and self._word(found) != "BEGIN" and self._word(found - 1) not in _BEFORE_BODY:
+                found = self._next({"BEGIN", *_BODIES}, found + 1)
+            if found is not None and (self._word(found) == "BEGIN" or self._word(kind) != "FUNCTION"):
+                return found
+            # Variables are declared before the BEGIN of Oracle.
+            end = self._next_end(at)
+            if self._next(("AS", "IS"), kind) is None or self._word(end + 1) in {*_STATEMENTS, ""} - {"BEGIN"}:
+                return None
+            at = end + 1
+        return None
+
+    def _is_definer(self, at: int) -> bool:
+        """Return whether a token may be a part of the account that MySQL names before the kind of a routine."""
+        kind = self._kind(at)
+        return kind in (TokenKind.NAME, TokenKind.STRING) or self._symbol(at) in ("=", "@", "%", "(", ")")
+
+    def _next_end(self, at: int) -> int:
+        """Return the next `;`, or the end of the file."""
+        while at < len(self._tokens) and self._symbol(at) != ";":
+            at += 1
+        return at
 
     def _simple(self, *, in_script: bool) -> Iterator[ScriptStatement]:
         """Yield the statement here, up to the next `;`, unless it is empty."""
         begin = self._at
-        while self._at < len(self._tokens) and self._symbol(self._at) != ";":
-            self._at += 1
+        self._at = self._next_end(begin)
+        end = self._end_of_block(begin, self._at) if in_script else None
+        if end is not None:
+            self._at = end
         if self._at > begin:
             yield self._statement(begin, self._at, in_script=in_script)
-        self._at += 1
+        self._at += end is None
+
+    def _end_of_block(self, begin: int, end: int) -> int | None:
+        """Return the END of a block, or an ELSE, before which the last statement has no `;`; None if there is none."""
+        inside = 0
+        for at in range(begin, end):
+            word, symbol = self._word(at), self._symbol(at)
+            if not inside and at > begin and word in ("ELSE", "END") and self._ends_here(at):
+                return at
+            inside += (word == "CASE") + (symbol == "(") - (word == "END") - (symbol == ")")
+        return None
+
+    def _ends_here(self, at: int) -> bool:
+        """Return whether END or ELSE is a word of the script, and not a name such as that of a column."""
+        before, after = self._word(at - 1), self._word(at + 1)
+        is_name = before in ("AS", "BY", "SELECT") or self._symbol(at - 1) in (".", ",", "(", "=")
+        is_last = at + 1 >= len(self._tokens) or self._symbol(at + 1) == ";"
+        return not is_name and (is_last or after in _ENDED or (after != "" and after in _AFTER_END))
 
     def _statement(self, begin: int, end: int, *, in_script: bool) -> ScriptStatement:
         """Return the statement between two tokens."""
@@ -152,7 +228,30 @@ class _Splitting:
         offset, last = self._tokens[end - 1]
         line, column = self._place(start)
         loops = tuple(each for each in self._blocks if each is not None)
-        return ScriptStatement(self._text[start : offset + len(last.text)], self._file, line, column, in_script, loops)
+        text = self._text[start : offset + len(last.text)]
+        if in_script and self._word(begin) in _QUERIES:
+            text = self._without_variables(text, begin, end)
+        return ScriptStatement(text, self._file, line, column, in_script, loops)
+
+    def _without_variables(self, text: str, begin: int, end: int) -> str:
+        """Return a query with blanks for the variables that it sets: only in SQL Server, INTO x creates a table."""
+        into = self._next(("INTO",), begin)
+        if (
+            into is None
+            or into >= end
+            or (_OF_SQL_SERVER.search(self._text) and self._symbol(into + 1) not in ("@", ":"))
+        ):
+            return text
+        at = into + 1
+        while self._symbol(at) in ("@", ":", ",") or (
+            self._kind(at) is TokenKind.WORD and self._word(at) != "FROM" and self._symbol(at + 1) != "."
+        ):
+            at += 1
+        if at == into + 1 or (at < end and self._word(at) != "FROM"):
+            return text
+        start, first = self._tokens[begin][0], self._tokens[into - (self._word(into - 1) == "COLLECT") * 2][0]
+        stop = self._tokens[at][0] - start if at < end else len(text)
+        return f"{text[: first - start]}{blanked(text[first - start : stop])}{text[stop:]}".rstrip()
 
     def _script(self) -> Iterator[ScriptStatement]:
         while self._at < len(self._tokens):
@@ -160,33 +259,79 @@ class _Splitting:
                 self._at += 2
             word = self._word(self._at)
             if word == "END":
-                # The kind and the label of the block may follow END.
-                list(self._simple(in_script=True))
-                self._blocks.pop()
+                self._close()
                 if not self._blocks:
                     return
-            elif word in _OPENING:
-                yield from self._open(word)
-            elif word == "UNTIL":
-                # Its condition comes before the END of the loop.
-                self._pass_over("END")
-                self._at -= 1
-            elif word in _JUMPS:
-                list(self._simple(in_script=True))
-            elif word == "DECLARE" and self._word(self._at + 2) == "HANDLER":
-                self._pass_over_conditions()
-            elif self._symbol(self._at) == ";":
-                self._at += 1
+            elif word in ("ALTER", "CREATE") and (body := self._body(self._at)) is not None:
+                yield from self._cursors(self._at, body)
+                self._at = body
+                if self._word(body) != "BEGIN":
+                    yield from self._simple(in_script=True)
+                    if not self._blocks:
+                        return
             else:
-                yield from self._simple(in_script=True)
+                yield from self._part(word)
         self._blocks.clear()
+
+    def _part(self, word: str) -> Iterator[ScriptStatement]:
+        """Yield the statement of a script here, or skip the words here that decide whether one runs."""
+        if word in _OPENING:
+            yield from self._open(word)
+        elif word == "UNTIL":
+            # Its condition comes before the END of the loop.
+            found = self._next(("END",), self._at + 1)
+            self._at = self._next_end(self._at) if found is None else found
+        elif word in _JUMPS:
+            list(self._simple(in_script=True))
+        elif word == "DECLARE" and self._word(self._at + 2) == "HANDLER":
+            self._pass_over_conditions()
+        elif self._symbol(self._at) == ";":
+            self._at += 1
+        else:
+            yield from self._simple(in_script=True)
+
+    def _close(self) -> None:
+        """Skip the END of a block, with the kind and the label that may follow it, and close the block."""
+        self._at += 1
+        if self._word(self._at) in _ENDED and not self._is_ended_alone():
+            self._at += 1
+        is_last = self._symbol(self._at + 1) == ";" or self._at + 1 >= len(self._tokens)
+        if is_last and self._kind(self._at) in (TokenKind.WORD, TokenKind.NAME) and self._word(self._at) != "END":
+            self._at += 1
+        self._at += self._symbol(self._at) == ";"
+        if self._blocks:
+            self._blocks.pop()
+        # In SQL Server, these blocks belong together.
+        if self._word(self._at) == "BEGIN" and self._word(self._at + 1) == "CATCH":
+            self._blocks.append(None)
+            self._at += 2
+
+    def _is_ended_alone(self) -> bool:
+        """Return whether the word after an END begins a statement: SQL Server names no kind of a block."""
+        word = self._word(self._at)
+        after = self._symbol(self._at + 1)
+        is_label = self._symbol(self._at + 2) == ";"
+        return word in ("IF", "WHILE") and after != ";" and not is_label and self._at + 1 < len(self._tokens)
+
+    def _cursors(self, begin: int, end: int) -> Iterator[ScriptStatement]:
+        """Yield the queries of the cursors that are declared between two tokens."""
+        for at in range(begin, end):
+            if self._word(at) == "CURSOR" and self._word(at + 2) in ("IS", "FOR"):
+                yield self._statement(at + 3, self._next_end(at), in_script=True)
 
     def _open(self, word: str) -> Iterator[ScriptStatement]:
         """Skip the beginning of a block; yield the query of a FOR loop, whose row the statements inside can use."""
         self._at += 1
         if word != "FOR":
+            ends = _OPENING[word]
+            if word in ("IF", "WHILE") and not self._continues_with(ends, self._at):
+                # The condition of SQL Server, which opens no block.
+                found = self._next(_STATEMENTS, self._at)
+                self._at = self._next_end(self._at) if found is None else found
+                return
             self._blocks += [None] * (word in _BLOCKS)
-            self._pass_over(_OPENING[word])
+            self._at += word == "BEGIN" and self._word(self._at) in ("CATCH", "TRY")
+            self._pass_over(ends)
             return
         variable = ""
         if self._word(self._at + 1) in ("AS", "IN"):
@@ -198,7 +343,7 @@ class _Splitting:
         if self._symbol(begin) == "(" and self._symbol(end - 1) == ")":
             # BigQuery has parentheses around the query.
             begin, end = begin + 1, end - 1
-        if end <= begin:
+        if end <= begin or self._word(begin) not in _QUERIES:
             self._blocks.append(None)
             return
         query = self._statement(begin, end, in_script=True)
@@ -207,7 +352,7 @@ class _Splitting:
 
     def _pass_over_conditions(self) -> None:
         """Skip the conditions of a handler, which are followed by its statement or block."""
-        self._pass_over("FOR")
+        self._pass_over(("FOR",))
         is_next = True
         while is_next:
             self._at += 1
@@ -216,15 +361,11 @@ class _Splitting:
             is_next = self._symbol(self._at) == ","
             self._at += is_next
 
-    def _pass_over(self, end: str) -> None:
-        """Skip to the word that ends a condition, ignoring CASE expressions and parentheses inside it."""
-        inside = 0
-        while end and self._at < len(self._tokens):
-            word, symbol = self._word(self._at), self._symbol(self._at)
-            self._at += 1
-            if not inside and word == end:
-                return
-            inside += (word == "CASE") + (symbol == "(") - (word == "END") - (symbol == ")")
+    def _pass_over(self, ends: Collection[str]) -> None:
+        """Skip to after the word that ends a condition, if the statement has it."""
+        found = self._next(ends, self._at) if ends else None
+        if found is not None:
+            self._at = found + 1
 
     def _kind(self, at: int) -> TokenKind | None:
         """Return the kind of a token; None if there is none."""
