@@ -14,7 +14,7 @@ from openlineage_pyspark.facets.foreign_sql.scopes import ScopeNames, SelectScop
 from openlineage_pyspark.facets.foreign_sql.trees import QUERIES
 from openlineage_pyspark.facets.sql_names import quoted_name
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ErrorLevel, SqlglotError
 
 _LONGEST_TEXT = 2_000
 _ODD_STRINGS = frozenset("ByteString Heredoc HexString National RawString UnicodeString".split())
@@ -47,7 +47,8 @@ def expression_text(value: Any, scope: SelectScope, names: ScopeNames) -> str:
             copied = put if node is copied else copied
             node.replace(put)
     try:
-        text = str(copied.sql(dialect=sqlglot.Dialect.get(names.dialect.name) or None, comments=False))
+        dialect = sqlglot.Dialect.get(names.dialect.name) or None
+        text = str(copied.sql(dialect=dialect, comments=False, unsupported_level=ErrorLevel.IGNORE))
     except SqlglotError:
         return ""
     if len(text) > _LONGEST_TEXT:

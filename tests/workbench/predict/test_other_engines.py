@@ -527,3 +527,37 @@ def test_clickhouse_is_recognized_by_its_functions_and_reads_later_aliases() -> 
     made = [read_statement(text.format(name)) for name in ("toString", "lower")]
     sources = [dict(each[0].columns)["a"] for each in made if each is not None]
     assert [sorted(column for _, column in each or ()) for each in sources] == [["c", "js"], ["b", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("INSERT INTO IDENTIFIER(:c || '.s_' || :n || '.t') SELECT a FROM identifier('d.' || :n)",
+         "INSERT INTO `${c}`.`s_${n}`.`t` SELECT a FROM `d`.`${n}`"),
+        ("SELECT CAST(a AS {{ text() }}) AS b, c::{{ t() }} FROM x", "SELECT CAST(a AS STRING) AS b, c::STRING FROM x"),
+        ("SELECT a AS {{ b() }} FROM x", "SELECT a AS template(*) FROM x"),
+    ],
+)  # fmt: skip
+def test_what_makes_names_and_types_is_held(statement: str, expected: str) -> None:
+    assert placeheld(statement) == expected
+
+
+def test_a_name_that_an_expression_makes_is_no_table() -> None:
+    found = read_statement("INSERT INTO IDENTIFIER(concat('a', 'b')) SELECT a FROM t")
+    assert found is not None
+    assert [(each.target, each.tables) for each in found] == [("", ("t",))]
+
+
+def test_a_path_may_have_quotes_and_templates() -> None:
+    text = 'SELECT a FROM read_files(\'{{ var("x") }}/in\', format => "csv")'
+    assert as_spark(text) == 'SELECT a FROM csv.`{{ var("x") }}/in`'
+
+
+def test_a_merge_without_the_word_into_inserts_values_of_its_source() -> None:
+    text = "MERGE `p.d.t` USING d.s ON false WHEN NOT MATCHED AND c > 1 THEN INSERT (a) VALUES (b)"
+    found = read_statement(text)
+    assert found is not None
+    assert [(each.target, each.tables) for each in found] == [("p.d.t", ("p.d.t", "d.s"))]
+    ((name, sources),) = found[0].columns
+    assert name == "a"
+    assert sorted(sources or ()) == [("d.s", "b"), ("d.s", "c")]

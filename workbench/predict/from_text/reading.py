@@ -74,6 +74,8 @@ _REPLACING = re.compile(r"^(\s*)REPLACE(\s+INTO\b)", re.IGNORECASE)
 _UNLOADED = re.compile(r"\s*UNLOAD\s*\(\s*", re.IGNORECASE)
 # The body of such an object is no query that fills it.
 _ROUTINES = frozenset({"FUNCTION", "PROCEDURE", "TASK", "TRIGGER"})
+# In Databricks, an expression in IDENTIFIER() may make the name of a table.
+_MADE_NAME = "IDENTIFIER"
 _MADE = frozenset((UseKind.TRANSFORMATION,))
 
 
@@ -255,11 +257,14 @@ def target_in(statement: str) -> str:
             first = word
             if first not in _WRITING:
                 return ""
+            # The word INTO may be left out.
+            is_named_next = first == "MERGE"
         elif word in _WRITING[first]:
             is_named_next = True
         elif word not in _BEFORE_NAME and (is_named_next or first != "LOAD"):
             names = dotted(statement, begin)
-            is_routine = word in _ROUTINES and len(names) == 1 and bool(dotted(statement, at))
+            is_made = word == _MADE_NAME and statement[at:].lstrip().startswith("(")
+            is_routine = is_made or (word in _ROUTINES and len(names) == 1 and bool(dotted(statement, at)))
             is_name = is_named_next and word not in _NO_TARGET and not is_routine
             return ".".join(map(_quoted, dotted(statement, begin))) if is_name else ""
     return ""
@@ -282,7 +287,7 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
         if isinstance(target, exp.Schema):
             names = tuple(each.name for each in target.expressions)
             target = target.this
-        if not isinstance(target, exp.Table):
+        if not isinstance(target, exp.Table) or _name(target).upper() == _MADE_NAME:
             return None
         if query is None:
             return _declared(tree)
@@ -543,10 +548,10 @@ def _assignments(tree: Any) -> Iterator[_Assigned]:
         yield from _set_to(tree.expressions, (target, *_further(tree)), tree, None)
     for when in _whens(tree) if isinstance(tree, exp.Merge) else ():
         then, condition = when.args["then"], when.args.get("condition")
-        decides = None if condition is None else _selected([condition], (target, source), tree)
+        # A row of one table without a match has no row of the other one.
+        rows = (target,) if when.args.get("source") else (source,) if isinstance(then, exp.Insert) else (target, source)
+        decides = None if condition is None else _selected([condition], rows, tree)
         if isinstance(then, exp.Update):
-            # A row of the target without a match has no row of the source.
-            rows = (target,) if when.args.get("source") else (target, source)
             yield from _set_to(then.expressions, rows, tree, decides)
         elif isinstance(then, exp.Insert) and not isinstance(then.this, exp.Star):
             columns, values = (getattr(part, "expressions", []) for part in (then.this, then.expression))

@@ -15,13 +15,13 @@ from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 
 _CANDIDATE = re.compile(
-    r"^[ \t]*(?:#|\\|\.[a-z]|@|:[a-z]|/[ \t]*$|(?:go|delimiter|prompt|rem|remark|set|spool|whenever)\b)|[,;(][ \t]*#",
+    r"^[ \t]*(?:#|\\|\.[a-z]|@|:[a-z]|/[ \t]*$|(?:go|delimiter|prompt|rem(?:ark)?|set|spool|whenever)\b)|[,;(][ \t]*#",
     re.MULTILINE | re.IGNORECASE,
 )
 _LINE = re.compile(r"[^\r\n]*")
 _COMMAND = re.compile(
     r"\\[a-zA-Z!?]|\.[a-z]+\b|@@?[\w./&~-]+[ \t]*$|:(?:setvar|r|on|out|connect)\b|"
-    r"(?i:(?:prompt|rem|remark|spool|whenever)(?=[ \t]|$)|set[ \t]+\w+[ \t]+(?:on|off)(?:[ \t]+[^\r\n;]*)?$)",
+    r"(?i:(?:prompt|rem(?:ark)?|spool|whenever)(?=[ \t]|$)|set[ \t]+\w+[ \t]+(?:on|off)(?:[ \t]+[^\r\n;]*)?$)",
     re.MULTILINE,
 )
 _DELIMITER = re.compile(r"(?i:delimiter)[ \t]+(\S+)[ \t]*$", re.MULTILINE)
@@ -30,7 +30,7 @@ _DELIMITER = re.compile(r"(?i:delimiter)[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 _BATCH = re.compile(r"(?i:go)(?:[ \t]+\d+)?[ \t]*(?:--[^\r\n]*)?$", re.MULTILINE)
 _SLASH = re.compile(
     r"/[ \t]*(?=$\s*(?:\Z|/\s|--|/\*|@|(?i:alter|begin|comment|commit|create|declare|delete|drop|exec|execute|exit|"
-    r"grant|insert|merge|prompt|rem|remark|select|set|show|spool|truncate|update|whenever|with)\b))",
+    r"grant|insert|merge|prompt|rem(?:ark)?|select|set|show|spool|truncate|update|whenever|with)\b))",
     re.MULTILINE,
 )
 _NO_BATCH = re.compile(r"\s*(?:[,.)=+*/<>-]|(?i:as|from|is|in|not|and|or|on|where|group|order|union|join)\b)")

@@ -10,7 +10,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens, unquoted
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 
@@ -313,10 +313,11 @@ def _files_as_paths(text: str) -> str:
     while found is not None:
         end = _closing(text, found.end() - 1)
         given = text[found.end() : end]
-        path, format_ = _PATH.search(given.replace('"', "'")), _NAMED_FORMAT.search(given)
+        path = next((unquoted(each) for each in tokens(given) if each.kind is TokenKind.STRING), None)
+        format_ = _NAMED_FORMAT.search(given)
         if path is None:
             return text
-        read = f"{format_[1].lower() if format_ is not None else 'binaryfile'}.`{path[1]}`"
+        read = f"{format_[1].lower() if format_ is not None else 'binaryfile'}.`{path}`"
         text = f"{text[: found.start()]}{read}{text[end + 1 :]}"
         found = _FILES.search(text, found.start() + len(read))
     return text

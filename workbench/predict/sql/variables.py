@@ -44,6 +44,13 @@ _HELD = re.compile(r"\$\{|\{\{|@")
 _OF_TEMPLATE = "template "
 _BEGINNING = re.compile(r"(?:\s|--.*\n)+(?:CREATE|DELETE|INSERT|MERGE|SELECT|UPDATE|WITH)\b", re.IGNORECASE)
 _HELD_TEMPLATE = "template(*)"
+# Strings and parameters that make the name of a table, in Databricks.
+_IDENTIFIER = re.compile(
+    r"(?P<before>\b(?:FROM|INTO|JOIN|OVERWRITE|TABLE|UPDATE|USING|VIEW|EXISTS)\s+)IDENTIFIER\s*"
+    r"\((?P<given>(?:\s*(?:'[^'\\]*'|:\w+|\|\|))+)\s*\)",
+    re.IGNORECASE,
+)
+_OF_IDENTIFIER = re.compile(r"'([^']*)'|:(\w+)")
 # After these words, a value or a clause begins.
 _BEFORE_VALUE = frozenset(
     "ALL AND ANY AS BETWEEN BY CASE DESC DISTINCT ELSE EXCEPT EXISTS FROM HAVING IN INTERSECT INTERVAL IS JOIN LIKE "
@@ -106,7 +113,7 @@ def placeheld(text: str) -> str:
     Args:
         text: a statement with variables that have no values.
     """
-    text = _with_first_branches(text) if "{%" in text else text
+    text = _IDENTIFIER.sub(_identified, _with_first_branches(text) if "{%" in text else text)
     text = _TEMPLATE.sub(_template_held, _STATEMENT_OF_TEMPLATE.sub(lambda found: blanked(found[0]), text))
     parts: list[str] = []
     at, before = 0, ""
@@ -115,6 +122,12 @@ def placeheld(text: str) -> str:
         parts.append(text[begin:end])
         at, before = end, text[max(0, end - 1) : end]
     return "".join(parts)
+
+
+def _identified(found: re.Match[str]) -> str:
+    """Return the name of a table that strings and parameters without values make."""
+    parts = (each[1] if each[1] is not None else f"${{{each[2]}}}" for each in _OF_IDENTIFIER.finditer(found["given"]))
+    return f"{found['before']}{'.'.join(f'`{each}`' for each in ''.join(parts).split('.'))}"
 
 
 def _with_first_branches(text: str) -> str:
@@ -179,6 +192,9 @@ def _held(text: str, before: str, behind: str) -> str:
             return f"`{run}`"
         if _OF_TEMPLATE not in run:
             return "NULL"
+        if rest.rstrip().endswith("::") or (word == "AS" and is_after_word and follows == ")"):
+            # A type.
+            return "STRING"
         # The text does not show the columns that a template reads. After a value, it usually makes further columns.
         is_further = _ends_value(rest.rstrip() or before, word)
         return f", {_HELD_TEMPLATE}" if is_further else _HELD_TEMPLATE
