@@ -561,3 +561,24 @@ def test_a_merge_without_the_word_into_inserts_values_of_its_source() -> None:
     ((name, sources),) = found[0].columns
     assert name == "a"
     assert sorted(sources or ()) == [("d.s", "b"), ("d.s", "c")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "columns", "rows"),
+    [
+        ("CREATE TABLE x AS SELECT f.value:id AS i FROM s t, LATERAL FLATTEN(input => t.items) f", ["items"], []),
+        ("SELECT t.a FROM t, u WHERE t.x = u.x(+)", ["A"], ["X", "X"]),
+        ("SELECT level, t.a FROM t CONNECT BY PRIOR id = p", ["A"], []),
+    ],
+)
+def test_what_only_another_dialect_means_is_read_in_it(statement: str, columns: list[str], rows: list[str]) -> None:
+    found = read_statement(statement)
+    assert found is not None
+    sources = [column for _, each in found[0].columns for _, column in each or ()]
+    assert (sources, [column for _, column in found[0].rows]) == (columns, rows)
+
+
+def test_an_insert_that_changes_rows_has_perhaps_more_columns() -> None:
+    found = read_statement("INSERT INTO x (id) SELECT id FROM t ON CONFLICT (id) DO UPDATE SET m = x.m + 1")
+    assert found is not None
+    assert [(each.target, each.whole) for each in found] == [("x", False)]

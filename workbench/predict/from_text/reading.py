@@ -40,14 +40,16 @@ DIALECTS = ("databricks", "duckdb", "snowflake", "bigquery", "postgres", "redshi
             "oracle", "mysql", "teradata")  # fmt: skip
 """The dialects that are tried, in this order, for a statement that Spark's grammar does not have."""
 _OF_SPARK = frozenset({SPARK, "databricks"})
-# Spark's grammar has calls of ClickHouse's functions, but ClickHouse reads names in another way.
-_CLICKHOUSE = "clickhouse"
-_OF_CLICKHOUSE = re.compile(
-    r"\b(?:JSONExtract\w*|arrayJoin|array(?:Map|Filter|Concat|Exists|Element|Slice)|dictGet\w*|groupArray\w*|"
-    r"groupUniqArray|(?:any|avg|count|max|min|quantile|sum|uniq)(?:If|Merge|State)|argM(?:ax|in)(?:If|Merge|State)?|"
-    r"toLowCardinality|to(?:DateTime|String|StartOf\w+|UInt\d+|Int\d+|Float\d+|Nullable|IntervalDay|YYYYMM\w*)|"
-    r"uniqExact\w*)\("
-)
+_MARKS = {
+    "clickhouse": re.compile(
+        r"\b(?:JSONExtract\w*|arrayJoin|array(?:Map|Filter|Concat|Exists|Element|Slice)|dictGet\w*|groupArray\w*|"
+        r"groupUniqArray|(?:any|avg|count|max|min|quantile|sum|uniq)(?:If|Merge|State)|argM(?:ax|in)(?:If|Merge|State)?|"
+        r"toLowCardinality|to(?:DateTime|String|StartOf\w+|UInt\d+|Int\d+|Float\d+|Nullable|IntervalDay|YYYYMM\w*)|"
+        r"uniqExact\w*)\("
+    ),
+    "oracle": re.compile(r"[\w\"]\s*\(\+\)|\bCONNECT\s+BY\b", re.IGNORECASE),
+}
+"""What only one dialect means by a text that Spark's grammar has, too -> it."""
 # The results are cached, because each refused statement is read several times.
 _MOST_TREES = 1024
 _NO_QUOTES = re.compile(r"\w+")
@@ -182,16 +184,23 @@ def _tree(text: str, dialect: str) -> tuple[Any, str]:
     from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
     from sqlglot import exp
 
-    own = _CLICKHOUSE if not dialect and _OF_CLICKHOUSE.search(text) is not None else dialect
-    for each in (dialect,) if dialect else dict.fromkeys((own or SPARK, SPARK, *DIALECTS)):
+    own = dialect or next((name for name, marks in _MARKS.items() if marks.search(text) is not None), SPARK)
+    unsupported = None
+    for each in (dialect,) if dialect else dict.fromkeys((own, SPARK, *DIALECTS)):
         try:
             trees = parsed(with_units_first(text) if each in _OF_SPARK else text, each)
         except UnparsableError:
             continue
+        if len(trees) != 1:
+            continue
         # sqlglot parses a statement that it does not support as a command, with the first word only.
-        if len(trees) == 1 and (each == (own or SPARK) or not isinstance(trees[0], exp.Command)):
+        if not isinstance(trees[0], exp.Command):
             return with_external_queries(_with_open_templates(trees[0], text), text), each
-    return None, dialect or SPARK
+        if each == own:
+            unsupported = trees[0], each
+            if trees[0].name.upper() != "CREATE":
+                break
+    return unsupported or (None, dialect or SPARK)
 
 
 def _with_open_templates(tree: Any, text: str) -> Any:
@@ -301,7 +310,8 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
     # An expression without a name gets the name that older versions of Spark gave it.
     items = [(at, item) for at, item in enumerate(found.items) if item.name is not None]
     plain = [(item.name or f"_c{at}", _spelled(item.kinds, spelled)) for at, item in items]
-    whole = found.whole and len(plain) == len(found.items)
+    # What an INSERT changes in rows that are there is not read.
+    whole = found.whole and len(plain) == len(found.items) and not tree.args.get("conflict")
     by_position = isinstance(tree, exp.Insert) and not names and not tree.args.get("by_name")
     if names and whole and len(names) == len(plain):
         plain = [(name, sources) for name, (_, sources) in zip(names, plain, strict=True)]
