@@ -431,6 +431,14 @@ def test_lines_of_clients_end_statements(text: str, expected: list[str]) -> None
          ["CREATE PROCEDURE p() AS $$ BEGIN SELECT 1; END $$", "SELECT 2"]),
         ("CREATE TABLE task (begin INT); SELECT 2", ["CREATE TABLE task (begin INT)", "SELECT 2"]),
         ("BEGIN UNTIL x; SELECT 1", ["SELECT 1"]),
+        ("CREATE PROCEDURE p AS CURSOR BEGIN FOR", []),
+        (
+            (
+                "CREATE PACKAGE BODY k AS PROCEDURE p IS BEGIN SELECT 1; END p; "
+                "PROCEDURE q IS v INT; BEGIN SELECT 2; END; END k;"
+            ),
+            ["SELECT 1", "SELECT 2", "END k"],
+        ),
         # Variables, and tables of SQL Server.
         ("BEGIN SELECT a, b INTO v, w FROM t; SELECT a INTO d.t FROM t; SELECT a BULK COLLECT INTO v FROM t; END",
          ["SELECT a, b           FROM t", "SELECT a INTO d.t FROM t", "SELECT a                     FROM t"]),

@@ -41,6 +41,8 @@ _ROUTINES = frozenset({"EVENT", "FUNCTION", "PACKAGE", "PROC", "PROCEDURE", "TAS
 _BEFORE_ROUTINE = frozenset(
     "ALTER BODY CREATE CURRENT_USER DEFINER EDITIONABLE NONEDITIONABLE OR REPLACE TEMP TEMPORARY".split()
 )
+# In a package of Oracle, a routine has no word before its kind.
+_MAKING = frozenset({"ALTER", "CREATE", "FUNCTION", "PROCEDURE"})
 _BODIES = frozenset({"DELETE", "INSERT", "MERGE", "UPDATE"})
 _BEFORE_BODY = frozenset({"AS", "DO", "IS", "ROW"})
 # These words only decide where a script continues.
@@ -144,7 +146,7 @@ class _Splitting:
         word = self._word(at)
         if word in _ALONE:
             return self._continues_with(_ALONE[word], at) or (word != "FOR" and self._continues_with(("BEGIN",), at))
-        if word in ("ALTER", "CREATE") and self._body(at) is not None:
+        if word in _MAKING and self._body(at) is not None:
             return True
         return word == "BEGIN" and (self._word(at + 1) or self._symbol(at + 1)) not in (*_NO_SCRIPT, ";")
 
@@ -262,7 +264,7 @@ class _Splitting:
                 self._close()
                 if not self._blocks:
                     return
-            elif word in ("ALTER", "CREATE") and (body := self._body(self._at)) is not None:
+            elif word in _MAKING and (body := self._body(self._at)) is not None:
                 yield from self._cursors(self._at, body)
                 self._at = body
                 if self._word(body) != "BEGIN":
@@ -316,8 +318,9 @@ class _Splitting:
     def _cursors(self, begin: int, end: int) -> Iterator[ScriptStatement]:
         """Yield the queries of the cursors that are declared between two tokens."""
         for at in range(begin, end):
-            if self._word(at) == "CURSOR" and self._word(at + 2) in ("IS", "FOR"):
-                yield self._statement(at + 3, self._next_end(at), in_script=True)
+            last = self._next_end(at)
+            if self._word(at) == "CURSOR" and self._word(at + 2) in ("IS", "FOR") and at + 3 < last:
+                yield self._statement(at + 3, last, in_script=True)
 
     def _open(self, word: str) -> Iterator[ScriptStatement]:
         """Skip the beginning of a block; yield the query of a FOR loop, whose row the statements inside can use."""
