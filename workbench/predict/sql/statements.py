@@ -132,6 +132,7 @@ class _Splitting:
         # The open blocks of a script; None for a block that is not a FOR loop.
         self._blocks: list[Loop | None] = []
         self._counted, self._line, self._line_begin = 0, 1, 0
+        self._is_of_sql_server = _OF_SQL_SERVER.search(text) is not None
 
     def statements(self) -> Iterator[ScriptStatement]:
         while self._at < len(self._tokens):
@@ -238,11 +239,7 @@ class _Splitting:
     def _without_variables(self, text: str, begin: int, end: int) -> str:
         """Return a query with blanks for the variables that it sets: only in SQL Server, INTO x creates a table."""
         into = self._next(("INTO",), begin)
-        if (
-            into is None
-            or into >= end
-            or (_OF_SQL_SERVER.search(self._text) and self._symbol(into + 1) not in ("@", ":"))
-        ):
+        if into is None or into >= end or (self._is_of_sql_server and self._symbol(into + 1) not in ("@", ":")):
             return text
         at = into + 1
         while self._symbol(at) in ("@", ":", ",") or (
