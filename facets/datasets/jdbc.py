@@ -126,6 +126,49 @@ def jdbc_tables(url: str, text: str) -> tuple[Dataset, ...]:
     return _datasets(url, (text,) if whole else _read(url, text).tables)
 
 
+@attrs.frozen
+class QueryColumn:
+    """
+    A column of the result of a query, or all columns of a table.
+
+    Args:
+        name: its name; None for all columns of the table.
+        table: the table whose column it is, unchanged; None if it is computed.
+        column: the name of the column in the table; None for all columns.
+    """
+
+    name: str | None
+    table: Identifier | None = None
+    column: str | None = None
+
+
+def jdbc_columns(url: str, text: str, prepare: str = "") -> tuple[QueryColumn, ...] | None:
+    """
+    Return the columns of the query that a JDBC source reads, in order; None if the text does not name all of them.
+
+    Args:
+        url: the JDBC URL.
+        text: the query in parentheses, with its alias.
+        prepare: what Spark puts before the query, such as CTEs.
+    """
+    query = _read(url, text, prepare)
+    if isinstance(query, _Opaque) or not query.whole:
+        return None
+    found: list[QueryColumn] = []
+    for item in query.items:
+        if item.table is not None:
+            found.append(QueryColumn(None, jdbc_dataset(url, item.table).identifier))
+        elif not item.name:
+            # The database itself names it.
+            return None
+        else:
+            sources = [(source, kinds) for source, kinds in (item.kinds or {}).items() if UseKind.IDENTITY in kinds]
+            same = sources[0][0] if len(sources) == 1 else None
+            of = (None, None) if same is None else (jdbc_dataset(url, same[0]).identifier, same[1])
+            found.append(QueryColumn(item.name, *of))
+    return tuple(found)
+
+
 def _datasets(url: str, tables: tuple[str, ...]) -> tuple[Dataset, ...]:
     return tuple({d.identifier: d for d in (jdbc_dataset(url, table) for table in tables)}.values())
 

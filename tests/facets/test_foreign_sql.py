@@ -11,7 +11,7 @@ import sqlglot
 from hypothesis import given
 from hypothesis import strategies as st
 from openlineage_pyspark.facets.datasets import jdbc
-from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset, jdbc_relation, jdbc_tables
+from openlineage_pyspark.facets.datasets.jdbc import QueryColumn, jdbc_columns, jdbc_dataset, jdbc_relation, jdbc_tables
 from openlineage_pyspark.facets.datasets.source import Column, Session
 from openlineage_pyspark.facets.foreign_sql.reader import MOST_CHARACTERS, UnreadableError, read_query
 from openlineage_pyspark.facets.foreign_sql.tables import is_name, named_tables
@@ -167,6 +167,23 @@ def test_no_secret_of_the_url_is_in_what_is_read():
 )
 def test_the_tables_of_a_text_are_named_and_nothing_else_of_it(text, tables):
     assert sorted(dataset.identifier for dataset in jdbc_tables(POSTGRES, text)) == sorted(tables)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("(SELECT * FROM orders WHERE a > 1) q", (QueryColumn(None, ORDERS),)),
+        (
+            "(SELECT b.*, o.id AS key, SUM(o.a) AS total FROM orders o JOIN buyers b ON o.buyer = b.id GROUP BY 1) q",
+            (QueryColumn(None, BUYERS), QueryColumn("key", ORDERS, "id"), QueryColumn("total")),
+        ),
+        ("(SELECT 1 AS one) q", (QueryColumn("one"),)),
+        ("(SELECT COUNT(*), a + 1 FROM orders GROUP BY a) q", None),
+        ("(CALL something()) q", None),
+    ],
+)
+def test_the_columns_of_a_query_are_those_that_its_text_names(text, columns):
+    assert jdbc_columns(POSTGRES, text) == columns
 
 
 def test_the_parser_does_not_repeat_the_text_in_the_log(caplog):

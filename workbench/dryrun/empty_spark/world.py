@@ -228,6 +228,13 @@ class World:
         folder = self.stage.request.folder
         paths = (os.path.relpath(each, folder) if each.startswith(f"{folder}/") else each for each in place.paths)
         where = ", ".join(paths) or next((_name(each.identifier) for each in datasets_of(place)), place.format)
+        if place.is_query:
+            self.stage.problem(
+                "UNKNOWN_SCHEMA",
+                "the columns of a query over JDBC are unknown: name each in the query, or give the columns of its "
+                f'tables with --schemas FILE containing {{"{where}": "id INT, ..."}}',
+            )
+            return Unknown(places=(place.to_text(),))
         self.stage.problem(
             "UNKNOWN_SCHEMA",
             f"the columns of {where} are unknown: give them with .schema(...), with --schemas FILE containing "

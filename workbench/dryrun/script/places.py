@@ -7,7 +7,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset, jdbc_relation, jdbc_tables
+from openlineage_pyspark.facets.datasets.jdbc import (
+    QueryColumn,
+    jdbc_columns,
+    jdbc_dataset,
+    jdbc_relation,
+    jdbc_tables,
+)
 from openlineage_pyspark.facets.datasets.kafka import topic_dataset
 from openlineage_pyspark.facets.datasets.naming import before_glob, is_absolute, roots
 from openlineage_pyspark.facets.datasets.placed import WHERE, placed
@@ -63,6 +69,12 @@ class DataPlace:
         if self.format in known:
             return self.format
         return next((each for each in known if each in self.format.rpartition(".")[2]), self.format)
+
+    @property
+    def is_query(self) -> bool:
+        """Whether it is the result of a query in another database, and not a table of it."""
+        text = _jdbc_text(self.options)
+        return self.format == "jdbc" and bool(text) and not is_name(text)
 
     @property
     def keeps_nothing(self) -> bool:
@@ -130,6 +142,12 @@ def datasets_of(place: DataPlace, fields: tuple[Field, ...] = ()) -> tuple[Datas
         return tuple(found.values())
     where = {**options, **({"path": place.paths[0]} if place.paths else {})}
     return (placed(place.format, place.table_class or place.format, where, (), fields),)
+
+
+def columns_of_query(place: DataPlace) -> tuple[QueryColumn, ...] | None:
+    """Return the columns of the result of a query in another database, in order; None if it does not name them."""
+    options = place.options
+    return jdbc_columns(options.get("url", ""), _jdbc_text(options), options.get("preparequery", ""))
 
 
 def with_whole_paths(text: str, folder: str) -> str:

@@ -21,7 +21,7 @@ from openlineage_pyspark.workbench.dryrun.script.partitions import (
     with_more_columns,
     without,
 )
-from openlineage_pyspark.workbench.dryrun.script.places import datasets_of, key_of_dataset
+from openlineage_pyspark.workbench.dryrun.script.places import columns_of_query, datasets_of, key_of_dataset
 from openlineage_pyspark.workbench.dryrun.script.records import ProblemRecord, Spot
 
 if TYPE_CHECKING:
@@ -206,6 +206,8 @@ class Stage:
             base: the folder above the partitions, if the script names it. Without it, the partitions that the path
                 itself names are not columns, as in Spark.
         """
+        if place.is_query:
+            return self._columns_of_query(place)
         for dataset in datasets_of(place):
             trimmed = DEFAULT_TRIMMING.dataset(dataset)
             for each in (dataset, trimmed):
@@ -217,6 +219,24 @@ class Stage:
                         found = without(found, columns_in_path(dataset.identifier.name))
                     return found if own is None else _read_again(found, place.short, header=header, inferred=inferred)
         return None
+
+    def _columns_of_query(self, place: DataPlace) -> Columns | None:
+        """Return the columns of the result of a query in another database; None if they are unknown."""
+        found: list[tuple[str, str]] = []
+        for each in columns_of_query(place) or ():
+            known = () if each.table is None else self._columns.get(key_of_dataset(each.table), ())
+            if each.name is None:
+                if not known:
+                    return None
+                found += known
+                continue
+            of = (each.column or "").lower()
+            type_ = next((type_ for name, type_ in known if name.lower() == of), None)
+            if type_ is None:
+                message = f"the type of the column {each.name} of a query over JDBC is assumed to be a string"
+                self.problem("STAND_IN", message)
+            found.append((each.name, type_ or "STRING"))
+        return tuple(found) or None
 
     def known_of(self, place: DataPlace) -> Columns | None:
         """Return the columns at a place as they were last written or given; None if they are unknown."""
