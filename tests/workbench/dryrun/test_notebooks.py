@@ -55,6 +55,51 @@ def test_what_is_no_notebook_of_python_is_none(text: str) -> None:
     assert script_of_notebook(text) is None
 
 
+def lines_of(cell: str) -> list[str]:
+    """Return the lines of the script of a notebook with one cell; they are Python."""
+    found = script_of_notebook(notebook(("code", cell)))
+    assert found is not None
+    compile(found[0], "notebook", "exec")
+    return found[0].splitlines()
+
+
+@pytest.mark.parametrize("magic", ["%%time", "%%timeit -n 1", "%%capture out", "%%spark", "%%pyspark"])
+def test_the_code_of_a_cell_runs_where_its_magic_runs_it(magic: str) -> None:
+    assert lines_of(f"{magic}\na = 1\n%matplotlib inline\nwrite(a)") == [
+        f"# {magic}",
+        "a = 1",
+        "pass  # %matplotlib inline",
+        "write(a)",
+    ]
+
+
+def test_the_code_of_a_line_runs_where_its_magic_runs_it() -> None:
+    cell = "%time write(1)\nif a:\n    %timeit -n 3 -r 1 write(2)\n%time\n%timeit"
+    assert lines_of(cell) == ["write(1)", "if a:", "    write(2)", "pass  # %time", "pass  # %timeit"]
+
+
+def test_questions_for_help_are_left_out() -> None:
+    assert lines_of("?spark\nspark.read??\na = 1\n%time?\n??a") == [
+        "pass  # ?spark",
+        "pass  # spark.read??",
+        "a = 1",
+        "pass  # %time?",
+        "pass  # ??a",
+    ]
+
+
+def test_the_result_of_a_magic_is_assigned() -> None:
+    assert lines_of("rows = %sql SELECT 1\nfiles = !ls -l") == [
+        "rows = _sql_of_cell('SELECT 1')",
+        "files = __import__('subprocess').check_output('ls -l', shell=True).splitlines()",
+    ]
+
+
+def test_a_line_that_goes_on_with_an_operator_is_no_magic() -> None:
+    cell = 'text = ("%s-%s"\n        % (1, 2))\nq = """\n%sql x\nwhy?\n"""'
+    assert lines_of(cell) == cell.splitlines()
+
+
 SOURCE = """\
 # Databricks notebook source
 # MAGIC %md

@@ -1,13 +1,16 @@
 """
 Turn notebooks of Jupyter, and those that Databricks exports as source, into scripts: their cells, one after the other.
 
-SQL cells (`%%sql`, `%sql`) become calls of the session, and `%run` a call that runs the other notebook. Other magics
-and shell commands are left out: they are not Python, and a dry run does not execute them.
+SQL cells (`%%sql`, `%sql`) become calls of the session, and `%run` a call that runs the other notebook. The code that a
+magic such as `%%time` runs is kept. Other magics, shell commands and questions for help are left out: they are not
+Python, and a dry run does not execute them.
 """
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook
@@ -20,6 +23,12 @@ ENDING = ".ipynb"
 """The ending of the names of Jupyter notebooks."""
 _BORDER = "# COMMAND ----------"
 _MAGIC = "# MAGIC"
+_OF_CODE = frozenset({"capture", "lprun", "memit", "mprun", "prun", "pyspark", "spark", "time", "timeit"})
+"""The magics of cells that run the code of their cell."""
+_TIMED = re.compile(r"%(?:memit|prun|timeit|time)\s+(?:-\w+(?:[ \t]+\d+)?\s+)*(?=\S)")
+"""A magic of a line that runs the code of its line, with its options."""
+_HELP = re.compile(r"\?{1,2}\s*[\w.*%]+|[\w.*%]+\s*\?{1,2}")
+_ASSIGNED = re.compile(r"([\w.]+(?:\s*,\s*[\w.]+)*)\s*=\s*(%sql\s+|!)(.*)")
 
 
 def script_of_notebook(text: str) -> tuple[str, tuple[int, ...]] | None:
@@ -121,22 +130,45 @@ def _lines_of_cell(lines: list[str]) -> Iterator[str]:
         yield from (*lines[:first], rest, *lines[first + 1 :])
     elif is_whole and word == "sql":
         yield from _calls_of([*lines[:first], "" if rest.startswith("-") else rest, *lines[first + 1 :]])
+    elif begins.startswith("%%") and begins[2:].partition(" ")[0] in _OF_CODE:
+        yield from (*lines[:first], f"# {begins}", *map(_plain, lines[first + 1 :]))
     elif begins.startswith("%%"):
         yield from (f"# {line}" for line in lines)
+    elif _is_python(lines):
+        # A line that begins with `%` may go on with an expression.
+        yield from lines
     else:
         yield from map(_plain, lines)
 
 
+def _is_python(lines: list[str]) -> bool:
+    """Return whether the lines of a cell are Python without any magic."""
+    try:
+        ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
 def _plain(line: str) -> str:
-    """Return a line of Python: a magic is a call, or is left out."""
+    """Return a line of Python: a magic is a call, its code, or is left out."""
     stripped = line.lstrip()
     indent = line[: len(line) - len(stripped)]
     if stripped.startswith("%run "):
         return f"{indent}_run_notebook({stripped[5:].strip()!r})"
     if stripped.startswith("%sql "):
         return f"{indent}_sql_of_cell({stripped[5:]!r})"
+    timed = _TIMED.match(stripped)
+    if timed:
+        return f"{indent}{stripped[timed.end() :]}"
+    assigned = _ASSIGNED.fullmatch(stripped.rstrip())
+    if assigned:
+        target, magic, text = assigned.groups()
+        call = f"__import__('subprocess').check_output({text!r}, shell=True).splitlines()"
+        return f"{indent}{target} = {call if magic == '!' else f'_sql_of_cell({text!r})'}"
     # It may be the only line of a block.
-    return f"{indent}pass  # {stripped}" if stripped.startswith(("%", "!")) else line
+    is_left_out = stripped.startswith(("%", "!")) or _HELP.fullmatch(stripped.rstrip())
+    return f"{indent}pass  # {stripped}" if is_left_out else line
 
 
 def _calls_of(lines: list[str]) -> Iterator[str]:
