@@ -102,7 +102,7 @@ class Analyses:
         self._texts: dict[int, str] = {}
         self._wordings: dict[int, Wording] = {}
         self._tables: dict[str, Dataset] = {}
-        self._variables: dict[VariableName, VariableValue] = {}
+        self._variables: dict[VariableName, VariableValue | None] = {}
 
     def of(self, step: RecordStep, *, wanted: bool) -> PlanLineage | None:
         """

@@ -7,7 +7,7 @@ that leaf are known from the statement that set the variable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import attrs
@@ -58,12 +58,14 @@ class VariableWrite(NamedTuple):
         query: the index of the operator whose column it is set to; None if it is set to an expression.
         id: the exprId of that column.
         value: the expression; None for a variable that has no default, or is dropped.
+        is_unknown: whether the plan does not show from where the value comes, as with the row of a cursor.
     """
 
     name: VariableName
     query: int | None = None
     id: int = 0
     value: Value = None
+    is_unknown: bool = False
 
 
 def variable_name(plan: Plan, described: Value, scope: Value) -> VariableName | None:
@@ -85,12 +87,15 @@ def variable_of(plan: Plan, operator: Operator) -> VariableName | None:
 
 
 def variable_writes(plan: Plan) -> tuple[VariableWrite, ...]:
-    """Return a plan's changes of variables; nothing unless it is a SET, a DECLARE or a DROP of them."""
+    """Return a plan's changes of variables; nothing unless it is a SET, a FETCH, a DECLARE or a DROP of them."""
     top = plan.top
     if not top.class_name.startswith(_LOGICAL):
         return ()
     if top.name == "SetVariable":
         return _set(plan, top)
+    if top.name == "FetchCursor":
+        # The cursor has only the text of its query.
+        return tuple(VariableWrite(name, is_unknown=True) for name in _targets(plan, top) if name is not None)
     if top.name not in ("CreateVariable", "DropVariable"):
         return ()
     default = next(plan.expressions_of((top.arguments.get("defaultExpr"),)), None)
@@ -104,13 +109,14 @@ def _set(plan: Plan, top: Operator) -> tuple[VariableWrite, ...]:
     query = top.operator("sourceQuery")
     if query is None:
         return ()
-    found = []
-    targets = plan.expressions_of(top.sequence("targetVariables"))
-    for target, column in zip(targets, plan.operators[query].output, strict=False):
-        name = variable_name(plan, target.arguments.get("identifier"), target.arguments.get("scope"))
-        if name is not None:
-            found.append(VariableWrite(name, query, column.id))
-    return tuple(found)
+    columns = zip(_targets(plan, top), plan.operators[query].output, strict=False)
+    return tuple(VariableWrite(name, query, column.id) for name, column in columns if name is not None)
+
+
+def _targets(plan: Plan, top: Operator) -> Iterator[VariableName | None]:
+    """Yield the variables that a SET or a FETCH changes, in order; None for one whose name is unknown."""
+    for target in plan.expressions_of(top.sequence("targetVariables")):
+        yield variable_name(plan, target.arguments.get("identifier"), target.arguments.get("scope"))
 
 
 def with_variables(plan: Plan) -> Plan:

@@ -196,8 +196,10 @@ class _Analysis:
             )
             yield Gap(PATHS, message)
 
-    def _variable(self, write: VariableWrite) -> VariableValue:
+    def _variable(self, write: VariableWrite) -> VariableValue | None:
         """Return the value of a variable after a statement: a column of one row, or the result of an expression."""
+        if write.is_unknown:
+            return None
         found: SourceKinds = {}
         if write.query is not None:
             found = self._found(Origin(write.query, write.id))

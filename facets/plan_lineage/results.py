@@ -73,7 +73,8 @@ class PlanLineage:
         code: kind of code that can't be read (`trace.expressions.OpaqueCode`) -> how often the plan has it.
         streamed: the datasets of each leaf that is a stream, in the order of the plan; none for a source that holds or
             generates its rows, or has no new data in this micro-batch.
-        variables: the SQL variables that it sets, declares or drops, with their new values.
+        variables: the SQL variables that it sets, declares or drops, with their new values; None for a value whose
+            sources are unknown.
         fields: whether fields of stored structs are separate sources.
         models: the classes of the Spark ML models whose code it calls.
     """
@@ -92,7 +93,7 @@ class PlanLineage:
     quiet: bool = False
     code: Mapping[str, int] = attrs.Factory(dict)
     streamed: tuple[tuple[Identifier, ...], ...] = ()
-    variables: Mapping[VariableName, VariableValue] = attrs.Factory(dict)
+    variables: Mapping[VariableName, VariableValue | None] = attrs.Factory(dict)
     fields: bool = False
     models: frozenset[str] = frozenset()
 
@@ -108,7 +109,7 @@ class EarlierPlans:
         rows: exprId -> the influences on all rows of its plan.
         texts: exprId -> its composed text.
         wordings: exprId -> the texts of the expressions of its plan.
-        variables: SQL variable -> the value that an earlier statement has set.
+        variables: SQL variable -> the value that an earlier statement has set; None if its sources are unknown.
         columns: the exprIds of unchanged columns: a field of such an attribute is that field of the column.
     """
 
@@ -117,5 +118,5 @@ class EarlierPlans:
     rows: Mapping[int, RememberedKinds] = attrs.Factory(dict)
     texts: Mapping[int, str] = attrs.Factory(dict)
     wordings: Mapping[int, Wording] = attrs.Factory(dict)
-    variables: Mapping[VariableName, VariableValue] = attrs.Factory(dict)
+    variables: Mapping[VariableName, VariableValue | None] = attrs.Factory(dict)
     columns: frozenset[int] = frozenset()

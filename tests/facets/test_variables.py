@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
@@ -84,6 +85,22 @@ def test_a_query_of_a_variable_has_the_sources_of_what_it_was_set_to_last(before
 def test_each_of_several_variables_has_the_sources_of_its_own_column() -> None:
     assert words(after("set both", "read other"))[0] == {"other": ["secret.team AGGREGATION"]}
     assert words(after("set both", "read"))[0]["pay"] == ["secret.pay AGGREGATION"]
+
+
+def test_a_variable_that_a_cursor_has_filled_is_a_gap() -> None:
+    """A FETCH has target variables as a SET has them, and only the name of the cursor instead of a query."""
+    plan = decode_plan(PLANS["set"])
+    name = "org.apache.spark.sql.catalyst.plans.logical.FetchCursor"
+    top = plan.top._replace(
+        name="FetchCursor", class_name=name, children=(), arguments={**plan.top.arguments, "sourceQuery": None}
+    )
+    operators = list(plan.operators)
+    operators[plan.root] = top
+    fetch = lineage_of_plan(attrs.evolve(plan, operators=tuple(operators)), Session("file:/warehouse"), EarlierPlans())
+    assert (fetch.outputs, fetch.quiet, fetch.unnamed) == ((), True, False)
+    known = {**after("declare").variables, **fetch.variables}
+    read = lineage_of_plan(decode_plan(PLANS["read"]), Session("file:/warehouse"), EarlierPlans(variables=known))
+    assert words(read) == (*CONSTANT[:3], [UNKNOWN])
 
 
 def test_a_statement_about_variables_writes_no_dataset() -> None:
