@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import attrs
+from openlineage_pyspark.facets.commands.generated import with_generated
 from openlineage_pyspark.facets.commands.target import (
     COMMAND,
     DATASOURCES,
@@ -236,6 +237,8 @@ def _v2_insert(plan: Plan, operator: Operator, session: Session) -> Target:
     if relation is not None and relation.text("bootstrapServers"):
         return _to_topic(plan, query, relation, relation.described("table"))
     found = write_to_relation(plan, target, query, session, lifecycle, by_name=by_name)
+    if isinstance(found, Write) and relation is not None:
+        found = with_generated(found, relation.described("table"))
     return replacing(found, _replaced(plan, operator, relation))
 
 

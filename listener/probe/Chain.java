@@ -2,15 +2,20 @@ package openlineage.pyspark;
 
 import java.lang.reflect.Method;
 import java.net.URI;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 
 /** Reads the value at the end of a chain from Python's table: getters joined by dots, or a special reading. */
 final class Chain {
+  private static final String GENERATION = "delta.generationExpression";
   // Chain -> its steps.
   private static final HashMap STEPS = new HashMap();
 
@@ -39,6 +44,7 @@ final class Chain {
     if (chain.equals("#isMetadata")) return Boolean.valueOf(IcebergTables.isMetadata(IcebergTables.tableOf(o)));
     if (chain.equals("#rootFiles")) return Paths.rootFiles(o);
     if (chain.startsWith("#catalog:")) return ofCatalog(o, argument(chain), session);
+    if (chain.startsWith("#generated:")) return generated(follow(o, argument(chain)));
     return null;
   }
 
@@ -120,6 +126,19 @@ final class Chain {
     // Such a table is next to the one that the catalog would create for the name.
     Object beside = inCatalog("defaultTablePath", Reflection.call(table, "identifier"), session);
     return beside instanceof URI ? new Path(new Path((URI) beside).getParent(), path).toUri() : uri;
+  }
+
+  /** Returns the name and the expression of each column of a schema that Delta Lake computes; null if there is none. */
+  private static Object generated(Object schema) {
+    if (!(schema instanceof StructType)) return null;
+    StructField[] fields = ((StructType) schema).fields();
+    ArrayList found = new ArrayList();
+    for (int i = 0; i < fields.length; i++) {
+      Metadata about = fields[i].metadata();
+      if (!about.contains(GENERATION)) continue;
+      found.add(new Object[] {fields[i].name(), about.getString(GENERATION)});
+    }
+    return found.isEmpty() ? null : found.toArray();
   }
 
   /** Returns a setting of a catalog in the session's configuration. */

@@ -31,6 +31,7 @@ UNTIL = {
 }
 CONNECTORS = {
     "openlineage.pyspark.KnownTables$KnownTable": "that of scripts that run without their data",
+    "org.apache.spark.sql.delta.catalog.DeltaTableV2": "Delta Lake's",
     "org.apache.spark.sql.delta.sources.DeltaSink": "Delta Lake's",
     "org.apache.spark.sql.delta.files.TahoeFileIndex": "Delta Lake's",
     "org.apache.spark.sql.delta.commands.CloneTableCommand": "Delta Lake's",
