@@ -8,6 +8,8 @@ from openlineage_pyspark.facets.model.lineage import UseKind
 from openlineage_pyspark.facets.model.plan import Described
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, tokens, unquoted
 
+_VALUES = (TokenKind.NUMBER, TokenKind.STRING)
+
 
 @reads(
     {"org.apache.spark.sql.delta.catalog.DeltaTableV2": {"generated": "#generated:@initialSnapshot.metadata.schema"}}
@@ -44,7 +46,9 @@ def columns_named(expression: str) -> frozenset[str]:
             is_column = before.text != "."
         else:
             is_type = before.text.upper() == "AS" or after.kind is TokenKind.STRING
-            is_other = is_type or token.text.upper() == "AS" or after.text == "(" or before.text == "."
+            # Such as YEAR in `EXTRACT(YEAR FROM day)`, and DAY in `INTERVAL 1 DAY`.
+            is_unit = (before.text == "(" and after.text.upper() == "FROM") or before.kind in _VALUES
+            is_other = is_type or is_unit or token.text.upper() == "AS" or after.text == "(" or before.text == "."
             is_column = token.kind is TokenKind.WORD and not is_other
         if is_column:
             found.append((unquoted(token) if token.kind is TokenKind.NAME else token.text).casefold())

@@ -144,9 +144,6 @@ def v2_table(
     described = catalog if isinstance(catalog, Described) else None
     # The name of a source's table may be a URL.
     own_name = without_credentials(table.text("name") or "") if table is not None else ""
-    if table is not None and table.simple_name == "SparkChangelogTable":
-        # Its rows are those of the table.
-        own_name = own_name.removesuffix(".changes")
     name = _table_of_branch(_name(identifier), own_name, described)
     if described is not None and described.text("name") == SESSION_CATALOG and name and not session.case_sensitive:
         name = name.lower()
@@ -225,11 +222,11 @@ def _location_to_be(catalog: Described | None, identifier: object) -> str | None
     return "/".join([warehouse.rstrip("/"), *parts, name])
 
 
-_REFERENCE = re.compile(r"branch_|tag_|snapshot_id_|at_timestamp_|changes$")
+_REFERENCE = re.compile(r"branch_|tag_|snapshot_id_|at_timestamp_")
 
 
 def _table_of_branch(name: str | None, own_name: str, catalog: Described | None) -> str | None:
-    """Return the table's name for its branch, tag, snapshot or changed rows (`t.branch_b`); else the same name."""
+    """Return the table's name for its branch, tag or snapshot, such as Iceberg's `t.branch_b`; else the same name."""
     table, _, last = (name or "").rpartition(".")
     is_reference = catalog is not None and own_name == f"{catalog.text('name')}.{table}"
     return table if is_reference and _REFERENCE.match(last) else name
@@ -239,7 +236,7 @@ def _about(table: Described | None, own_name: str, place: Identifier) -> Identif
     """Return the identity of an Iceberg metadata table, such as `t.snapshots`; `place` for any other table."""
     if table is None:
         return place
-    if table.values.get("isMetadata") is True:
+    if table.values.get("isMetadata") is True or table.simple_name == "SparkChangelogTable":
         kind = re.split(r"[.#]", own_name)[-1].lower()
         return Identifier(place.namespace, f"{place.name}#{kind}")
     return place

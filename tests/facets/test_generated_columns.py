@@ -48,6 +48,11 @@ def test_a_column_that_is_computed_as_a_copy_of_another_is_one() -> None:
     assert edges("a", generated=(("made", "`A`"),))["made"] == ["a IDENTITY"]
 
 
+@pytest.mark.parametrize("expression", ["EXTRACT(YEAR FROM b)", "b - INTERVAL 1 YEAR", "b - INTERVAL '1' year"])
+def test_a_unit_is_no_source_of_a_computed_column(expression: str) -> None:
+    assert edges("year", "b", generated=(("made", expression),))["made"] == ["b TRANSFORMATION"]
+
+
 def test_a_column_that_is_computed_from_columns_that_the_query_lacks_has_no_source() -> None:
     assert edges("a", generated=(("made", "b + 1"),))["made"] == []
 

@@ -207,21 +207,11 @@ def test_tables_about_a_table_are_datasets_of_their_own():
     by_name = v2_table(snapshots, HADOOP, identifier("db", "t", "snapshots"), Session("file:/wh"))
     by_path = identifier("file:/ice/db", "t#snapshots", class_name=ICEBERG + "PathIdentifier")
     by_path = v2_table(iceberg("file:/ice/db/t.snapshots", isMetadata=True), HADOOP, by_path, Session("file:/wh"))
+    changes = iceberg("i1.db.t.changes", kind="SparkChangelogTable")
+    changes = v2_table(changes, HADOOP, identifier("db", "t", "changes"), Session("file:/wh"))
     assert by_name.identifier == by_path.identifier
-    assert by_name.identifier.name == "/ice/db/t#snapshots"
+    assert (by_name.identifier.name, changes.identifier.name) == ("/ice/db/t#snapshots", "/ice/db/t#changes")
     assert [link.name for link in by_name.symlinks] == ["db.t.snapshots", "db.t.snapshots"]
-
-
-@pytest.mark.parametrize("table", ["t", "changes"])
-def test_the_changed_rows_of_a_table_are_the_table(table):
-    changes = iceberg(f"i1.db.{table}.changes", kind="SparkChangelogTable")
-    there = v2_table(changes, HADOOP, identifier("db", table, "changes"), Session("file:/wh"))
-    assert named(there) == (("file", "/ice/db/t"), [("file:///ice", f"db.{table}"), ("i1", f"db.{table}")])
-
-
-def test_a_table_that_is_called_changes_is_itself():
-    there = v2_table(iceberg("i1.db.changes"), HADOOP, identifier("db", "changes"), Session("file:/wh"))
-    assert named(there)[1] == [("file:///ice", "db.changes"), ("i1", "db.changes")]
 
 
 def overwrite(name, by=("p",), kind="org.x.Table", **arguments):
