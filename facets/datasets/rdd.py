@@ -13,6 +13,7 @@ from openlineage_pyspark.facets.model.plan import Operator, Plan, Value
 
 UNSEEN = "and so are the tables that its query reads by a broadcast join or a subquery"
 _OF_QUERY = "?SQLExecutionRDD"
+_CHECKPOINT = "?checkpoint"
 
 
 @source({"org.apache.spark.sql.execution": "LogicalRDD ExternalRDD"})
@@ -35,6 +36,13 @@ def rows_of_rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation:
     if not inputs.datasets:
         return NO_DATASETS
     return Relation(inputs.datasets, opaque="the rows come from an RDD: its inputs are known, its columns are not")
+
+
+def is_checkpoint(operator: Operator) -> bool:
+    """Return whether the rows of an operator are a checkpoint: Spark cuts off the plan that computed them."""
+    rdd = operator.described("rdd")
+    sources = rdd.values.get("sources") if rdd is not None else None
+    return isinstance(sources, tuple) and _CHECKPOINT in sources
 
 
 @attrs.frozen
@@ -62,6 +70,8 @@ def rdd_inputs(sources: tuple[Value, ...]) -> RddInputs:
         sources: paths; pairs of a JDBC URL and a table, or of `kafka:` with the servers and a topic; the kind of an RDD
             whose inputs are unknown, after a `?`; and `?...` if some were cut.
     """
+    # Before its rows are computed, a checkpoint still has what it is created from.
+    sources = tuple(each for each in sources if each != _CHECKPOINT) or sources
     paths = [naming.before_glob(p) for p in sources if isinstance(p, str) and not p.startswith("?")]
     pairs = (s for s in sources if isinstance(s, tuple) and len(s) == 2)
     tables = [d for u, t in pairs if isinstance(u, str) and isinstance(t, str) for d in _of_pair(u, t)]

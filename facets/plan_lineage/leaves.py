@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.datasets import plugins
 from openlineage_pyspark.facets.datasets.built_in import SOURCES, relation_of
+from openlineage_pyspark.facets.datasets.rdd import is_checkpoint
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Column, Relation, Session
 from openlineage_pyspark.facets.model.lineage import UseKind, Way, Wording, compose
 from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, Operator, Plan, Value
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.variables import VariableName, variable_of
 from openlineage_pyspark.facets.sql_names import field_name, quoted_name
+from openlineage_pyspark.facets.trace.solve import ROWS
 from openlineage_pyspark.facets.trace.texts import readable_names
 
 if TYPE_CHECKING:
@@ -154,7 +156,8 @@ class Leaves:
             return self._of_variable(operator, variable)
         ids = self._remembered_ids(operator)
         if not ids:
-            return None
+            return self._of_checkpoint(operator)
+        self.gaps |= dict.fromkeys(gap for i in ids for gap in self._memory.gaps.get(i, ()))
         datasets = {d.identifier: d for i in ids for d in self._memory.datasets[i]}
         for output, id_ in zip(operator.output, ids, strict=True):
             self.remembered[output.id] = self._memory.sources.get(id_, {})
@@ -188,6 +191,28 @@ class Leaves:
         own = [column.id for column in operator.output]
         # If the RDD is joined with itself, Spark gives the second occurrence new exprIds.
         return own if self._are_remembered(own) else self._by_rdd.get(_rdd_id(operator), [])
+
+    def _of_checkpoint(self, operator: Operator) -> Relation | None:
+        """
+        Return the relation of the only checkpoint that has the columns of a leaf; None if there is none, or several.
+
+        If a checkpoint is joined with a plan from which it was computed, Spark gives its columns new exprIds.
+        """
+        if operator.class_name != LOGICAL_RDD or not is_checkpoint(operator):
+            return None
+        known = (self._plan.attributes.get(column.id) for column in operator.output)
+        found = self._memory.checkpoints.get(tuple((each.name, each.type) for each in known if each is not None))
+        if found is None or len(found.shown) != len(operator.output):
+            return None
+        for output, column in zip(operator.output, found.shown, strict=True):
+            self.remembered[output.id] = found.results[column.id]
+            if column.id in found.texts:
+                self._remembered_texts[output.id] = found.texts[column.id]
+        rows = found.results.get(ROWS, {})
+        self.remembered_rows[-1 - id(rows)] = rows
+        self.remembered_wording = self.remembered_wording.joined(found.wording)
+        self.gaps |= dict.fromkeys(found.gaps)
+        return Relation(found.inputs)
 
     def _are_remembered(self, ids: list[int]) -> bool:
         return bool(ids) and all(i in self._memory.datasets for i in ids)

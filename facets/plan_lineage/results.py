@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
@@ -77,6 +77,7 @@ class PlanLineage:
             sources are unknown.
         fields: whether fields of stored structs are separate sources.
         models: the classes of the Spark ML models whose code it calls.
+        shown: the columns of the plan's own output, in order.
     """
 
     inputs: tuple[Dataset, ...] = ()
@@ -96,6 +97,26 @@ class PlanLineage:
     variables: Mapping[VariableName, VariableValue | None] = attrs.Factory(dict)
     fields: bool = False
     models: frozenset[str] = frozenset()
+    shown: tuple[PlanColumn, ...] = ()
+
+
+class PlanColumn(NamedTuple):
+    """
+    A column of a plan's own output.
+
+    Args:
+        id: its exprId.
+        name: its name.
+        type: its type.
+    """
+
+    id: int
+    name: str
+    type: str
+
+
+PlanShape = tuple[tuple[str, str], ...]
+"""The names and types of the columns of a plan's own output, in order."""
 
 
 @attrs.frozen
@@ -111,6 +132,9 @@ class EarlierPlans:
         wordings: exprId -> the texts of the expressions of its plan.
         variables: SQL variable -> the value that an earlier statement has set; None if its sources are unknown.
         columns: the exprIds of unchanged columns: a field of such an attribute is that field of the column.
+        gaps: exprId -> what is unknown about its plan.
+        checkpoints: the columns of a checkpoint -> the lineage of its plan; None if several checkpoints with different
+            lineages have such columns.
     """
 
     datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
@@ -120,3 +144,5 @@ class EarlierPlans:
     wordings: Mapping[int, Wording] = attrs.Factory(dict)
     variables: Mapping[VariableName, VariableValue | None] = attrs.Factory(dict)
     columns: frozenset[int] = frozenset()
+    gaps: Mapping[int, tuple[Gap, ...]] = attrs.Factory(dict)
+    checkpoints: Mapping[PlanShape, PlanLineage | None] = attrs.Factory(dict)

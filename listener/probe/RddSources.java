@@ -21,6 +21,8 @@ final class RddSources {
   private static final String REST = "?...";
   /** States that the rows are those of a query. */
   private static final String OF_QUERY = "?SQLExecutionRDD";
+  /** States that the RDD itself is a checkpoint, of which Spark cuts off what it was created from. */
+  private static final String CHECKPOINT = "?checkpoint";
   /** The RDDs whose rows come from the driver itself. */
   private static final String LOCAL = "ParallelCollectionRDD EmptyRDD";
   private final ArrayList found = new ArrayList();
@@ -35,11 +37,15 @@ final class RddSources {
   static Object of(Object start, boolean submitted) {
     RddSources sources = new RddSources();
     sources.add(start);
-    sources.walk(submitted);
+    // A stage is not a checkpoint: it may compute one.
+    Object kept = submitted ? null : Reflection.call(start, "checkpointData");
+    boolean isCheckpoint = kept instanceof scala.Option && ((scala.Option) kept).isDefined();
+    if (isCheckpoint) sources.find(CHECKPOINT);
+    sources.walk(submitted, isCheckpoint ? start : null);
     return sources.found.toArray();
   }
 
-  private void walk(boolean submitted) {
+  private void walk(boolean submitted, Object checkpoint) {
     IdentityHashMap seen = new IdentityHashMap();
     boolean isOfQuery = false;
     boolean isEmpty = false;
@@ -55,7 +61,7 @@ final class RddSources {
       else if (rdd instanceof NewHadoopRDD) hadoop(rdd, submitted ? "serializableHadoopSplit" : null);
       else if (simple.equals("JDBCRDD")) jdbc(rdd);
       else if (simple.equals("KafkaSourceRDD")) kafka(rdd);
-      else if (leaf && LOCAL.indexOf(simple) < 0) find("?" + simple);
+      else if (leaf && rdd != checkpoint && LOCAL.indexOf(simple) < 0) find("?" + simple);
     }
     if (!work.isEmpty()) find(REST);
     // Spark has found that a query has no rows: what it read to find this is not reported.

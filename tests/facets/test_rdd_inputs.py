@@ -39,6 +39,8 @@ def of_rdd(*sources: str, streaming: bool = False) -> PlanLineage:
         ([QUERY_RDD], [], [QUERY]),
         (["?EmptyRDD", QUERY_RDD], [], ["the rows come from an RDD (EmptyRDD) whose inputs are unknown"]),
         (["?FileScanRDD", "?..."], [], [UNKNOWN]),
+        (["?checkpoint"], [], ["the rows come from an RDD (checkpoint) whose inputs are unknown"]),
+        (["?checkpoint", "file:/lake/in"], ["/lake/in"], [COLUMNS]),
     ],
 )
 def test_the_inputs_of_an_rdd_are_told_and_what_is_not_known_of_it(

@@ -285,6 +285,67 @@ def test_rows_that_go_on_without_their_plan_are_traced_to_where_they_come_from(
     assert [read["name"] for read in found.submitted.bodies[-1]["inputs"]] == reads
 
 
+RDD = "org.apache.spark.sql.execution.LogicalRDD"
+
+
+def later(*sources: str) -> dict[str, Any]:
+    """Return a write of rows that have other exprIds than those of the plan that computed them."""
+    rdd = {"o": "org.apache.spark.rdd.MapPartitionsRDD", "id": 7, "sources": list(sources)}
+    classes = [[SAVE, "P", ["query", "path"]], [RDD, "P", ["rdd"]]]
+    nodes = [[0, [], [-1, "file:/out"]], [1, [9], [rdd]]]
+    plan = {"classes": classes, "types": ["int"], "attributes": [[9, "a", 0]], "cut": False, "nodes": nodes}
+    return {"class": SAVE, "command": True, "plan": plan}
+
+
+def of_folder(path: str) -> dict[str, Any]:
+    """Return the checkpoint of another folder."""
+    plan = {**CHECKPOINT["plan"], "nodes": [[0, [1], [{"o": FILES, "rootPaths": [path]}]]]}
+    return {**CHECKPOINT, "plan": plan}
+
+
+CUT = "the rows come from an RDD (checkpoint) whose inputs are unknown"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "sources", "reads", "messages"),
+    [
+        ([CHECKPOINT], ["?checkpoint"], ["/in"], []),
+        ([CHECKPOINT, CHECKPOINT], ["?checkpoint"], ["/in"], []),
+        ([CHECKPOINT, of_folder("file:/other")], ["?checkpoint"], [], [CUT]),
+        ([CHECKPOINT, of_folder("file:/other"), CHECKPOINT], ["?checkpoint"], [], [CUT]),
+        ([], ["?checkpoint"], [], [CUT]),
+        ([CHECKPOINT], [], [], []),
+    ],
+)
+def test_a_checkpoint_with_new_ids_is_found_again_by_its_columns_if_no_other_has_them(
+    earlier: list[dict[str, Any]], sources: list[str], reads: list[str], messages: list[str]
+) -> None:
+    """Spark gives them to a checkpoint that is joined with what it was computed from."""
+    found = way()
+    steps = [step for at, each in enumerate(earlier) for step in (start(at, **each), end(at, checkpoint=True))]
+    found.take(*steps, start(8, **later(*sources)))
+
+    body = found.submitted.bodies[-1]
+    assert [read["name"] for read in body["inputs"]] == reads
+    assert [each["errorMessage"] for each in errors_of(body)] == messages
+
+
+def test_what_is_unknown_about_a_checkpoint_is_reported_by_what_is_written_from_it() -> None:
+    found = way()
+    unknown = {"classes": [["com.example.OddRelation", "P", []]], "nodes": [[0, [1], []]]}
+    odd = {"class": "com.example.OddRelation", "plan": {**CHECKPOINT["plan"], **unknown}}
+    found.take(start(1, **odd), end(1, checkpoint=True), start(2, **LATER))
+
+    (error,) = errors_of(found.submitted.bodies[-1])
+    assert error["task"] == "com.example.OddRelation"
+    assert error["errorMessage"] == "a source without a resolver: what it reads is unknown"
+
+
+def errors_of(body: dict[str, Any]) -> list[dict[str, Any]]:
+    errors: list[dict[str, Any]] = body["run"]["facets"].get("extractionError", {}).get("errors", [])
+    return errors
+
+
 def test_what_waits_for_a_root_that_never_ends_is_a_state_when_the_application_ends() -> None:
     found = way()
     found.take(start(1), start(2, root=1, **save("/out")), end(2))
