@@ -48,7 +48,7 @@ from openlineage_pyspark.facets.plan_lineage.edges import (
 from openlineage_pyspark.facets.plan_lineage.leaves import Leaves, message_about_namesake
 from openlineage_pyspark.facets.plan_lineage.results import (
     EarlierPlans,
-    PlanColumn,
+    NamedColumn,
     PlanLineage,
     SourceField,
     VariableValue,
@@ -156,11 +156,11 @@ class _Analysis:
             shown=self._shown(shown),
         )
 
-    def _shown(self, query: int | None) -> tuple[PlanColumn, ...]:
+    def _shown(self, query: int | None) -> tuple[NamedColumn, ...]:
         """Return the output columns of a query; none if a name or a type is unknown."""
         columns = self.plan.operators[query].output if query is not None else ()
         known = [(column.id, self.plan.attributes.get(column.id)) for column in columns]
-        found = tuple(PlanColumn(id_, about.name, about.type) for id_, about in known if about is not None)
+        found = tuple(NamedColumn(id_, about.name, about.type) for id_, about in known if about is not None)
         return found if len(found) == len(known) else ()
 
     def _reached(self, tops: Iterable[int], variables: Sequence[VariableWrite]) -> list[int]:

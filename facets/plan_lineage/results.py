@@ -97,10 +97,10 @@ class PlanLineage:
     variables: Mapping[VariableName, VariableValue | None] = attrs.Factory(dict)
     fields: bool = False
     models: frozenset[str] = frozenset()
-    shown: tuple[PlanColumn, ...] = ()
+    shown: tuple[NamedColumn, ...] = ()
 
 
-class PlanColumn(NamedTuple):
+class NamedColumn(NamedTuple):
     """
     A column of a plan's own output.
 
