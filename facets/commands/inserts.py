@@ -274,14 +274,14 @@ def _replaced(plan: Plan, operator: Operator, relation: Operator | None) -> Repl
 
 
 @command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSourceV1"})
-@reads({"org.apache.spark.sql.delta.sources.DeltaSink": {"path": "@deltaLog.dataPath", "given": "@path"}})
+@reads({"org.apache.spark.sql.delta.sources.DeltaSink": {"path": "@deltaLog.dataPath", "given": "#pathOf:@path"}})
 def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Target:
     """Micro-batches to a file sink, by path or by table; console, memory and foreachBatch sinks keep nothing."""
     query, table, sink = operator.operator("query"), operator.described("catalogTable"), operator.described("sink")
     if table is not None:
         return write_to_table(plan, table, query, (), session, None)
     path = (sink.text("path") or stream_path(sink.text("text"))) if sink is not None else None
-    if path is None and sink is not None and is_absolute(sink.text("given") or ""):
+    if path is None and sink is not None:
         # Delta Lake 4.1 looks up its table with the first batch, perhaps later than this.
         path = sink.text("given")
     format_ = "delta" if sink is not None and sink.simple_name == "DeltaSink" else None
