@@ -217,6 +217,19 @@ def test_a_known_connector_that_says_too_little_is_guessed(source):
     assert placed(source, ACME, {"database": "db"}, ()).guessed
 
 
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        ("clickhouse", {"table": "t"}),
+        ("clickhouse", {"host": "c"}),
+        ("mongodb", {"connection.uri": "mongodb://h/db"}),
+        ("org.apache.spark.sql.cassandra", {"keyspace": "k"}),
+    ],
+)
+def test_a_known_connector_that_names_a_place_without_a_table_or_a_table_without_a_place_is_guessed(source, options):
+    assert placed(source, ACME, where_of(pairs(**options)), ()).guessed
+
+
 RULE = "spark.openlineage.datasets.rules."
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import attrs
 import pytest
 from openlineage_pyspark.command.main import main
+from openlineage_pyspark.command.store import recover
 from openlineage_pyspark.errors import RecoveryError
 from openlineage_pyspark.workbench.questions.registry import answered
 from openlineage_pyspark.workbench.recovery.applying.journal import Journal, JournalEntry, journal_of
@@ -128,6 +130,28 @@ def test_they_are_dropped_only_by_who_accepts_that(
     doubt = f"step 2 was uncertain, and rows may be in the copy alone: {DOUBT[0]}"
     assert (doubt in " ".join(found.out.split())) is ("--accept-doubt" not in options)
     assert said in found.err
+
+
+@pytest.mark.parametrize(
+    ("now", "code", "said"),
+    [
+        ("f1", 0, f"{NAME} is dropped"),
+        ("f2", 1, f"{NAME} was written or created again since the recovery, and is kept"),
+    ],
+)
+def test_the_exit_code_says_whether_a_copy_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, now: str, code: int, said: str
+) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(attrs.evolve(answered(PLAN), question="recover").to_dict()), "utf-8")
+    journal = journal_of(PLAN, file)
+    for number in (1, 2):
+        journal.write(JournalEntry(number, 1, "finished", files={NAME: "f1"} if number == 1 else {}))
+    session = Files({COPY.parts[-1]: now})
+    monkeypatch.setattr(recover, "_session", lambda *_, **__: nullcontext(session))
+
+    assert main(["recover", "forget-copies", str(file), "--yes"]) == code
+    assert said in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_copy_of_which_the_journal_does_not_tell_the_files_is_kept() -> None:
