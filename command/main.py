@@ -129,9 +129,13 @@ class _Version(argparse.Action):
     """Prints the version. Only then is it looked up, by a module that takes longer to import than all others."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from openlineage_pyspark.facets.events.encode import PACKAGE_VERSION
+        from importlib import metadata
 
-        sys.stdout.write(f"{PROGRAM} {PACKAGE_VERSION}\n")
+        try:
+            version = metadata.version(PROGRAM)
+        except metadata.PackageNotFoundError:
+            version = "unknown"
+        sys.stdout.write(f"{PROGRAM} {version}\n")
         parser.exit()
 
 
