@@ -230,6 +230,8 @@ def _outcome(options: argparse.Namespace, plan: RecoveryPlan, journal: Journal) 
     recorder = Recorder(plan, Path(plan.store)) if plan.store and Path(plan.store).is_file() else None
     if plan.store and recorder is None:
         Screen().line(f"The store {plan.store} is not updated: it is not a file on this machine.")
+    if recorder is not None:
+        recorder.refuse_unwritable()
     ask = None if options.yes else is_answered_yes
     with _session(options, is_recorded=recorder is not None) as session:
         return PlanApplication(plan, session, journal, Screen().line, ask, consent, recorder).apply()

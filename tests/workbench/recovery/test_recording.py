@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import pytest
+from openlineage_pyspark.command.main import main
+from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication
-from openlineage_pyspark.workbench.recovery.applying.journal import Journal, JournalEntry
+from openlineage_pyspark.workbench.recovery.applying.journal import Journal, JournalEntry, journal_of
 from openlineage_pyspark.workbench.recovery.applying.recording import Recorder
 from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan, RecoveryStep
 from openlineage_pyspark.workbench.recovery.model.statements import sql_name
@@ -183,6 +186,24 @@ def test_files_that_a_person_moved_away_are_known_to_be_gone(tmp_path: Path) -> 
     with Store.open(file) as store:
         changes = [line.change for line in store.history("out").result]
     assert sorted(changes) == ["", "", "TRUNCATE"]
+
+
+@pytest.mark.parametrize("unwritable", ["lineage.db", "."])
+def test_a_store_that_can_not_be_written_is_refused_before_the_first_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], unwritable: str
+) -> None:
+    path = tmp_path / "lineage.db"
+    taken(path, events("iceberg"))
+    file = tmp_path / "plan.json"
+    assert main(["recover", "db.raw@2", "--store", str(path), "--output", str(file)]) == 0
+    monkeypatch.setattr(os, "access", lambda at, mode: not (mode == os.W_OK and Path(at) == tmp_path / unwritable))
+    capsys.readouterr()
+
+    assert main(["recover", "apply", str(file), "--yes"]) == 1
+    said = f"nothing was done: the steps could not be recorded, because {tmp_path / unwritable} can't be written. "
+    assert capsys.readouterr().err == f"openlineage-pyspark: {said}Make it writable, and try again\n"
+    plan = Answer.from_dict(json.loads(file.read_text("utf-8"))).result
+    assert journal_of(plan, file).entries == ()
 
 
 def test_a_step_of_which_the_store_has_no_run_is_said(tmp_path: Path) -> None:

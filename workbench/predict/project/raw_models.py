@@ -8,7 +8,7 @@ read as in the first run of its project.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -42,13 +42,15 @@ def scripts_of_raw_models(scripts: Iterable[Script]) -> list[Script]:
     models, others = [], []
     # The models that a project has, by their names: a disabled model may have the name of another one.
     named: dict[tuple[Path, str], list[str]] = {}
+    # Each folder is looked at once in a call, and again in the next one: its files may have changed.
+    project_of, paths_of = cache(_project_of), cache(_model_paths)
     for script in scripts:
-        project = _project_of(Path(script.name).parent)
+        project = project_of(Path(script.name).parent)
         if project is None or script.is_ddl or is_compiled(script.name):
             others.append(script)
             continue
         inside = Path(script.name).relative_to(project)
-        if any(inside.is_relative_to(each) for each in _model_paths(project)):
+        if any(inside.is_relative_to(each) for each in paths_of(project)):
             text, reads = _resolved(script.text, inside.stem)
             found[script.name] = attrs.evolve(script, text=text, head=f"CREATE TABLE {in_backticks(inside.stem)} AS ")
             named.setdefault((project, inside.stem), []).append(script.name)
@@ -64,13 +66,11 @@ def _ids(project: Path, names: Iterable[str], named: Mapping[tuple[Path, str], l
         yield from named.get((project, name), ())
 
 
-@lru_cache(maxsize=4096)
 def _project_of(folder: Path) -> Path | None:
     """Return the folder of the dbt project around a folder; None if it is in none."""
     return next((each for each in (folder, *folder.parents) if (each / _PROJECT).is_file()), None)
 
 
-@lru_cache(maxsize=256)
 def _model_paths(project: Path) -> tuple[PurePath, ...]:
     """Return the folders of a project's models, within the project."""
     try:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.events.repeated import Repetition, repeated
 from openlineage_pyspark.workbench.recovery.model.statements import place_of_files, sql_name
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
@@ -43,6 +45,20 @@ class Recorder:
         # It is a hash of the whole plan, so it is calculated once.
         self._id = plan.id
         self._store = store
+
+    def refuse_unwritable(self) -> None:
+        """
+        Refuse a store that can't be written, before the first step: its steps could not be recorded.
+
+        Raises:
+            StoreError: the store or its folder can't be written.
+        """
+        for path in (self._store, self._store.absolute().parent):
+            if not os.access(path, os.W_OK):
+                raise StoreError(
+                    f"nothing was done: the steps could not be recorded, because {path} can't be written. "
+                    "Make it writable, and try again"
+                )
 
     def record(self, number: int, step: RecoveryStep, before: Mapping[str, str], reached: Mapping[str, str]) -> str:
         """
