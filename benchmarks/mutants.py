@@ -32,6 +32,8 @@ COMPARISONS = {
     ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
 }  # fmt: skip
 PATIENCE_SECONDS = 1800
+NOT_COLLECTED = "pytest ended with 4"
+"""A named test could not be collected: that says nothing about the change, unless all tests fail so."""
 LARGEST_QUESTION = 400
 """So many tests are asked by name at most; more are asked file by file."""
 
@@ -156,7 +158,8 @@ def tried(folder: Path, change: Change, arguments: list[str], contexts: Path | N
             cached.unlink()
         if len(first) > LARGEST_QUESTION:
             first = sorted({name.partition("::")[0] for name in first})
-        return (noticed(first) if first else "") or noticed(arguments)
+        by = noticed(first) if first else ""
+        return by if by and by != NOT_COLLECTED else noticed(arguments)
     finally:
         put(path, text)
 
