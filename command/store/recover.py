@@ -227,7 +227,7 @@ def _outcome(options: argparse.Namespace, plan: RecoveryPlan, journal: Journal) 
         RecoveryError: the journal can't be written, or it is unknown whether a step was done.
     """
     consent = Consent(options.accept_newer, options.accept_doubt, options.done, options.undo)
-    recorder = Recorder(plan, Path(plan.store)) if plan.store and Path(plan.store).is_file() else None
+    recorder = Recorder(plan, Path(plan.store)) if plan.store and _is_file(Path(plan.store)) else None
     if plan.store and recorder is None:
         Screen().line(f"The store {plan.store} is not updated: it is not a file on this machine.")
     if recorder is not None:
@@ -235,6 +235,19 @@ def _outcome(options: argparse.Namespace, plan: RecoveryPlan, journal: Journal) 
     ask = None if options.yes else is_answered_yes
     with _session(options, is_recorded=recorder is not None) as session:
         return PlanApplication(plan, session, journal, Screen().line, ask, consent, recorder).apply()
+
+
+def _is_file(store: Path) -> bool:
+    """
+    Return whether a store is a file.
+
+    Raises:
+        StoreError: that can't be found out.
+    """
+    try:
+        return store.is_file()
+    except OSError as problem:
+        raise StoreError(f"nothing was done: {store} can't be read: {problem.strerror}") from None
 
 
 def _advise(journal: Journal, file: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -204,6 +205,25 @@ def test_a_store_that_can_not_be_written_is_refused_before_the_first_step(
     assert capsys.readouterr().err == f"openlineage-pyspark: {said}Make it writable, and try again\n"
     plan = Answer.from_dict(json.loads(file.read_text("utf-8"))).result
     assert journal_of(plan, file).entries == ()
+
+
+def test_a_store_in_a_folder_that_may_not_be_searched_is_refused_before_the_first_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "lineage.db"
+    taken(path, events("iceberg"))
+    file = tmp_path / "plan.json"
+    assert main(["recover", "db.raw@2", "--store", str(path), "--output", str(file)]) == 0
+    capsys.readouterr()
+
+    def refused(at: Path) -> bool:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(at))
+
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(Path, "is_file", refused)
+    assert main(["recover", "apply", str(file), "--yes"]) == 1
+    said = f"openlineage-pyspark: nothing was done: {path} can't be read: Permission denied\n"
+    assert capsys.readouterr().err == said
 
 
 def test_a_step_of_which_the_store_has_no_run_is_said(tmp_path: Path) -> None:
