@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from openlineage_pyspark.facets.commands.generated import columns_named
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, OperatorRef, Output, Plan
+from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, OperatorRef, Output, Plan, Value
 from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 
 LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
@@ -13,7 +13,7 @@ RELATION = "org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation"
 TABLE = "org.apache.spark.sql.delta.catalog.DeltaTableV2"
 
 
-def edges(*written: str, generated: object) -> dict[str, list[str]]:
+def edges(*written: str, generated: Value) -> dict[str, list[str]]:
     """Return the edges of an INSERT of equally named columns into a table, for each column that the event lists."""
     target = Described(TABLE, {"name": "t", "location": "/t", "provider": "delta", "generated": generated})
     source = Described(TABLE, {"name": "s", "location": "/s", "provider": "delta"})
@@ -21,7 +21,7 @@ def edges(*written: str, generated: object) -> dict[str, list[str]]:
     attributes = {at: Attribute(name, "int") for at, name in enumerate((*names, *written))}
     columns = tuple(Output(at, name) for at, name in enumerate(names))
     read = tuple(Output(len(names) + at, name) for at, name in enumerate(written))
-    arguments = {"table": OperatorRef(1), "query": OperatorRef(2), "isByName": True}
+    arguments: dict[str, Value] = {"table": OperatorRef(1), "query": OperatorRef(2), "isByName": True}
     operators = (
         Operator("AppendData", f"{LOGICAL}AppendData", arguments, (), (2,)),
         Operator("DataSourceV2Relation", RELATION, {"table": target}, columns, ()),
@@ -62,7 +62,7 @@ def test_a_computed_column_that_the_query_gives_has_its_value() -> None:
 
 
 @pytest.mark.parametrize("generated", [None, (), (("made", None),), ("made",)])
-def test_a_table_without_computed_columns_has_those_of_the_query(generated: object) -> None:
+def test_a_table_without_computed_columns_has_those_of_the_query(generated: Value) -> None:
     assert edges("a", generated=generated) == {"a": ["a IDENTITY"]}
 
 

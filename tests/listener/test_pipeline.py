@@ -333,7 +333,7 @@ def test_a_checkpoint_with_new_ids_is_found_again_by_its_columns_if_no_other_has
 def test_what_is_unknown_about_a_checkpoint_is_reported_by_what_is_written_from_it() -> None:
     found = way()
     unknown = {"classes": [["com.example.OddRelation", "P", []]], "nodes": [[0, [1], []]]}
-    odd = {"class": "com.example.OddRelation", "plan": {**CHECKPOINT["plan"], **unknown}}
+    odd: dict[str, Any] = {"class": "com.example.OddRelation", "plan": {**CHECKPOINT["plan"], **unknown}}
     found.take(start(1, **odd), end(1, checkpoint=True), start(2, **LATER))
 
     (error,) = errors_of(found.submitted.bodies[-1])
