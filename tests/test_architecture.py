@@ -16,6 +16,9 @@ from support.sources import nodes_of, tree_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# As a group they take seconds, and the oldest Python is enough for them.
+pytestmark = [pytest.mark.slow, pytest.mark.every_python]
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = "openlineage_pyspark"
 PAGE = ROOT / "docs" / "architecture.md"
@@ -106,7 +109,6 @@ def tops(path: Path) -> set[str]:
     return {name.split(".")[0] for name in imported_by(node for node in nodes_of(path) if node not in for_types)}
 
 
-@pytest.mark.slow
 def test_only_the_edges_to_the_jvm_import_py4j_or_pyspark() -> None:
     """From there on everything is values; the store in Spark's tables and the lineage of files have their sessions."""
     edges = [name_of(path) for path in MODULES if tops(path) & {"py4j", "pyspark"}]
@@ -121,7 +123,6 @@ def test_only_the_edges_to_the_jvm_import_py4j_or_pyspark() -> None:
     assert sorted(edges) == ["listener/probe/client.py", *in_workbench]
 
 
-@pytest.mark.slow
 def test_the_listener_needs_no_package_of_the_workbenchs_extra() -> None:
     """It is installed without the extra."""
     agent = [
@@ -132,7 +133,6 @@ def test_the_listener_needs_no_package_of_the_workbenchs_extra() -> None:
     assert importing == READ_SQL
 
 
-@pytest.mark.slow
 def test_packages_import_what_the_architecture_page_allows_and_nothing_else() -> None:
     """All imports count: those of functions and those for types alone too."""
     allowed = table()

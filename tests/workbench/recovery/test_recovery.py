@@ -33,6 +33,9 @@ from support.lineage_events import taken
 from support.recovery_events import application, batch, statement, stream, table
 from support.valid_answers import valid_answer
 
+# As a group they take seconds. They count in the coverage of this package, so they run on the oldest Python.
+pytestmark = [pytest.mark.slow, pytest.mark.every_python]
+
 Fill = Callable[..., Store]
 
 

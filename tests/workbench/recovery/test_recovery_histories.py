@@ -15,6 +15,9 @@ from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at
 from support.recovery_events import Event, statement, table
 
+# As a group they take seconds. They count in the coverage of this package, so they run on the oldest Python.
+pytestmark = [pytest.mark.slow, pytest.mark.every_python]
+
 Rows: TypeAlias = "tuple[int, ...]"
 
 _CHANGES = {

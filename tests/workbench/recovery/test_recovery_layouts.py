@@ -15,6 +15,9 @@ from support.lineage_events import dataset, run_event
 from support.reached import nodes_of
 from support.recovery_events import Event, application, batch, statement, stream, table
 
+# As a group they take seconds. They count in the coverage of this package, so they run on the oldest Python.
+pytestmark = [pytest.mark.slow, pytest.mark.every_python]
+
 Fill = Callable[..., Store]
 
 ROOT = statement("a", 1, "INSERT INTO ice.db.a VALUES (1)", (), table("a", "1"))
