@@ -20,9 +20,7 @@ _CHECKPOINT = "?checkpoint"
 @reads({"org.apache.spark.rdd.RDD": {"id": "id", "sources": "#rddSources"}})
 def rows_of_rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation:
     """Resolve the inputs of an RDD that a DataFrame was made from."""
-    rdd = operator.described("rdd")
-    found = rdd.values.get("sources") if rdd is not None else None
-    sources = found if isinstance(found, tuple) else ()
+    sources = _sources_of(operator)
     if operator.arguments.get("isStreaming") is True:
         # A V1 streaming source, such as Hudi's, returns a micro-batch as an RDD of its new files.
         sources = tuple(_folder(each) if isinstance(each, str) else each for each in sources)
@@ -40,9 +38,14 @@ def rows_of_rdd(_plan: Plan, operator: Operator, _session: Session) -> Relation:
 
 def is_checkpoint(operator: Operator) -> bool:
     """Return whether the rows of an operator are a checkpoint: Spark cuts off the plan that computed them."""
+    return _CHECKPOINT in _sources_of(operator)
+
+
+def _sources_of(operator: Operator) -> tuple[Value, ...]:
+    """Return the sources of an operator's RDD, as the probe reads them."""
     rdd = operator.described("rdd")
-    sources = rdd.values.get("sources") if rdd is not None else None
-    return isinstance(sources, tuple) and _CHECKPOINT in sources
+    found = rdd.values.get("sources") if rdd is not None else None
+    return found if isinstance(found, tuple) else ()
 
 
 @attrs.frozen
