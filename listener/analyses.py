@@ -9,26 +9,23 @@ of runs is pure.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.tables import catalog_key
 from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Dataset, Identifier, Trimming
-from openlineage_pyspark.facets.model.lineage import ColumnLineage, Wording
+from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.facets.model.plan import Plan
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.variables import VariableName
 from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
-from openlineage_pyspark.facets.plan_lineage.results import EarlierPlans, PlanLineage, PlanShape, VariableValue
-from openlineage_pyspark.facets.trace.solve import ROWS
+from openlineage_pyspark.facets.plan_lineage.results import EarlierPlans, PlanLineage, VariableValue
+from openlineage_pyspark.listener.earlier_rows import RememberedRows
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.records import EncodedPlan, ExecutionEnded, ExecutionStarted, QueryExecution
 from openlineage_pyspark.listener.runs.models import LoadedModels, saved_model
 from openlineage_pyspark.listener.runs.nested_records import ExecutionAnalyzed, RecordStep
 
-_MOST_REMEMBERED = 50_000
-_MOST_CHECKPOINTS = 2_000
 _MOST_TABLES = 2_000
 _MOST_VARIABLES = 2_000
 
@@ -97,13 +94,7 @@ class Analyses:
         self._models: set[int] = set()
         self._loads: dict[int, tuple[str, ...]] = {}
         self._loaded = LoadedModels()
-        self._datasets: dict[int, tuple[Dataset, ...]] = {}
-        self._sources: dict[int, Any] = {}
-        self._rows: dict[int, Any] = {}
-        self._texts: dict[int, str] = {}
-        self._wordings: dict[int, Wording] = {}
-        self._gaps: dict[int, tuple[Gap, ...]] = {}
-        self._checkpoints: dict[PlanShape, PlanLineage | None] = {}
+        self._rows = RememberedRows()
         self._tables: dict[str, Dataset] = {}
         self._variables: dict[VariableName, VariableValue | None] = {}
 
@@ -139,7 +130,7 @@ class Analyses:
             found = self._open[step.id] = self._with_models(step.id, self._analysis(step.query))
         outlives_plan = step.is_checkpoint if isinstance(step, ExecutionAnalyzed) else False
         if step.id in self._open and (outlives_plan or (found is not None and step.query.stream is not None)):
-            self._remember(self._open[step.id], is_checkpoint=outlives_plan)
+            self._rows.remember(self._open[step.id], is_checkpoint=outlives_plan)
         return found
 
     def _with_models(self, execution: int, found: PlanLineage) -> PlanLineage:
@@ -161,17 +152,13 @@ class Analyses:
 
     def _lineage(self, encoded: EncodedPlan, *, is_command: bool) -> PlanLineage:
         plan = encoded.decode(self._place)
-        memory = EarlierPlans(
-            *(self._datasets, self._sources, self._rows, self._texts, self._wordings, self._variables),
-            gaps=self._gaps,
-            checkpoints=self._checkpoints,
-        )
+        earlier = EarlierPlans(self._rows.read_by(plan), self._variables)
         session = session_settings_of(plan, self._metastore, self._trimming, views=self._views)
         session = attrs.evolve(session, tables=self._tables)
         return lineage_of_plan(
             plan,
             session,
-            memory,
+            earlier,
             is_command=is_command,
             paths=self._paths,
             composed=self._composed,
@@ -223,38 +210,3 @@ class Analyses:
             links = [Identifier(link.namespace, link.name) for link in dataset.symlinks]
             if identifier in (dataset.identifier, *links):
                 del self._tables[key]
-
-    def _remember(self, plan_lineage: PlanLineage, *, is_checkpoint: bool) -> None:
-        if is_checkpoint:
-            self._remember_checkpoint(plan_lineage)
-        rows = plan_lineage.results.get(ROWS, {})
-        for id_, sources in plan_lineage.results.items():
-            self._datasets[id_] = plan_lineage.inputs
-            self._sources[id_] = sources
-            self._rows[id_] = rows
-            self._wordings[id_] = plan_lineage.wording
-            self._gaps[id_] = plan_lineage.gaps
-        self._texts.update(plan_lineage.texts)
-        memories: tuple[dict[int, Any], ...] = (
-            self._datasets, self._sources, self._rows, self._texts, self._wordings, self._gaps,
-        )  # fmt: skip
-        for memory in memories:
-            while len(memory) > _MOST_REMEMBERED:
-                del memory[next(iter(memory))]
-
-    def _remember_checkpoint(self, found: PlanLineage) -> None:
-        """Remember the columns of a checkpoint, by which it is found again where Spark gives them new exprIds."""
-        shape = tuple((column.name, column.type) for column in found.shown)
-        if not shape:
-            return
-        known = self._checkpoints.pop(shape, found)
-        is_only = known is not None and _meaning(known) == _meaning(found)
-        self._checkpoints[shape] = found if is_only else None
-        while len(self._checkpoints) > _MOST_CHECKPOINTS:
-            del self._checkpoints[next(iter(self._checkpoints))]
-
-
-def _meaning(found: PlanLineage) -> object:
-    """Return the lineage of a plan without its exprIds."""
-    columns = [found.results[column.id] for column in found.shown]
-    return found.inputs, columns, found.results.get(ROWS, {}), found.gaps

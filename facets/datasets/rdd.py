@@ -41,6 +41,13 @@ def is_checkpoint(operator: Operator) -> bool:
     return _CHECKPOINT in _sources_of(operator)
 
 
+def rdd_id(operator: Operator) -> int | None:
+    """Return the number of an operator's RDD, which no other RDD of the application has; None if it is unknown."""
+    rdd = operator.described("rdd")
+    found = rdd.values.get("id") if rdd is not None else None
+    return found if isinstance(found, int) else None
+
+
 def _sources_of(operator: Operator) -> tuple[Value, ...]:
     """Return the sources of an operator's RDD, as the probe reads them."""
     rdd = operator.described("rdd")

@@ -70,7 +70,7 @@ _MOST_NAMES = 5
 def lineage_of_plan(
     plan: Plan,
     session: Session,
-    memory: EarlierPlans | None = None,
+    earlier: EarlierPlans | None = None,
     *,
     is_command: bool = False,
     paths: bool = False,
@@ -83,7 +83,7 @@ def lineage_of_plan(
     Args:
         plan: the analyzed plan.
         session: the session's settings.
-        memory: the results of earlier plans of the application.
+        earlier: what the plan needs of the results of earlier plans.
         is_command: whether Spark reports the plan's top as a command; it may be one without a rule.
         paths: whether each path has its operators (`Way.operators`); else only those have them that are not certain.
         composed: whether descriptions are in terms of the columns of sources, instead of the last step.
@@ -92,20 +92,20 @@ def lineage_of_plan(
     Returns:
         The lineage; `gaps` names everything without a rule, and the assumption made instead.
     """
-    analysis = _Analysis(plan, session, memory or EarlierPlans(), paths=paths, composed=composed, fields=fields)
+    analysis = _Analysis(plan, session, earlier or EarlierPlans(), paths=paths, composed=composed, fields=fields)
     return analysis.plan_lineage(is_command=is_command)
 
 
 class _Analysis:
     def __init__(
-        self, plan: Plan, session: Session, memory: EarlierPlans, *, paths: bool, composed: bool, fields: bool
+        self, plan: Plan, session: Session, earlier: EarlierPlans, *, paths: bool, composed: bool, fields: bool
     ) -> None:
         self.plan = plan
         self.paths = paths
         self.session = session
         self.trace = Trace(plan, fields=fields)
         self._has_fields = fields
-        self.leaves = Leaves(plan, session, memory)
+        self.leaves = Leaves(plan, session, earlier)
         # Nothing that the composer calls refers to it: a cycle would keep the plan until a full garbage collection.
         self._composer = Composer(self.trace, self.leaves.source_name)
         self._is_composed = composed
@@ -157,11 +157,13 @@ class _Analysis:
         )
 
     def _shown(self, query: int | None) -> tuple[NamedColumn, ...]:
-        """Return the output columns of a query; none if a name or a type is unknown."""
+        """Return the output columns of a query."""
         columns = self.plan.operators[query].output if query is not None else ()
-        known = [(column.id, self.plan.attributes.get(column.id)) for column in columns]
-        found = tuple(NamedColumn(id_, about.name, about.type) for id_, about in known if about is not None)
-        return found if len(found) == len(known) else ()
+        known = ((column.id, self.plan.attributes.get(column.id)) for column in columns)
+        return tuple(
+            NamedColumn(id_, "", "") if about is None else NamedColumn(id_, about.name, about.type)
+            for id_, about in known
+        )
 
     def _reached(self, tops: Iterable[int], variables: Sequence[VariableWrite]) -> list[int]:
         """Return the operators below some tops, and below the queries that compute values of variables."""

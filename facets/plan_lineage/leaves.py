@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.datasets import plugins
 from openlineage_pyspark.facets.datasets.built_in import SOURCES, relation_of
-from openlineage_pyspark.facets.datasets.rdd import is_checkpoint
 from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Column, Relation, Session
 from openlineage_pyspark.facets.model.lineage import UseKind, Way, Wording, compose
-from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, Operator, Plan, Value
+from openlineage_pyspark.facets.model.plan import Operator, Plan
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.variables import VariableName, variable_of
 from openlineage_pyspark.facets.sql_names import field_name, quoted_name
-from openlineage_pyspark.facets.trace.solve import ROWS
 from openlineage_pyspark.facets.trace.texts import readable_names
 
 if TYPE_CHECKING:
@@ -27,10 +25,10 @@ if TYPE_CHECKING:
 class Leaves:
     """The leaves of a plan: their relations and datasets, and the columns that earlier plans computed."""
 
-    def __init__(self, plan: Plan, session: Session, memory: EarlierPlans) -> None:
+    def __init__(self, plan: Plan, session: Session, earlier: EarlierPlans) -> None:
         self._plan = plan
         self._session = session
-        self._memory = memory
+        self._earlier = earlier
         self.datasets: dict[Identifier, Dataset] = {}
         self.gaps: dict[Gap, None] = {}
         self.relations: dict[int, Relation] = {}
@@ -41,10 +39,6 @@ class Leaves:
         self._remembered_texts: dict[int, str] = {}
         self._as_columns: set[int] = set()
         self._names_of_columns: dict[int, frozenset[str]] = {}
-        rdds = ((_rdd_id(o), [column.id for column in o.output]) for o in plan.operators if o.class_name == LOGICAL_RDD)
-        self._by_rdd: dict[Value, list[int]] = {
-            rdd: ids for rdd, ids in rdds if rdd is not None and self._are_remembered(ids)
-        }
 
     def relation(self, at: int) -> Relation:
         """Return the relation of the leaf at an index."""
@@ -52,7 +46,7 @@ class Leaves:
         if known is not None:
             return known
         operator = self._plan.operators[at]
-        found = self._from_memory(operator)
+        found = self._from_earlier_plans(at, operator)
         if found is None:
             found = relation_of(self._plan, operator, self._session)
             found = None if found is None else found.trimmed(self._session.trimming)
@@ -149,32 +143,28 @@ class Leaves:
         """The readable names of all datasets that the plan reads; used only after all are known."""
         return readable_names(self.datasets.values())
 
-    def _from_memory(self, operator: Operator) -> Relation | None:
+    def _from_earlier_plans(self, at: int, operator: Operator) -> Relation | None:
         """Return the relation of a leaf whose rows an earlier plan computed; None for any other leaf."""
         variable = variable_of(self._plan, operator)
         if variable is not None:
             return self._of_variable(operator, variable)
-        ids = self._remembered_ids(operator)
-        if not ids:
-            return self._of_checkpoint(operator)
-        self.gaps |= dict.fromkeys(gap for i in ids for gap in self._memory.gaps.get(i, ()))
-        datasets = {d.identifier: d for i in ids for d in self._memory.datasets[i]}
-        for output, id_ in zip(operator.output, ids, strict=True):
-            self.remembered[output.id] = self._memory.sources.get(id_, {})
-            if id_ in self._memory.columns:
+        earlier = self._earlier.rows.get(at)
+        if earlier is None:
+            return None
+        for output, column in zip(operator.output, earlier.columns, strict=True):
+            self.remembered[output.id] = column.sources
+            if column.is_source:
                 self._as_columns.add(output.id)
-            if id_ in self._memory.texts:
-                self._remembered_texts[output.id] = self._memory.texts[id_]
-            rows = self._memory.rows.get(id_, {})
-            # All columns of an earlier plan have the same influences on their rows.
-            self.remembered_rows[-1 - id(rows)] = rows
-        for wording in {id(found): found for i in ids if (found := self._memory.wordings.get(i))}.values():
-            self.remembered_wording = self.remembered_wording.joined(wording)
-        return Relation(tuple(datasets.values()))
+            if column.text:
+                self._remembered_texts[output.id] = column.text
+        self.remembered_rows[at] = earlier.rows
+        self.remembered_wording = self.remembered_wording.joined(earlier.wording)
+        self.gaps |= dict.fromkeys(earlier.gaps)
+        return Relation(earlier.inputs)
 
     def _of_variable(self, operator: Operator, variable: VariableName) -> Relation:
         """Return the relation for a use of a variable, with the sources of the statement that has set it."""
-        value = self._memory.variables.get(variable)
+        value = self._earlier.variables.get(variable)
         if value is None:
             what = f"the variable {'.'.join(variable.parts)}: the sources of its value are unknown"
             self.add_gap(operator, what)
@@ -184,45 +174,7 @@ class Leaves:
         self.remembered_wording = self.remembered_wording.joined(value.wording)
         return Relation(value.datasets)
 
-    def _remembered_ids(self, operator: Operator) -> list[int]:
-        """Return the exprIds under which an earlier plan computed an operator's output, in order; none if none did."""
-        if operator.class_name != LOGICAL_RDD:
-            return []
-        own = [column.id for column in operator.output]
-        # If the RDD is joined with itself, Spark gives the second occurrence new exprIds.
-        return own if self._are_remembered(own) else self._by_rdd.get(_rdd_id(operator), [])
-
-    def _of_checkpoint(self, operator: Operator) -> Relation | None:
-        """
-        Return the relation of the only checkpoint that has the columns of a leaf; None if there is none, or several.
-
-        If a checkpoint is joined with a plan from which it was computed, Spark gives its columns new exprIds.
-        """
-        if operator.class_name != LOGICAL_RDD or not is_checkpoint(operator):
-            return None
-        known = (self._plan.attributes.get(column.id) for column in operator.output)
-        found = self._memory.checkpoints.get(tuple((each.name, each.type) for each in known if each is not None))
-        if found is None or len(found.shown) != len(operator.output):
-            return None
-        for output, column in zip(operator.output, found.shown, strict=True):
-            self.remembered[output.id] = found.results[column.id]
-            if column.id in found.texts:
-                self._remembered_texts[output.id] = found.texts[column.id]
-        rows = found.results.get(ROWS, {})
-        self.remembered_rows[-1 - id(rows)] = rows
-        self.remembered_wording = self.remembered_wording.joined(found.wording)
-        self.gaps |= dict.fromkeys(found.gaps)
-        return Relation(found.inputs)
-
-    def _are_remembered(self, ids: list[int]) -> bool:
-        return bool(ids) and all(i in self._memory.datasets for i in ids)
-
 
 def message_about_namesake(what: str, known: str | None) -> str | None:
     """Return the message about a class that shares its simple name with a known class; None if it does not."""
     return f"{what} with the same simple name as {known}, but of another class" if known else None
-
-
-def _rdd_id(operator: Operator) -> Value:
-    rdd = operator.described("rdd")
-    return None if rdd is None else rdd.values.get("id")

@@ -59,8 +59,7 @@ class PlanLineage:
         inputs: the datasets that it reads, each once, in the order of the plan.
         outputs: the datasets that it writes.
         scanned: exprId of a leaf's attribute -> its dataset; the row counts of scans are assigned with it.
-        results: exprId of the plan's own output -> its source columns, and ROWS -> the influences on all rows; later
-            plans may read rows under these ids.
+        results: exprId of the plan's own output -> its source columns, and ROWS -> the influences on all rows.
         texts: exprId of the plan's own output -> its composed text; empty if texts are not composed. They are composed
             on demand, since few plans have rows that later plans read.
         wording: the texts of its expressions.
@@ -106,8 +105,8 @@ class NamedColumn(NamedTuple):
 
     Args:
         id: its exprId.
-        name: its name.
-        type: its type.
+        name: its name; empty if it is unknown.
+        type: its type; empty if it is unknown.
     """
 
     id: int
@@ -115,34 +114,50 @@ class NamedColumn(NamedTuple):
     type: str
 
 
-PlanShape = tuple[tuple[str, str], ...]
-"""The names and types of the columns of a plan's own output, in order."""
+class EarlierColumn(NamedTuple):
+    """
+    A column that an earlier plan computed.
+
+    Args:
+        sources: its source columns.
+        text: its composed text; empty if there is none.
+        is_source: whether it is an unchanged column of a dataset: a field of it is that field of the dataset's column.
+    """
+
+    sources: RememberedKinds
+    text: str = ""
+    is_source: bool = False
+
+
+@attrs.frozen
+class EarlierRows:
+    """
+    Rows that an earlier plan computed, such as those of a checkpoint or a micro-batch.
+
+    Args:
+        inputs: the datasets that the plan read.
+        columns: the columns of its output, in order.
+        rows: the influences on all of its rows.
+        wording: the texts of its expressions.
+        gaps: what is unknown about it.
+    """
+
+    inputs: tuple[Dataset, ...]
+    columns: tuple[EarlierColumn, ...]
+    rows: RememberedKinds = attrs.Factory(dict)
+    wording: Wording = attrs.Factory(Wording)
+    gaps: tuple[Gap, ...] = ()
 
 
 @attrs.frozen
 class EarlierPlans:
     """
-    The results of earlier plans whose exprIds later plans read, such as checkpoints and micro-batches.
+    What a plan needs of the results of earlier plans.
 
     Args:
-        datasets: exprId -> the datasets that its plan read.
-        sources: exprId -> its source columns.
-        rows: exprId -> the influences on all rows of its plan.
-        texts: exprId -> its composed text.
-        wordings: exprId -> the texts of the expressions of its plan.
+        rows: index of a leaf of the plan -> the rows that it reads.
         variables: SQL variable -> the value that an earlier statement has set; None if its sources are unknown.
-        columns: the exprIds of unchanged columns: a field of such an attribute is that field of the column.
-        gaps: exprId -> what is unknown about its plan.
-        checkpoints: the columns of a checkpoint -> the lineage of its plan; None if several checkpoints with different
-            lineages have such columns.
     """
 
-    datasets: Mapping[int, tuple[Dataset, ...]] = attrs.Factory(dict)
-    sources: Mapping[int, RememberedKinds] = attrs.Factory(dict)
-    rows: Mapping[int, RememberedKinds] = attrs.Factory(dict)
-    texts: Mapping[int, str] = attrs.Factory(dict)
-    wordings: Mapping[int, Wording] = attrs.Factory(dict)
+    rows: Mapping[int, EarlierRows] = attrs.Factory(dict)
     variables: Mapping[VariableName, VariableValue | None] = attrs.Factory(dict)
-    columns: frozenset[int] = frozenset()
-    gaps: Mapping[int, tuple[Gap, ...]] = attrs.Factory(dict)
-    checkpoints: Mapping[PlanShape, PlanLineage | None] = attrs.Factory(dict)

@@ -28,7 +28,7 @@ from openlineage_pyspark.facets.model.plan import (
 )
 from openlineage_pyspark.facets.model.run import Engine, Failure, Job, RunOutput, RunState
 from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
-from openlineage_pyspark.facets.plan_lineage.results import EarlierPlans
+from openlineage_pyspark.facets.plan_lineage.results import EarlierColumn, EarlierPlans, EarlierRows
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
 from openlineage_pyspark.facets.trace.composed import LONGEST, ColumnTexts, Composer
 from openlineage_pyspark.facets.trace.solve import Origin, Trace
@@ -61,11 +61,22 @@ def projections(*levels: tuple[str, Sql, tuple[int, ...]]) -> Plan:
     return Plan(tuple(operators), tuple(expressions), attributes, root=len(operators) - 1)
 
 
-def memory() -> EarlierPlans:
-    """Return an earlier plan that has read `a` and `b` from a table `t`."""
+def memory(a: str = "t.a", b: str = "t.b", *, source: str = "b", wording: Wording | None = None) -> EarlierPlans:
+    """
+    Return an earlier plan that has read `a` and `b` from a table `t`.
+
+    Args:
+        a: the text of `a`.
+        b: the text of `b`.
+        source: the column of the table that `b` comes from.
+        wording: the texts of the plan's expressions.
+    """
     table = Dataset(Identifier("file", "/lake/t"))
-    sources = {id_: {(table.identifier, name): {UseKind.IDENTITY: (Way(),)}} for id_, name in ((1, "a"), (2, "b"))}
-    return EarlierPlans({1: (table,), 2: (table,)}, sources, {}, {1: "t.a", 2: "t.b"})
+    columns = [
+        EarlierColumn({(table.identifier, name): {UseKind.IDENTITY: (Way(),)}}, text)
+        for name, text in (("a", a), (source, b))
+    ]
+    return EarlierPlans({0: EarlierRows((table,), tuple(columns), wording=wording or Wording())})
 
 
 def last_column(plan: Plan, *, composed: bool = True) -> tuple[Transformation, ...]:
@@ -161,8 +172,7 @@ def test_a_field_that_is_called_a_secret_is_composed_like_any_other() -> None:
 
 def test_the_text_of_a_column_that_an_earlier_plan_has_computed_goes_on() -> None:
     plan = projections(("top", ("abs(", Mention(1, "a"), ")"), (1,)))
-    before = memory()
-    found = lineage_of_plan(plan, SESSION, attrs.evolve(before, texts={1: "upper(t.a)"})).texts
+    found = lineage_of_plan(plan, SESSION, memory("upper(t.a)")).texts
     assert found[3] == "abs(upper(t.a))"
 
 
@@ -215,15 +225,14 @@ def test_what_was_a_secret_on_its_way_is_redacted_under_any_name() -> None:
 def test_no_literal_is_shown_beside_a_name_of_a_secret_that_is_left_out_for_want_of_room() -> None:
     long = f"concat('{'x' * 1_980}', "
     plan = projections(("y", (long, "(", Mention(2, "u.password"), " = 'hunter2') OR pin = 4711)"), (1, 2)))
-    names = attrs.evolve(memory(), texts={1: "t.a", 2: f"t.{'b' * 20}.password"})
+    names = memory(b=f"t.{'b' * 20}.password")
     found = lineage_of_plan(plan, SESSION, names).columns
     assert found is not None
     texts = {each.description for edge in found.columns[-1].edges for each in edge.transformations}
     assert texts == {f"concat('{'x' * 1_980}', (... = 'hunter2') OR pin = 4711)"}
     assert shown_texts(plan, before=names) >= {"concat('***', (... = '***') OR pin = '***')"}
     unnamed = projections(("y", (long, "(", Mention(2, "u.b"), " = 'hunter2')"), (1, 2)))
-    sources = {2: {(table("/lake/t").identifier, "password"): {UseKind.IDENTITY: (Way(),)}}}
-    before = attrs.evolve(names, sources={**names.sources, **sources})
+    before = memory(b=f"t.{'b' * 20}.password", source="password")
     assert "hunter2" not in repr(shown(unnamed, before=before).outputs)
 
 
@@ -244,7 +253,7 @@ def test_an_expression_whose_end_is_missing_is_left_out_of_another_one() -> None
         "concat(v, ?, ?)",
         f"concat({'x' * 1_900}, ?",
     }
-    before = attrs.evolve(memory(), texts={1: "concat(t.a, 'abc..."})
+    before = memory("concat(t.a, 'abc...")
     found = lineage_of_plan(projections(("y", ("f(", Mention(1, "a"), ", 'x')"), (1,))), SESSION, before)
     assert found.texts[3] == "f(..., '***')"
 
@@ -315,7 +324,7 @@ SECRET_FROM_BELOW = projections(
 
 def test_what_a_composed_text_tells_to_be_a_secret_is_hidden_in_all_texts_of_the_run() -> None:
     statement = "WITH x AS (SELECT concat('hunter2', a) AS p, password FROM t) SELECT password = p AS y FROM x"
-    before = attrs.evolve(memory(), texts={1: "t.a", 2: "t.password"})
+    before = memory(b="t.password")
     assert "(t.password = concat('hunter2', t.a))" in {
         each.description
         for output in state_of(SECRET_FROM_BELOW, statement, before=before).outputs
@@ -338,7 +347,7 @@ def test_what_a_composed_text_tells_to_be_a_secret_is_hidden_in_all_texts_of_the
 def test_what_is_shown_holds_no_text_from_which_it_was_made() -> None:
     """The facets of other people's providers, and the last run of a notebook, are made of it."""
     for redaction in (Redaction(), Redaction(mask_literals=True)):
-        found = shown(SECRET_FROM_BELOW, redaction, before=attrs.evolve(memory(), texts={2: "t.password"}))
+        found = shown(SECRET_FROM_BELOW, redaction, before=memory(b="t.password"))
         assert "hunter2" not in str(attrs.asdict(found))
 
 
@@ -382,7 +391,7 @@ def test_a_column_with_a_source_has_no_expression_of_its_own() -> None:
 
 def test_the_wording_of_a_plan_has_the_names_and_texts_of_all_that_it_computes_and_of_what_it_reads() -> None:
     plan = projections(("p", ("'one'",), ()), ("q", ("concat(", Mention(3, "p"), ", 'two')"), (3,)))
-    before = attrs.evolve(memory(), wordings={1: Wording(frozenset(("earlier",)), ("f(x)", "'one'"))})
+    before = memory(wording=Wording(frozenset(("earlier",)), ("f(x)", "'one'")))
     found = lineage_of_plan(plan, SESSION, before)
     assert found.wording == Wording(frozenset(("p", "q", "earlier")), ("'one'", "concat(p, 'two')", "f(x)"))
     assert found.columns is not None
@@ -400,7 +409,7 @@ def test_a_column_that_is_passed_on_under_its_own_name_is_no_wording() -> None:
 
 def test_what_an_earlier_plan_names_hides_the_literals_of_the_plan_that_reads_its_rows() -> None:
     plan = projections(("y", ("concat('hunter2', ", Mention(1, "a"), ")"), (1,)))
-    before = attrs.evolve(memory(), wordings={1: Wording(frozenset(("token",)))})
+    before = memory(wording=Wording(frozenset(("token",))))
     assert shown_texts(plan) == {"concat('hunter2', t.a)", "concat('hunter2', a)"}
     assert shown_texts(plan, before=before) == {"concat('***', t.a)", "concat('***', a)"}
 

@@ -17,7 +17,7 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
     Value,
 )
-from openlineage_pyspark.facets.plan_lineage.results import EarlierPlans, RememberedKinds
+from openlineage_pyspark.facets.plan_lineage.results import EarlierColumn, EarlierPlans, EarlierRows
 from openlineage_pyspark.facets.sql_names import quoted_name
 
 NAMESPACE = "dataframe"
@@ -31,11 +31,11 @@ class NamedSources:
 
     Args:
         plan: the plan.
-        memory: the columns of sources that make up the output of each such leaf.
+        earlier: the rows of each such leaf: the columns of its source.
     """
 
     plan: Plan
-    memory: EarlierPlans
+    earlier: EarlierPlans
 
 
 def with_sources(plan: Plan, sources: Mapping[str, Plan]) -> NamedSources:
@@ -59,20 +59,19 @@ def with_sources(plan: Plan, sources: Mapping[str, Plan]) -> NamedSources:
     if absent:
         raise ValueError(f"sources: the query does not read the DataFrame {' or '.join(absent)}")
     operators = list(plan.operators)
-    datasets: dict[int, tuple[Dataset, ...]] = {}
-    columns: dict[int, RememberedKinds] = {}
-    texts: dict[int, str] = {}
+    rows: dict[int, EarlierRows] = {}
     for index, name in found.items():
         operator, source = operators[index], sources[name]
         # Its rows are treated like an RDD that an earlier query has computed.
         operators[index] = Operator("LogicalRDD", LOGICAL_RDD, {}, operator.output)
         dataset = _dataset(name, source)
-        for here, there in zip(operator.output, source.top.output, strict=True):
-            datasets[here.id] = (dataset,)
-            columns[here.id] = {(dataset.identifier, there.name): {UseKind.IDENTITY: [Way()]}}
-            texts[here.id] = f"{quoted_name(name)}.{quoted_name(there.name)}"
-    memory = EarlierPlans(datasets=datasets, sources=columns, texts=texts, columns=frozenset(columns))
-    return NamedSources(attrs.evolve(plan, operators=tuple(operators)), memory)
+        rows[index] = EarlierRows((dataset,), tuple(_column(dataset, name, each.name) for each in source.top.output))
+    return NamedSources(attrs.evolve(plan, operators=tuple(operators)), EarlierPlans(rows))
+
+
+def _column(dataset: Dataset, source: str, name: str) -> EarlierColumn:
+    sources = {(dataset.identifier, name): {UseKind.IDENTITY: [Way()]}}
+    return EarlierColumn(sources, f"{quoted_name(source)}.{quoted_name(name)}", is_source=True)
 
 
 def _occurrences(plan: Plan, sources: Mapping[str, Plan]) -> dict[int, str]:

@@ -53,11 +53,11 @@ def walked_query(
     with without_cycle_collection():
         plan = decode_plan(query.plan)
         session = session_settings_of(plan, query.metastore, query.trimming, views=query.views)
-        memory = None
+        earlier = None
         if sources:
             named = with_sources(plan, {name: decode_plan(each.plan) for name, each in sources.items()})
-            plan, memory = named.plan, named.memory
-        return plan, lineage_of_plan(plan, session, memory, paths=True, composed=query.composed, fields=fields)
+            plan, earlier = named.plan, named.earlier
+        return plan, lineage_of_plan(plan, session, earlier, paths=True, composed=query.composed, fields=fields)
 
 
 def lineage(

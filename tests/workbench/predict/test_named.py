@@ -35,7 +35,7 @@ def test_an_expression_that_is_used_twice_at_each_of_its_levels_is_looked_at_onc
     plan = Plan((top, source()), (alias, *sums, leaf), {1: AMOUNT, 2: Attribute("v", "integer")})
 
     found = with_sources(plan, {"orders": Plan((source(),), (), {1: AMOUNT})})
-    ((dataset,),) = [found.memory.datasets[1]]
+    (dataset,) = found.earlier.rows[1].inputs
     assert (dataset.identifier.name, [each.name for each in dataset.fields]) == ("orders", ["amount"])
 
 
@@ -46,4 +46,4 @@ def test_operators_whose_arguments_have_one_hash_are_two() -> None:
     plan = Plan((top, low, lower), (), dict.fromkeys((1, 2, 3), AMOUNT))
     sources = {"low": Plan((source(-1),), (), {1: AMOUNT})}
 
-    assert with_sources(plan, sources).memory.datasets.keys() == {1}
+    assert with_sources(plan, sources).earlier.rows.keys() == {1}

@@ -1,0 +1,161 @@
+"""
+Remember the rows of plans that outlive their plan, and find the leaves of later plans that read them.
+
+After a checkpoint and in a micro-batch, later plans have a leaf with the rows of an RDD in place of the plan that
+computed them. Usually the leaf has the exprIds of that plan's output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeVar
+
+from openlineage_pyspark.facets.datasets.rdd import is_checkpoint, rdd_id
+from openlineage_pyspark.facets.model.lineage import UseKind, Way, Wording
+from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, Operator, Plan
+from openlineage_pyspark.facets.model.run import Gap
+from openlineage_pyspark.facets.plan_lineage.results import (
+    EarlierColumn,
+    EarlierRows,
+    PlanLineage,
+    RememberedKinds,
+    SourceField,
+)
+from openlineage_pyspark.facets.trace.solve import ROWS
+
+_MOST_REMEMBERED = 2_000
+_MOST_ALIKE = 16
+_Ids = tuple[int, ...]
+_Shape = tuple[tuple[str, str], ...]
+_Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
+
+
+class RememberedRows:
+    """The rows of earlier plans of one application."""
+
+    def __init__(self) -> None:
+        """Start with nothing remembered."""
+        self._last: dict[_Ids, EarlierRows] = {}
+        # The checkpoints that are not known to be the rows of an RDD.
+        self._unread: dict[_Ids, tuple[EarlierRows, ...]] = {}
+        self._by_rdd: dict[int, EarlierRows] = {}
+        # None if several checkpoints with different lineages have such columns.
+        self._by_shape: dict[_Shape, EarlierRows | None] = {}
+
+    def remember(self, found: PlanLineage, *, is_checkpoint: bool) -> None:
+        """
+        Remember the rows of a plan.
+
+        Args:
+            found: the lineage of the plan.
+            is_checkpoint: whether they are a checkpoint; else they are a micro-batch, and the next one replaces them.
+        """
+        ids = tuple(column.id for column in found.shown)
+        if not ids:
+            return
+        rows = _rows_of(found)
+        _put(self._last, ids, rows)
+        if not is_checkpoint:
+            return
+        _put(self._unread, ids, (*self._unread.get(ids, ()), rows)[-_MOST_ALIKE:])
+        shape = tuple((column.name, column.type) for column in found.shown)
+        if all(name and type_ for name, type_ in shape):
+            _put(self._by_shape, shape, rows if self._by_shape.get(shape, rows) == rows else None)
+
+    def read_by(self, plan: Plan) -> dict[int, EarlierRows]:
+        """
+        Return the index of each leaf of a plan that reads remembered rows, with these rows.
+
+        The rows are recognized by the RDD, if an earlier plan has read it, and else by their exprIds. Spark gives a
+        leaf new exprIds if it is joined with itself, or with the plan from which it was computed. Then another leaf has
+        the same RDD, or its rows are those of the only checkpoint whose columns have the same names and types.
+        """
+        leaves = {at: each for at, each in enumerate(plan.operators) if each.class_name == LOGICAL_RDD and each.output}
+        found = {at: rows for at, leaf in leaves.items() if (rows := self._with_same_ids(leaf)) is not None}
+        by_rdd = {rdd: rows for at, rows in found.items() if (rdd := rdd_id(leaves[at])) is not None}
+        for at, leaf in leaves.items():
+            if at not in found:
+                rdd = rdd_id(leaf)
+                rows = by_rdd.get(rdd) if rdd is not None else None
+                rows = self._with_same_columns(plan, leaf) if rows is None else rows
+                if rows is not None and len(rows.columns) == len(leaf.output):
+                    found[at] = rows
+        return found
+
+    def _with_same_ids(self, leaf: Operator) -> EarlierRows | None:
+        """
+        Return the rows of a leaf's RDD, or those with its exprIds.
+
+        Checkpoints of two filters of one DataFrame have the same exprIds. A leaf with a new RDD has the rows of one
+        that no other RDD is known to have.
+        """
+        ids, rdd = tuple(column.id for column in leaf.output), rdd_id(leaf)
+        known = None if rdd is None else self._by_rdd.get(rdd)
+        if known is not None:
+            return known if len(known.columns) == len(ids) else None
+        unread = self._unread.get(ids, ())
+        if not unread or rdd is None:
+            return self._last.get(ids)
+        if any(each != unread[0] for each in unread):
+            return _one_of(unread)
+        _put(self._by_rdd, rdd, unread[0])
+        self._unread[ids] = unread[1:]
+        return unread[0]
+
+    def _with_same_columns(self, plan: Plan, leaf: Operator) -> EarlierRows | None:
+        """Return the rows of the only checkpoint that has a leaf's names and types; None if none has, or several."""
+        if not is_checkpoint(leaf):
+            return None
+        known = (plan.attributes.get(column.id) for column in leaf.output)
+        return self._by_shape.get(tuple((each.name, each.type) for each in known if each is not None))
+
+
+def _rows_of(found: PlanLineage) -> EarlierRows:
+    columns = (EarlierColumn(found.results.get(each.id, {}), found.texts.get(each.id, "")) for each in found.shown)
+    return EarlierRows(found.inputs, tuple(columns), found.results.get(ROWS, {}), found.wording, found.gaps)
+
+
+def _one_of(alike: Sequence[EarlierRows]) -> EarlierRows:
+    """Return what holds for rows that are those of one of several checkpoints, with a gap that says so."""
+    alike = [each for at, each in enumerate(alike) if each not in alike[:at]]
+    columns = []
+    for each in zip(*(rows.columns for rows in alike), strict=True):
+        texts = {column.text for column in each}
+        columns.append(
+            EarlierColumn(_joined(column.sources for column in each), texts.pop() if len(texts) == 1 else "")
+        )
+    wording = Wording()
+    for rows in alike:
+        wording = wording.joined(rows.wording)
+    gap = Gap(
+        LOGICAL_RDD,
+        f"the rows are those of one of {len(alike)} checkpoints with the same columns: all conditions of these"
+        " checkpoints are named",
+    )
+    return EarlierRows(
+        tuple({dataset.identifier: dataset for rows in alike for dataset in rows.inputs}.values()),
+        tuple(columns),
+        _joined(rows.rows for rows in alike),
+        wording,
+        tuple(dict.fromkeys((gap, *(gap for rows in alike for gap in rows.gaps)))),
+    )
+
+
+def _joined(sources: Iterable[RememberedKinds]) -> RememberedKinds:
+    found: dict[SourceField, dict[UseKind, tuple[Way, ...]]] = {}
+    for each in sources:
+        for field, kinds in each.items():
+            there = found.setdefault(field, {})
+            for kind, ways in kinds.items():
+                known = there.get(kind, ())
+                there[kind] = (*known, *(way for way in ways if way not in known))
+    return found
+
+
+def _put(memory: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+    """Remember a value as the latest, and forget the oldest beyond the limit."""
+    memory.pop(key, None)
+    memory[key] = value
+    if len(memory) > _MOST_REMEMBERED:
+        del memory[next(iter(memory))]
