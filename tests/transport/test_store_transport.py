@@ -52,7 +52,7 @@ def test_two_transports_write_one_file(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_store_is_refused_when_the_driver_starts(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("not a database " * 100)
-    with pytest.raises(TransportConfigError, match=r"path is '.*text': .*as a store: it is none\. Name a file"):
+    with pytest.raises(TransportConfigError, match=r"path is '.*text': .* it is another kind of file; name a store"):
         open_transport("store", {"path": str(tmp_path / "text")})
     with pytest.raises(TransportConfigError, match=r"transport\.path is not set\. Set it to the file of the store\."):
         open_transport("store", {})

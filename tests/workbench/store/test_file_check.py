@@ -124,10 +124,10 @@ _FOREIGN: tuple[tuple[Callable[[Path], None], str], ...] = (
     (_lost_journal, "is not there, but .*f.db-journal is: it holds data of another database"),
     (_emptied_with_journal, "is empty, but .*f.db-journal is: it holds data of another database"),
     (_emptied_with_a_journal_out_of_use, "is empty, but .*f.db-journal is: it holds data of another database"),
-    (_text_with_journal, "can't be opened as a store: it is none"),
+    (_text_with_journal, "can't be opened as a store: it is another kind of file"),
     (_damaged, "a database of another program"),
     (_newer, "upgrade the package"),
-    (os.mkfifo, "can't be opened as a store: it is none"),
+    (os.mkfifo, "can't be opened as a store: it is another kind of file"),
 )
 
 

@@ -450,14 +450,14 @@ def test_a_wrong_path_is_refused_with_what_is_wrong_with_it(tmp_path: Path) -> N
     for path, reason in (
         (tmp_path, "it is a folder"),
         (lost, f"there is no folder {lost.parent}"),
-        (text, "it is none"),
+        (text, "it is another kind of file; name a store, or a new file"),
     ):
         with pytest.raises(StoreError) as caught:
             Database(path)
         assert str(caught.value) == f"{path} {opened}: {reason}"
     with pytest.raises(StoreError, match="it is a folder"):
         Store.open(tmp_path)
-    with pytest.raises(StoreError, match=f"it is none. `openlineage-pyspark ingest {text} --store lineage.db` makes"):
+    with pytest.raises(StoreError, match=f"; if it has events, `openlineage-pyspark ingest {text} --store"):
         Store.open(text)
 
 

@@ -250,6 +250,6 @@ def why_not_opened(path: Path, problem: Exception, read_only: bool) -> str:  # n
     if not os.path.isdir(folder):  # noqa: PTH112
         return f"there is no folder {folder}"
     if "not a database" in str(problem):
-        hint = f". `openlineage-pyspark ingest {path} --store lineage.db` makes one, if it has events"
-        return f"it is none{hint if read_only else ''}"
+        makes_one = f"if it has events, `openlineage-pyspark ingest {path} --store lineage.db` makes a store of them"
+        return f"it is another kind of file; {makes_one if read_only else 'name a store, or a new file'}"
     return (problem.strerror if isinstance(problem, OSError) else None) or str(problem)

@@ -56,7 +56,7 @@ class StoreTransport(Transport):
             return cls(Database(Path(path).expanduser(), migrate=False, patience=_PATIENCE_SECONDS))
         except (StoreError, RuntimeError) as problem:
             raise TransportConfigError(
-                "path", f"is {path!r}: {problem}", "Name a file that this user may write."
+                "path", f"is {path!r}: {problem}", "The driver's user must be able to write it."
             ) from None
 
     def send(self, event: Event) -> None:
