@@ -128,9 +128,11 @@ class Analyses:
         found = None
         if wanted:
             found = self._open[step.id] = self._with_models(step.id, self._analysis(step.query))
-        outlives_plan = step.is_checkpoint if isinstance(step, ExecutionAnalyzed) else False
-        if step.id in self._open and (outlives_plan or (found is not None and step.query.stream is not None)):
-            self._rows.remember(self._open[step.id], is_checkpoint=outlives_plan)
+        if step.id in self._open:
+            if isinstance(step, ExecutionAnalyzed) and step.is_checkpoint:
+                self._rows.remember_checkpoint(self._open[step.id], step.rdd)
+            elif found is not None and step.query.stream is not None:
+                self._rows.remember_batch(found)
         return found
 
     def _with_models(self, execution: int, found: PlanLineage) -> PlanLineage:

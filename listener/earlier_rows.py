@@ -37,28 +37,30 @@ class RememberedRows:
     def __init__(self) -> None:
         """Start with nothing remembered."""
         self._last: dict[_Ids, EarlierRows] = {}
-        # The checkpoints that are not known to be the rows of an RDD.
+        # The checkpoints whose RDDs are unknown.
         self._unread: dict[_Ids, tuple[EarlierRows, ...]] = {}
         self._by_rdd: dict[int, EarlierRows] = {}
         # None if several checkpoints with different lineages have such columns.
         self._by_shape: dict[_Shape, EarlierRows | None] = {}
 
-    def remember(self, found: PlanLineage, *, is_checkpoint: bool) -> None:
+    def remember_batch(self, found: PlanLineage) -> None:
+        """Remember the rows of a micro-batch; the next one of its query replaces them."""
+        _put(self._last, _ids_of(found), _rows_of(found))
+
+    def remember_checkpoint(self, found: PlanLineage, rdd: int | None) -> None:
         """
-        Remember the rows of a plan.
+        Remember the rows of a checkpoint.
 
         Args:
-            found: the lineage of the plan.
-            is_checkpoint: whether they are a checkpoint; else they are a micro-batch, and the next one replaces them.
+            found: the lineage of its plan.
+            rdd: the number of the RDD with its rows; None if it is unknown, because they are not computed yet.
         """
-        ids = tuple(column.id for column in found.shown)
-        if not ids:
-            return
-        rows = _rows_of(found)
+        ids, rows = _ids_of(found), _rows_of(found)
         _put(self._last, ids, rows)
-        if not is_checkpoint:
-            return
-        _put(self._unread, ids, (*self._unread.get(ids, ()), rows)[-_MOST_ALIKE:])
+        if rdd is None:
+            _put(self._unread, ids, (*self._unread.get(ids, ()), rows)[-_MOST_ALIKE:])
+        else:
+            _put(self._by_rdd, rdd, rows)
         shape = tuple((column.name, column.type) for column in found.shown)
         if all(name and type_ for name, type_ in shape):
             _put(self._by_shape, shape, rows if self._by_shape.get(shape, rows) == rows else None)
@@ -67,9 +69,9 @@ class RememberedRows:
         """
         Return the index of each leaf of a plan that reads remembered rows, with these rows.
 
-        The rows are recognized by the RDD, if an earlier plan has read it, and else by their exprIds. Spark gives a
-        leaf new exprIds if it is joined with itself, or with the plan from which it was computed. Then another leaf has
-        the same RDD, or its rows are those of the only checkpoint whose columns have the same names and types.
+        The rows are recognized by their RDD, if it is known, and else by their exprIds. Spark gives a leaf new exprIds
+        if it is joined with itself, or with the plan from which it was computed. If its RDD is unknown then, it has the
+        rows of another leaf with the same RDD, or of the only checkpoint whose columns have the same names and types.
         """
         leaves = {at: each for at, each in enumerate(plan.operators) if each.class_name == LOGICAL_RDD and each.output}
         found = {at: rows for at, leaf in leaves.items() if (rows := self._with_same_ids(leaf)) is not None}
@@ -87,8 +89,8 @@ class RememberedRows:
         """
         Return the rows of a leaf's RDD, or those with its exprIds.
 
-        Checkpoints of two filters of one DataFrame have the same exprIds. A leaf with a new RDD has the rows of one
-        that no other RDD is known to have.
+        Lazy checkpoints of two filters of one DataFrame have the same exprIds, and their RDDs are unknown until a plan
+        reads them. A leaf with a new RDD has the rows of one that no other RDD is known to have.
         """
         ids, rdd = tuple(column.id for column in leaf.output), rdd_id(leaf)
         known = None if rdd is None else self._by_rdd.get(rdd)
@@ -109,6 +111,10 @@ class RememberedRows:
             return None
         known = (plan.attributes.get(column.id) for column in leaf.output)
         return self._by_shape.get(tuple((each.name, each.type) for each in known if each is not None))
+
+
+def _ids_of(found: PlanLineage) -> _Ids:
+    return tuple(column.id for column in found.shown)
 
 
 def _rows_of(found: PlanLineage) -> EarlierRows:

@@ -134,8 +134,13 @@ final class Executions {
     sent.remove(Long.valueOf(id));
   }
 
-  /** Returns the record of an execution's end. `totals`: what the execution's tasks counted, or null. */
-  String end(SparkListenerSQLExecutionEnd event, long[] totals) throws IOException {
+  /**
+   * Returns the record of an execution's end.
+   *
+   * @param totals what the execution's tasks counted, or null
+   * @param rdd the number of the RDD that its last job computed, or null
+   */
+  String end(SparkListenerSQLExecutionEnd event, long[] totals, Integer rdd) throws IOException {
     Long id = Long.valueOf(event.executionId());
     QueryExecution execution = event.qe();
     String action = text(event.executionName());
@@ -144,6 +149,7 @@ final class Executions {
     record.writeNumberField("id", event.executionId());
     record.writeNumberField("time", event.time());
     if (checkpoint) record.writeBooleanField("checkpoint", true);
+    if (checkpoint && rdd != null) record.writeNumberField("rdd", rdd.intValue());
     boolean failed = failure(record, event);
     Object identity = sent.remove(id);
     Object own = set.remove(id);

@@ -110,7 +110,8 @@ public final class Probe extends SparkListener {
         if (!records.add(executions.start(start))) executions.forget(start.executionId());
       } else if (event instanceof SparkListenerSQLExecutionEnd) {
         SparkListenerSQLExecutionEnd end = (SparkListenerSQLExecutionEnd) event;
-        put(executions.end(end, totals.remove(end.executionId())));
+        long id = end.executionId();
+        put(executions.end(end, totals.remove(id), totals.removeRdd(id)));
       } else if (event instanceof DropTableEvent) {
         put(dropped((DropTableEvent) event));
       } else {

@@ -20,6 +20,7 @@ final class TaskTotals {
   private final HashMap totals = new HashMap();
   private final HashMap ownerOfStage = new HashMap();
   private final HashMap stagesOfJob = new HashMap();
+  private final HashMap rddOfOwner = new HashMap();
 
   /** Returns the key of an RDD-only job. */
   static long ofRddJob(int job) {
@@ -29,13 +30,21 @@ final class TaskTotals {
   /** Counts the stages of a job for its owner from now on. */
   void begin(SparkListenerJobStart job, long owner) {
     ArrayList ids = new ArrayList();
+    StageInfo last = null;
     scala.collection.Iterator stages = ((scala.collection.Iterable) job.stageInfos()).iterator();
     while (stages.hasNext()) {
-      Integer id = Integer.valueOf(((StageInfo) stages.next()).stageId());
+      StageInfo stage = (StageInfo) stages.next();
+      Integer id = Integer.valueOf(stage.stageId());
       ids.add(id);
       ownerOfStage.put(id, Long.valueOf(owner));
+      if (last == null || stage.stageId() > last.stageId()) last = stage;
     }
     stagesOfJob.put(Integer.valueOf(job.jobId()), ids);
+    // The first RDD of a stage is the one that it computes.
+    scala.collection.Iterator rdds = last == null ? null : ((scala.collection.Iterable) last.rddInfos()).iterator();
+    if (owner >= 0 && rdds != null && rdds.hasNext()) {
+      rddOfOwner.put(Long.valueOf(owner), Integer.valueOf(((RDDInfo) rdds.next()).id()));
+    }
   }
 
   void add(StageInfo stage) {
@@ -65,6 +74,11 @@ final class TaskTotals {
   /** Removes and returns the totals of an owner; null if its tasks counted nothing. */
   long[] remove(long owner) {
     return (long[]) totals.remove(Long.valueOf(owner));
+  }
+
+  /** Removes and returns the number of the RDD that the last job of an execution computed; null if it had no job. */
+  Integer removeRdd(long execution) {
+    return (Integer) rddOfOwner.remove(Long.valueOf(execution));
   }
 
   /** Returns how much a stage read, if none of it came from Spark's own cache. */

@@ -246,6 +246,7 @@ class ExecutionEnded:
         commits: the commits that it may have made, oldest first by table; empty if it failed.
         schema: the columns that Spark has found for a CREATE TABLE that lists none, as a type in JSON; else None.
         session: the settings of its session, if the start did not have them; else None.
+        rdd: the number of the RDD with the rows of a checkpoint; None if they are not computed yet, or it is none.
     """
 
     id: int
@@ -257,6 +258,7 @@ class ExecutionEnded:
     commits: tuple[Commit, ...] = ()
     schema: str | None = None
     session: StatementSession | None = None
+    rdd: int | None = None
 
 
 @attrs.frozen
@@ -615,6 +617,7 @@ def _execution_ended(raw: _Members) -> ExecutionEnded:
         tuple(_commit(commit) for commit in raw.all_inner("commits")),
         raw.optional_text("schema"),
         _session(raw),
+        raw.optional_number("rdd"),
     )
 
 

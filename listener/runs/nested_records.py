@@ -27,6 +27,7 @@ class ExecutionAnalyzed:
         query: the query as reported at the end.
         is_checkpoint: whether later plans use the execution's rows under this plan's exprIds.
         session: the settings of its session, if the start did not have them; else None.
+        rdd: the number of the RDD with the rows of a checkpoint; None if it is unknown.
     """
 
     id: int
@@ -34,6 +35,7 @@ class ExecutionAnalyzed:
     query: QueryExecution
     is_checkpoint: bool
     session: StatementSession | None = None
+    rdd: int | None = None
 
 
 RecordStep: TypeAlias = Record | ExecutionAnalyzed
@@ -71,7 +73,9 @@ class NestedRecordBuffer:
             if record.id == record.root and not (record.query.has_plan or record.query.is_read):
                 self._records[record.id] = []
             return [record]
-        analyzed = ExecutionAnalyzed(record.id, record.time, record.query, record.is_checkpoint, record.session)
+        analyzed = ExecutionAnalyzed(
+            *(record.id, record.time, record.query, record.is_checkpoint, record.session, record.rdd)
+        )
         return [analyzed, *self._release(record.id), record]
 
     def release_all(self) -> list[RecordStep]:

@@ -41,16 +41,17 @@ def conditions(rows: EarlierRows) -> list[str]:
 
 
 def memory_of(*checkpoints: PlanLineage) -> RememberedRows:
+    """Return a memory of lazy checkpoints."""
     memory = RememberedRows()
     for each in checkpoints:
-        memory.remember(each, is_checkpoint=True)
+        memory.remember_checkpoint(each, None)
     return memory
 
 
 def test_a_column_that_passes_through_two_checkpoints_has_the_conditions_of_the_one_that_is_read() -> None:
     memory = memory_of(found(1, 2, where="x"))
     assert conditions(memory.read_by(plan((7, (1, 2))))[0]) == ["x"]
-    memory.remember(found(1, 3, where="y"), is_checkpoint=True)
+    memory.remember_checkpoint(found(1, 3, where="y"), None)
 
     read = memory.read_by(plan((7, (1, 2)), (8, (1, 3))))
     assert [conditions(read[at]) for at in (0, 1)] == [["x"], ["y"]]
@@ -60,13 +61,13 @@ def test_a_checkpoint_of_a_checkpoint_with_the_same_columns_is_told_from_it_by_i
     memory = memory_of(found(1, 2, where="x"))
     # The second one is computed from the first.
     assert conditions(memory.read_by(plan((7, (1, 2))))[0]) == ["x"]
-    memory.remember(found(1, 2, where="y"), is_checkpoint=True)
+    memory.remember_checkpoint(found(1, 2, where="y"), None)
 
     assert conditions(memory.read_by(plan((8, (1, 2))))[0]) == ["y"]
     assert conditions(memory.read_by(plan((7, (1, 2))))[0]) == ["x"]
 
 
-def test_two_filters_of_one_frame_that_are_checkpoints_have_the_conditions_of_both_and_a_gap() -> None:
+def test_two_filters_of_one_frame_that_are_lazy_checkpoints_have_the_conditions_of_both_and_a_gap() -> None:
     memory = memory_of(found(1, 2, where="x"), found(1, 2, where="y"))
     (rows,) = memory.read_by(plan((7, (1, 2)))).values()
 
@@ -75,6 +76,17 @@ def test_two_filters_of_one_frame_that_are_checkpoints_have_the_conditions_of_bo
     assert rows.inputs == (Dataset(TABLE),)
     why = "the rows are those of one of 2 checkpoints with the same columns"
     assert rows.gaps == (Gap(LOGICAL_RDD, f"{why}: all conditions of these checkpoints are named"),)
+
+
+@pytest.mark.parametrize("ids", [(1, 2), (11, 12)])
+def test_two_filters_of_one_frame_that_are_eager_checkpoints_are_told_apart_by_their_rdds(ids: tuple[int, ...]) -> None:
+    memory = RememberedRows()
+    memory.remember_checkpoint(found(1, 2, where="x"), 7)
+    memory.remember_checkpoint(found(1, 2, where="y"), 8)
+    memory.remember_checkpoint(found(1, 2, where="z"), None)
+
+    read = memory.read_by(plan((7, ids), (8, ids), (9, (1, 2))))
+    assert [(conditions(read[at]), read[at].gaps) for at in (0, 1, 2)] == [(["x"], ()), (["y"], ()), (["z"], ())]
 
 
 def test_two_equal_checkpoints_are_not_told_apart_and_need_not_be() -> None:
@@ -88,7 +100,7 @@ def test_a_checkpoint_that_is_joined_with_itself_is_found_by_its_rdd(order: int)
     other = found(1, 2, table=Identifier("file", "/lake/other"))
     memory = memory_of(found(1, 2, where="x"))
     memory.read_by(plan((7, (1, 2))))
-    memory.remember(other, is_checkpoint=True)
+    memory.remember_checkpoint(other, None)
 
     read = memory.read_by(plan(*((7, (1, 2)), (7, (11, 12)))[::order]))
     assert [conditions(read[at]) for at in (0, 1)] == [["x"], ["x"]]
@@ -97,7 +109,7 @@ def test_a_checkpoint_that_is_joined_with_itself_is_found_by_its_rdd(order: int)
 def test_a_micro_batch_replaces_the_one_before() -> None:
     memory = RememberedRows()
     for condition in ("x", "y"):
-        memory.remember(found(1, 2, where=condition), is_checkpoint=False)
+        memory.remember_batch(found(1, 2, where=condition))
     (rows,) = memory.read_by(plan((7, (1, 2)))).values()
     assert (conditions(rows), rows.gaps) == (["y"], ())
 
@@ -105,7 +117,7 @@ def test_a_micro_batch_replaces_the_one_before() -> None:
 @pytest.mark.parametrize("leaf", [(7, (1,)), (7, (2, 1)), (7, ()), (7, (3,))])
 def test_other_columns_are_no_rows_of_an_earlier_plan(leaf: tuple[int, tuple[int, ...]]) -> None:
     memory = RememberedRows()
-    memory.remember(found(1, 2), is_checkpoint=False)
+    memory.remember_batch(found(1, 2))
     assert memory.read_by(plan(leaf)) == {}
 
 

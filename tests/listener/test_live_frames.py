@@ -52,6 +52,25 @@ def test_a_frame_that_is_joined_with_itself_keeps_its_lineage_on_both_sides(fram
     assert "extractionError" not in event["run"]["facets"]
 
 
+@pytest.mark.parametrize(
+    ("name", "conditions"),
+    [
+        ("small", {"k": {"FILTER"}}),
+        ("large", {"v": {"FILTER"}}),
+        ("smallest", {"k": {"FILTER", "JOIN"}, "v": {"FILTER"}}),
+    ],
+)
+def test_two_checkpoints_of_one_frame_have_their_own_conditions(
+    frames: Any, name: str, conditions: dict[str, set[str]]
+) -> None:
+    """Their columns have the same ids."""
+    event = writing(frames, name)
+    rows = event["outputs"][0]["facets"]["columnLineage"]["dataset"]
+
+    assert {each["field"]: {way["subtype"] for way in each["transformations"]} for each in rows} == conditions
+    assert "extractionError" not in event["run"]["facets"]
+
+
 @pytest.mark.parametrize("begin", ["FROM", "WITH"])
 def test_a_statement_with_several_inserts_is_one_run(frames: Any, begin: str) -> None:
     """Spark 3.5 runs them one by one."""

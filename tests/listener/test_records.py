@@ -215,11 +215,16 @@ def test_what_the_probe_says_of_a_statement_is_typed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("members", "is_checkpoint"),
-    [({"checkpoint": True}, True), ({"name": "collect"}, False), ({}, False)],
+    ("members", "is_checkpoint", "rdd"),
+    [
+        ({"checkpoint": True, "rdd": 7}, True, 7),
+        ({"checkpoint": True}, True, None),
+        ({"name": "collect"}, False, None),
+        ({}, False, None),
+    ],
 )
-def test_a_checkpoint_is_told_apart(members: dict[str, Any], *, is_checkpoint: bool) -> None:
-    assert end(**members).is_checkpoint is is_checkpoint
+def test_a_checkpoint_is_told_apart(members: dict[str, Any], rdd: int | None, *, is_checkpoint: bool) -> None:
+    assert (end(**members).is_checkpoint, end(**members).rdd) == (is_checkpoint, rdd)
 
 
 def text_of_statement(**texts: Any) -> str | None:

@@ -44,6 +44,13 @@ spark.sql(f"FROM parquet.`through rdd` {into}")
 spark.sql(f"WITH q AS (SELECT k FROM parquet.`through rdd`) FROM q {into}")
 print("rows", spark.table("low").count(), spark.table("high").count())
 
+pairs = spark.read.parquet("through rdd").cache()
+small = pairs.where("k < 2").localCheckpoint()
+large = pairs.where("v > 2").localCheckpoint()
+small.write.parquet("small")
+large.write.parquet("large")
+small.where("v < 1").localCheckpoint().join(large, "k", "left").select("k").write.parquet("smallest")
+
 words = spark.createDataFrame([("a",), ("b",)], "word STRING")
 words.write.parquet("words")
 StringIndexer(inputCol="word", outputCol="index").fit(words).write().save("model")
