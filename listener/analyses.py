@@ -146,7 +146,7 @@ class Analyses:
         if query.plan is not None:
             found = self._guard.attempt("reading a plan", self._lineage, query.plan, is_command=query.is_command)
             if not isinstance(found, CaughtException):
-                return found
+                return found if query.sql is not None else _without_values(found)
             why = f"{found.name}, see the log"
         gap = Gap(query.plan_class or "plan", f"its lineage is unknown: it could not be read ({why})")
         columns = None if query.is_command else ColumnLineage((), ())
@@ -212,3 +212,12 @@ class Analyses:
             links = [Identifier(link.namespace, link.name) for link in dataset.symlinks]
             if identifier in (dataset.identifier, *links):
                 del self._tables[key]
+
+
+def _without_values(found: PlanLineage) -> PlanLineage:
+    """
+    Return the lineage of a statement without text, in which no variable has a known value.
+
+    Spark sets the variables of a FOR loop with such statements, to the values of a row.
+    """
+    return attrs.evolve(found, variables=dict.fromkeys(found.variables)) if found.variables else found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from openlineage_pyspark.facets.datasets.source import NO_DATASETS, SOURCES, Relation, Session, source
-from openlineage_pyspark.facets.model.plan import Operator, Plan
+from openlineage_pyspark.facets.datasets.source import NO_DATASETS, SOURCES, Relation, Session, reads, source
+from openlineage_pyspark.facets.model.plan import LOCAL_RELATION, Operator, Plan
 
 SOURCES.unread.update(
     {
@@ -27,6 +27,7 @@ SOURCES.unread.update(
         "org.apache.spark.sql.execution.streaming.continuous": "RateStreamContinuousStream",
     }
 )
+@reads({LOCAL_RELATION: {"text": "#ownText", "scope": "#variables"}})
 def local_rows(_plan: Plan, _operator: Operator, _session: Session) -> Relation:
     """Resolve a leaf whose rows come from no dataset."""
     return NO_DATASETS

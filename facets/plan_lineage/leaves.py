@@ -13,6 +13,7 @@ from openlineage_pyspark.facets.model.lineage import UseKind, Way, Wording, comp
 from openlineage_pyspark.facets.model.plan import Operator, Plan
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.variables import VariableName, variable_of
+from openlineage_pyspark.facets.plan_lineage.inline_tables import rows_of_variables
 from openlineage_pyspark.facets.sql_names import field_name, quoted_name
 from openlineage_pyspark.facets.trace.texts import readable_names
 
@@ -148,7 +149,7 @@ class Leaves:
         variable = variable_of(self._plan, operator)
         if variable is not None:
             return self._of_variable(operator, variable)
-        earlier = self._earlier.rows.get(at)
+        earlier = self._earlier.rows.get(at) or rows_of_variables(operator, self._earlier.variables)
         if earlier is None:
             return None
         for output, column in zip(operator.output, earlier.columns, strict=True):

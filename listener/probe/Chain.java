@@ -9,6 +9,7 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -32,6 +33,7 @@ final class Chain {
     if (chain.equals("#sessionPath")) return inCatalog("defaultTablePath", sessionTable(o), session);
     if (chain.equals("#rddSources")) return RddSources.of(o, false);
     if (chain.equals("#text")) return o.toString();
+    if (chain.equals("#ownText")) return o instanceof TreeNode ? Statements.part(((TreeNode) o).origin()) : null;
     if (chain.startsWith("#long:")) return read(o, argument(chain), session);
     if (chain.equals("#sinkPath")) return sinkPath(o);
     if (chain.equals("#calledTable")) return IcebergTables.called(o);

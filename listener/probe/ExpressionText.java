@@ -751,22 +751,11 @@ final class ExpressionText extends scala.runtime.AbstractPartialFunction {
 
   /** Returns the part of the statement from which a subquery was parsed; a DataFrame's subquery has none. */
   private static List subquery(PlanExpression subquery) {
-    Origin origin = subquery.origin();
     ArrayList parts = new ArrayList();
     if (subquery instanceof Exists) text(parts, "EXISTS ");
-    boolean known = origin.sqlText().isDefined() && origin.startIndex().isDefined() && origin.stopIndex().isDefined();
-    String sql = known ? (String) origin.sqlText().get() : "";
-    int start = known ? ((Number) origin.startIndex().get()).intValue() : 0;
-    int end = known ? ((Number) origin.stopIndex().get()).intValue() + 1 : 0;
-    // The parser counts code points.
-    int points = sql.codePointCount(0, sql.length());
-    if (!known || start < 0 || end <= start || end > points) {
-      text(parts, "(SELECT ...)");
-      return parts;
-    }
-    boolean alike = points == sql.length();
-    if (alike) parts.add(sql.substring(start, end));
-    else parts.add(sql.substring(sql.offsetByCodePoints(0, start), sql.offsetByCodePoints(0, end)));
+    String part = Statements.part(subquery.origin());
+    if (part == null) text(parts, "(SELECT ...)");
+    else parts.add(part);
     return parts;
   }
 

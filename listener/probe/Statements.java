@@ -6,6 +6,7 @@ import java.util.IdentityHashMap;
 import java.util.Locale;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.execution.QueryExecution;
 
 /** Writes the text and the kind of the statement that an execution comes from. */
@@ -37,6 +38,19 @@ final class Statements {
     record.writeBooleanField("writes", kind.writes);
     record.writeNumberField("inserts", kind.inserts);
     record.writeEndObject();
+  }
+
+  /** Returns the part of a statement's text from which a node was parsed, or null. */
+  static String part(Origin origin) {
+    if (origin.sqlText().isEmpty() || origin.startIndex().isEmpty() || origin.stopIndex().isEmpty()) return null;
+    String sql = (String) origin.sqlText().get();
+    int start = ((Number) origin.startIndex().get()).intValue();
+    int end = ((Number) origin.stopIndex().get()).intValue() + 1;
+    // The parser counts code points.
+    int points = sql.codePointCount(0, sql.length());
+    if (start < 0 || end <= start || end > points) return null;
+    if (points == sql.length()) return sql.substring(start, end);
+    return sql.substring(sql.offsetByCodePoints(0, start), sql.offsetByCodePoints(0, end));
   }
 
   private static String text(LogicalPlan plan) {

@@ -110,7 +110,16 @@ def test_a_statement_about_variables_writes_no_dataset() -> None:
 
 
 def step(kind: str, id_: int, plan: str | None = None, **more: Any) -> Any:
-    record = {"k": kind, "id": id_, "root": id_, "time": 1_700_000_000_000, "command": True, "class": "x", **more}
+    record = {
+        "k": kind,
+        "id": id_,
+        "root": id_,
+        "time": 1_700_000_000_000,
+        "command": True,
+        "class": "x",
+        "sql": "",
+        **more,
+    }
     if plan is not None:
         record["plan"] = {**PLANS[plan]}
     return parse(json.dumps(record))

@@ -71,6 +71,19 @@ def test_two_checkpoints_of_one_frame_have_their_own_conditions(
     assert "extractionError" not in event["run"]["facets"]
 
 
+def test_a_variable_in_values_has_the_sources_of_what_it_was_set_to(frames: Any) -> None:
+    """Spark has replaced it by its value."""
+    event = writing(frames, "highest")
+    columns = event["outputs"][0]["facets"]["columnLineage"]["fields"]
+
+    sources = {
+        column: [(Path(field["name"]).name, field["field"]) for field in lineage["inputFields"]]
+        for column, lineage in columns.items()
+    }
+    assert sources == {"k": [("through rdd", "v")], "name": []}
+    assert "extractionError" not in event["run"]["facets"]
+
+
 @pytest.mark.parametrize("begin", ["FROM", "WITH"])
 def test_a_statement_with_several_inserts_is_one_run(frames: Any, begin: str) -> None:
     """Spark 3.5 runs them one by one."""

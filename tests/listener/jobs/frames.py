@@ -51,6 +51,11 @@ small.write.parquet("small")
 large.write.parquet("large")
 small.where("v < 1").localCheckpoint().join(large, "k", "left").select("k").write.parquet("smallest")
 
+spark.sql("CREATE TABLE highest (k BIGINT, name STRING) USING parquet")
+spark.sql("DECLARE VARIABLE most BIGINT")
+spark.sql("SET VAR most = (SELECT max(v) FROM parquet.`through rdd`)")
+spark.sql("INSERT INTO highest (name, k) VALUES ('é😀', most), ('one', 1)")
+
 words = spark.createDataFrame([("a",), ("b",)], "word STRING")
 words.write.parquet("words")
 StringIndexer(inputCol="word", outputCol="index").fit(words).write().save("model")
