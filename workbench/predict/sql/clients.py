@@ -10,6 +10,7 @@ statements get a `;`.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
@@ -48,6 +49,13 @@ def for_parsers(text: str) -> str:
     return text if _CANDIDATE.search(text) is None else "".join(_Blanking(text).parts())
 
 
+class _Blank(NamedTuple):
+    """A part of a text to blank: its end, and whether it ends a statement."""
+
+    end: int
+    ends_statement: bool
+
+
 class _Blanking:
     """
     Blanks what is for clients in one text, token by token.
@@ -69,23 +77,23 @@ class _Blanking:
         parts: list[str] = []
         while self._at < len(self._text):
             begin = self._at
-            end = self._next_line()
+            found = self._next()
             parts.append(self._text[begin : self._at])
-            if end is None:
+            if found is None:
                 break
-            is_end = self._last != ";"
-            blank = blanked(self._text[self._at : end])
-            parts.append(f";{blank[1:]}" if is_end and self._ends() is not None else blank)
-            self._last = ";" if self._ends() is not None else self._last
-            self._at = end
+            blank = blanked(self._text[self._at : found.end])
+            if found.ends_statement and self._last != ";":
+                blank, self._last = f";{blank[1:]}", ";"
+            parts.append(blank)
+            self._at = found.end
         return parts
 
-    def _next_line(self) -> int | None:
-        """Go to the next part to blank, and return its end; None if there is none."""
+    def _next(self) -> _Blank | None:
+        """Go to the next part to blank, and return it; None if there is none."""
         for token in tokens(self._text, self._at):
-            end = self._end()
-            if end is not None:
-                return end
+            found = self._blank()
+            if found is not None:
+                return found
             self._at += len(token.text)
             if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
                 self._is_new_line = self._is_new_line or "\n" in token.text
@@ -93,12 +101,17 @@ class _Blanking:
                 self._last, self._is_new_line = token.text, False
         return None
 
-    def _end(self) -> int | None:
-        """Return the end of what is to be blanked here; None if nothing is."""
-        text, at = self._text, self._at
-        end = self._ends()
+    def _blank(self) -> _Blank | None:
+        """Return what is to be blanked here; None if nothing is."""
+        end = self._end_of_statement()
         if end is not None:
-            return end
+            return _Blank(end, ends_statement=True)
+        end = self._end_of_command()
+        return None if end is None else _Blank(end, ends_statement=False)
+
+    def _end_of_command(self) -> int | None:
+        """Return the end of a comment or a command for a client here; None if there is none."""
+        text, at = self._text, self._at
         if text[at] == "#" and (
             self._last == ";"
             or ((self._is_new_line or self._last in (",", "(")) and _AFTER_SIGN.match(text, at) is not None)
@@ -112,7 +125,7 @@ class _Blanking:
             return changed.end()
         return None if _COMMAND.match(text, at) is None else self._end_of_line()
 
-    def _ends(self) -> int | None:
+    def _end_of_statement(self) -> int | None:
         """Return the end of what ends a statement here as a client reads it; None if nothing does."""
         text, at = self._text, self._at
         if self._delimiter and text.startswith(self._delimiter, at):
