@@ -32,7 +32,7 @@ from openlineage_pyspark.command.store_option import (
     write_file,
 )
 from openlineage_pyspark.command.unfold_option import add_unfold, unfold_refusal
-from openlineage_pyspark.errors import LineageError, StoreError
+from openlineage_pyspark.errors import LineageError, StoreError, TextError
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.dryrun.script.kinds import is_python_script
@@ -45,7 +45,7 @@ from openlineage_pyspark.workbench.predict.project.dbt import read_project, scri
 from openlineage_pyspark.workbench.predict.project.exposures import lineage_of_exposures
 from openlineage_pyspark.workbench.predict.project.raw_models import scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.project.revisions import is_changed_since, scripts_at, scripts_now
-from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers, session_of
+from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers, problems_of_files, session_of
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 from openlineage_pyspark.workbench.questions.table_schemas import dataset_columns, table_schemas
 from openlineage_pyspark.workbench.rebuild.findings import CHANGE_GATES
@@ -163,10 +163,12 @@ def run(options: argparse.Namespace) -> int:
         known.tables += () if project is None else project.tables
         now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files, globs=options.glob)]
         base = None if options.diff is None else _base(options)
-        now, base = _as_models(now, project), base and _as_models(base, project)
+        unreadable = _unreadable(now, base or (), options)
+        now, base = _readable(now, unreadable, project), base and _readable(base, unreadable, project)
         exposures = () if project is None else project.exposures
         with _answers_kept(options):
             state = _with_exposures(_state(now, known, options), exposures)
+            state = attrs.evolve(state, found=(*problems_of_files(unreadable), *state.found))
             if base is not None:
                 is_same = base == now and (not _has_scripts(now) or not is_changed_since(options.diff))
                 before = state if is_same else _with_exposures(_state_at(base, known, options), exposures)
@@ -304,9 +306,36 @@ def _refusal(options: argparse.Namespace) -> str:
     return unfold_refusal(options)
 
 
-def _as_models(scripts: Sequence[Script], project: Project | None) -> list[Script]:
-    """Return the scripts, of which those of dbt's models create their tables."""
-    return scripts_of_raw_models(scripts) if project is None else scripts_of_models(scripts, project)
+def _unreadable(now: Sequence[Script], base: Iterable[Script], options: argparse.Namespace) -> list[Script]:
+    """
+    Return the current scripts that can't be read; warn about those that only the revision does not have.
+
+    Raises:
+        TextError: one can't be read, and a plan is requested, which would be a guess.
+    """
+    found = [each for each in now if each.unreadable]
+    if found and options.plan:
+        raise TextError(f"{found[0].name} {found[0].unreadable}", path=found[0].name)
+    readable = {each.name for each in now if not each.unreadable}
+    for each in base:
+        if each.unreadable and each.name in readable:
+            complain(f"{each.name} {each.unreadable}: everything in it counts as new")
+    return found
+
+
+def _readable(scripts: Sequence[Script], unreadable: Iterable[Script], project: Project | None) -> list[Script]:
+    """
+    Return the scripts, of which those of dbt's models create their tables, except unreadable ones.
+
+    Args:
+        scripts: the scripts.
+        unreadable: the current scripts that can't be read: they are left out of a revision too, because what is unknown
+            is no difference.
+        project: dbt's project; None if there is none.
+    """
+    names = {each.name for each in unreadable}
+    found = [each for each in scripts if not each.unreadable and each.name not in names]
+    return scripts_of_raw_models(found) if project is None else scripts_of_models(found, project)
 
 
 def _base(options: argparse.Namespace) -> list[Script]:

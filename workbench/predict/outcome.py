@@ -36,6 +36,8 @@ DECISION: NoteCode = "DECISION"
 """The code of the note about a decision on data."""
 NOTES: frozenset[str] = frozenset(get_args(NoteCode))
 """The codes of notes: what the dry run of a script assumed or left out, so that a real run may differ there."""
+UNREADABLE = "UNREADABLE_FILE"
+"""The code of the problem of a file that can't be read."""
 _WRONG = frozenset({"syntax", "unsupported", "error"})
 _OF_CODES: dict[str, Reason] = {
     "TABLE_OR_VIEW_NOT_FOUND": "unknown-table",
@@ -203,7 +205,7 @@ def summary_of(found: Iterable[StatementLineage]) -> Summary:
     """Return the summary of some statements."""
     counts: dict[HowFar, int] = dict.fromkeys(get_args(HowFar), 0)
     files: set[str] = set()
-    problems: dict[str, list[StatementLineage]] = {}
+    problems: dict[tuple[str, str], list[StatementLineage]] = {}
     gaps: dict[Gap, str] = {}
     # A line of a script, such as one in a loop, may have a problem with each of many files.
     of_lines: dict[tuple[object, ...], dict[str, None]] = {}
@@ -213,7 +215,9 @@ def summary_of(found: Iterable[StatementLineage]) -> Summary:
             counts[certainty_of_statement(each)] += 1
         files.add(each.statement.file)
         if each.problem is not None:
-            problems.setdefault(each.problem.message, []).append(each)
+            # Each file that can't be read has a line of its own.
+            name = each.problem.file if each.problem.code == UNREADABLE else ""
+            problems.setdefault((each.problem.message, name), []).append(each)
             of_lines.setdefault(_line(each.problem), {})[each.problem.message] = None
         if each.lineage is not None and not each.from_text:
             for gap in each.lineage.gaps:
@@ -228,19 +232,21 @@ def _line(problem: Problem) -> tuple[object, ...]:
 
 
 def _merged(
-    problems: Mapping[str, list[StatementLineage]], of_lines: Mapping[tuple[object, ...], Mapping[str, None]]
-) -> dict[str, list[StatementLineage]]:
+    problems: Mapping[tuple[str, str], list[StatementLineage]],
+    of_lines: Mapping[tuple[object, ...], Mapping[str, None]],
+) -> dict[tuple[str, str], list[StatementLineage]]:
     """Return the problems with each message; of many messages about one line, only the first, with their number."""
-    merged: dict[str, list[StatementLineage]] = {}
-    for message, every in problems.items():
+    merged: dict[tuple[str, str], list[StatementLineage]] = {}
+    for key, every in problems.items():
+        message = key[0]
         first = next(each.problem for each in every if each.problem is not None)
         beside = of_lines[_line(first)]
         lines = {_line(each.problem) for each in every if each.problem is not None}
         if len(lines) > 1 or len(beside) <= _MOST_MESSAGES_OF_A_LINE:
-            merged[message] = every
+            merged[key] = every
         elif message == next(iter(beside)):
             more = f"{message} (and {len(beside) - 1:,} more such messages about this line)"
-            merged[message] = [attrs.evolve(every[0], problem=attrs.evolve(first, message=more))]
+            merged[key] = [attrs.evolve(every[0], problem=attrs.evolve(first, message=more))]
     return merged
 
 

@@ -27,6 +27,7 @@ from openlineage_pyspark.workbench.predict.from_text.text import (
     lineage_of_text,
     unknown_table,
 )
+from openlineage_pyspark.workbench.predict.outcome import UNREADABLE
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
 from openlineage_pyspark.workbench.predict.session import UNOPENED, Analyzed, FoundTable, ScriptSession
 from openlineage_pyspark.workbench.predict.sql.databricks import columns_beside_query
@@ -74,12 +75,14 @@ class Script:
         text: its content.
         is_ddl: whether it only declares tables: its lineage is not reported.
         head: the text that is put before its first statement, which is a query, to make a table from it.
+        unreadable: why its content is unknown; empty if it was read.
     """
 
     name: str
     text: str
     is_ddl: bool = False
     head: str = ""
+    unreadable: str = ""
 
 
 @attrs.frozen
@@ -111,7 +114,8 @@ class Problem:
         file: the file.
         line: the line in it, from 1.
         column: the position on the line, from 1.
-        code: the class of Spark's error, such as `TABLE_OR_VIEW_NOT_FOUND`, or the code of a note; empty if none.
+        code: the class of Spark's error, such as `TABLE_OR_VIEW_NOT_FOUND`, the code of a note, or `UNREADABLE`;
+            empty if none.
         message: what happened, and what to do.
     """
 
@@ -123,7 +127,8 @@ class Problem:
 
     def __str__(self) -> str:
         """Return the problem in the format of compilers."""
-        return f"{self.file}:{self.line}:{self.column}: {self.message}"
+        place = "" if self.code == UNREADABLE else f":{self.line}:{self.column}"
+        return f"{self.file}{place}: {self.message}"
 
 
 @attrs.frozen
@@ -177,6 +182,17 @@ class Given:
 def statements_in(scripts: Iterable[Script]) -> list[tuple[ScriptStatement, bool]]:
     """Return the statements of scripts, each with whether it is in a file that only declares tables."""
     return [(each, script.is_ddl) for script in scripts for each in _statements(script)]
+
+
+def problems_of_files(scripts: Iterable[Script]) -> tuple[StatementLineage, ...]:
+    """Return the problem of each file that can't be read, as that of a statement at its beginning."""
+    return tuple(
+        StatementLineage(
+            ScriptStatement("", each.name, 1, 1), problem=Problem(each.name, 1, 1, UNREADABLE, each.unreadable)
+        )
+        for each in scripts
+        if each.unreadable
+    )
 
 
 @contextmanager

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.workbench.predict.project.revisions import is_changed_since, scripts_at, scripts_now
 from openlineage_pyspark.workbench.predict.scripts import Script
@@ -160,3 +163,76 @@ def test_a_file_that_is_another_one_or_new_is_a_change_and_an_ignored_one_is_non
     assert is_changed_since("HEAD")
     with pytest.raises(TextError, match="no revision nowhere"):
         is_changed_since("nowhere")
+
+
+def test_what_cant_be_read_costs_itself_alone(repository: Path) -> None:
+    (repository / "sql" / "d.sql").symlink_to("nothing.sql")
+    (repository / "sql" / "e.sql").symlink_to("e.sql")
+    (repository / "sql" / "f.sql").mkdir()
+    (repository / "sql" / "f.sql" / "g.sql").write_text("SELECT 5", "utf-8")
+    (repository / "sql" / "h.sql").symlink_to("a.sql")
+    os.mkfifo(repository / "sql" / "i.sql")
+    found = {Path(each.name).name: (each.text, each.unreadable) for each in scripts_now([Path("sql")])}
+    assert found == {
+        "a.sql": ("SELECT 3", ""),
+        "c.sql": ("SELECT 4", ""),
+        "d.sql": ("", "can't be read: No such file or directory"),
+        "e.sql": ("", "can't be read: Too many levels of symbolic links"),
+        "g.sql": ("SELECT 5", ""),
+        "h.sql": ("SELECT 3", ""),
+    }
+
+
+def test_a_folder_and_a_file_that_may_not_be_read_cost_themselves_alone(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / "sql" / "z").mkdir()
+    read, scan = Path.read_bytes, os.scandir
+
+    def denied_read(path: Path) -> bytes:
+        if path.name == "c.sql":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return read(path)
+
+    def denied_scan(path: str) -> Iterator[os.DirEntry[str]]:
+        if Path(path).name == "z":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scan(path)
+
+    monkeypatch.setattr(Path, "read_bytes", denied_read)
+    monkeypatch.setattr(os, "scandir", denied_scan)
+    monkeypatch.setattr(os, "listdir", denied_scan)
+    found = {Path(each.name).name: each.unreadable for each in scripts_now([Path("sql")])}
+    assert found == {"a.sql": "", "c.sql": "can't be read: Permission denied", "z": "can't be read: Permission denied"}
+
+
+def test_a_link_in_a_revision_is_the_file_to_which_it_leads(repository: Path) -> None:
+    (repository / "sql" / "d.sql").symlink_to("a.sql")
+    (repository / "sql" / "e.sql").symlink_to("nothing.sql")
+    (repository / "sql" / "f\ng.sql").write_text("SELECT 6", "utf-8")
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    for arguments in (["add", "-A"], ["commit", "-qm", "links"]):
+        subprocess.run([*git, *arguments], check=True, cwd=repository)
+    found = {Path(each.name).name: (each.text, each.unreadable) for each in scripts_at("HEAD", [Path("sql")])}
+    assert found == {
+        "a.sql": ("SELECT 3", ""),
+        "c.sql": ("SELECT 4", ""),
+        "d.sql": ("SELECT 3", ""),
+        "e.sql": ("", "can't be read: it links to no file of the revision"),
+        "f\ng.sql": ("SELECT 6", ""),
+    }
+
+
+def test_a_file_that_cant_be_read_has_one_line_and_fails_like_a_statement_that_is_not_exact(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "sql" / "a.sql").write_text("-- nothing\n", "utf-8")
+    (repository / "sql" / "c.sql").unlink()
+    for name in ("d.sql", "e.sql"):
+        (repository / "sql" / name).symlink_to("nothing.sql")
+    assert main(["lineage", "sql"]) == 1
+    line = "sql/{}: can't be read: No such file or directory\n"
+    assert line.format("d.sql") + line.format("e.sql") in capsys.readouterr().err
+    assert main(["lineage", "sql", "--fail-on", "never"]) == 0
+    assert main(["lineage", "sql/d.sql"]) == 2
+    assert main(["lineage", "sql", "--diff", "base", "--plan"]) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath, PurePosixPath
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.workbench.predict.sql.notebooks import NOTEBOOK_ENDINGS, is_notebook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 SQL_ENDINGS = (".sql", ".hql", ".ddl")
 """The endings of the names of SQL files, in any case."""
@@ -26,13 +27,20 @@ def files_in(folder: Path, globs: Sequence[str] = ()) -> list[Path]:
         folder: the folder. It may itself be hidden or ignored.
         globs: patterns such as `*.q` or `models/*.sql`: a file's name, or its path within the folder, must match one of
             them. Without patterns, SQL files are read, by their usual names, and Databricks notebooks.
+
+    Returns:
+        The files, and what can't be read among them: links to nothing, and folders that can't be listed.
     """
-    found = []
-    for place, folders, names in os.walk(folder):
+    found: list[Path] = []
+    unlisted: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=lambda problem: unlisted.append(Path(problem.filename))):
         folders[:] = [each for each in folders if not each.startswith(".")]
         found += [Path(place, name) for name in names]
-    chosen = [each for each in found if is_chosen(each.relative_to(folder), globs) and each.is_file()]
+    # A pipe or a device would not end.
+    files = [each for each in found if is_mode(each, stat.S_ISREG) is not False]
+    chosen = [each for each in files if is_chosen(each.relative_to(folder), globs)]
     kept = [each for each in chosen if globs or each.suffix.lower() in SQL_ENDINGS or _is_notebook(each)]
+    kept += unlisted
     ignored = _ignored(folder, kept)
     return sorted(each for each in kept if each not in ignored)
 
@@ -53,7 +61,23 @@ def is_chosen(path: PurePath, globs: Sequence[str]) -> bool:
     return path.suffix.lower() in (*SQL_ENDINGS, *NOTEBOOK_ENDINGS)
 
 
+def is_mode(path: Path, test: Callable[[int], bool]) -> bool | None:
+    """
+    Return whether a path is of a kind; None if nothing is there, or the place can't be looked at.
+
+    Args:
+        path: the path.
+        test: whether a mode is that of the kind, such as `stat.S_ISDIR`.
+    """
+    try:
+        return test(path.stat().st_mode)
+    except OSError:
+        return None
+
+
 def _is_notebook(file: Path) -> bool:
+    if not is_mode(file, stat.S_ISREG):
+        return False
     try:
         with file.open(encoding="utf-8-sig", errors="replace") as opened:
             return is_notebook(opened.readline(_FIRST_LINE))

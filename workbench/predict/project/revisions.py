@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import subprocess
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import TextError
-from openlineage_pyspark.workbench.predict.project.folders import SQL_ENDINGS, files_in, is_chosen
+from openlineage_pyspark.workbench.predict.project.folders import SQL_ENDINGS, files_in, is_chosen, is_mode
 from openlineage_pyspark.workbench.predict.scripts import Script
 from openlineage_pyspark.workbench.predict.sql.notebooks import NOTEBOOK, NOTEBOOK_ENDINGS, is_notebook
 
@@ -24,6 +25,8 @@ _ENCODINGS = (
     (re.compile(rb"(?:\0[\t\n\r -~]){4}"), "utf-16-be"),
 )
 _PYTHON = ".py"
+# What git says of a link to nothing, to itself, through a file, or out of the repository, before a size.
+_LINKS = (b"dangling ", b"loop ", b"notdir ", b"symlink ")
 
 
 def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[str] = ()) -> list[Script]:
@@ -36,18 +39,34 @@ def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[
         is_ddl: whether they only declare tables.
         globs: the patterns of the files that are read in folders instead, as for `files_in`.
 
+    Returns:
+        The scripts; one that can't be read has the reason instead of its text.
+
     Raises:
-        TextError: one can't be read, or is not SQL; or a folder has no such file.
+        TextError: none of them can be read; or one is not SQL, or a folder has no such file.
     """
     found = []
     for path in paths:
         files = [path]
-        if path.is_dir():
+        if is_mode(path, stat.S_ISDIR):
             files = files_in(path, globs)
             if not files:
                 raise TextError(f"{path} contains no files that {_wanted(globs)}", path=str(path))
-        found += [Script(str(file), _text(file, is_ddl=is_ddl), is_ddl) for file in files]
+        found += [_script(file, is_ddl=is_ddl) for file in files]
+    if found and all(each.unreadable for each in found):
+        raise TextError(f"{found[0].name} {found[0].unreadable}", path=found[0].name)
     return found
+
+
+def _script(file: Path, *, is_ddl: bool) -> Script:
+    try:
+        if is_mode(file, stat.S_ISDIR):
+            # It could not be listed.
+            list(file.iterdir())
+        read = file.read_bytes()
+    except OSError as problem:
+        return Script(str(file), "", is_ddl, unreadable=f"can't be read: {problem.strerror}")
+    return Script(str(file), _text(file, read, is_ddl=is_ddl), is_ddl)
 
 
 def _wanted(globs: Sequence[str]) -> str:
@@ -57,16 +76,12 @@ def _wanted(globs: Sequence[str]) -> str:
     return f"end with {', '.join(most)} or {last}, and no notebooks; --glob selects others"
 
 
-def _text(file: Path, *, is_ddl: bool) -> str:
+def _text(file: Path, read: bytes, *, is_ddl: bool) -> str:
     """
     Return the text of a file.
 
     A file that is not UTF-8 is read as Latin-1, so that unusual characters in its strings and comments do no harm.
     """
-    try:
-        read = file.read_bytes()
-    except OSError as problem:
-        raise TextError(f"{file} can't be read: {problem.strerror}", path=str(file)) from problem
     text = _decoded(read)
     is_script = file.suffix.lower() == _PYTHON and not is_ddl
     if file.suffix.lower() in NOTEBOOK_ENDINGS and not is_script and not is_notebook(text):
@@ -104,8 +119,9 @@ def scripts_at(
         commit = _commit(folder, revision)
         name = os.path.relpath(path, folder).replace(os.sep, "/")
         names = list(_names_at(folder, commit, name, globs))
-        for each, text in zip(names, _texts_at(folder, commit, names), strict=True):
-            found.append(Script(str(path if each == name else folder / each), text, is_ddl))
+        for each, read in zip(names, _contents_at(folder, commit, names), strict=True):
+            text, why = ("", read) if isinstance(read, str) else (_decoded(read), "")
+            found.append(Script(str(path if each == name else folder / each), text, is_ddl, unreadable=why))
     return found
 
 
@@ -142,16 +158,26 @@ def _commit(folder: Path, revision: str) -> str:
     return _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
 
 
-def _texts_at(folder: Path, commit: str, names: Sequence[str]) -> Iterator[str]:
-    """Yield the texts of files in a commit, which a single git process reads."""
-    asked = "".join(f"{commit}:./{name}\n" for name in names)
-    output = _git_bytes(folder, "cat-file", "--batch", given=asked.encode()) if names else b""
+def _contents_at(folder: Path, commit: str, names: Sequence[str]) -> Iterator[bytes | str]:
+    """Yield the contents of files in a commit, or why one has none; a single git process reads nearly all of them."""
+    listed = [name for name in names if "\n" not in name]
+    asked = "".join(f"{commit}:./{name}\n" for name in listed).encode("utf-8", "surrogateescape")
+    output = _git_bytes(folder, "cat-file", "--batch", "--follow-symlinks", given=asked) if listed else b""
     at = 0
-    for _ in names:
+    for name in names:
+        if "\n" in name:
+            yield _git_bytes(folder, "show", f"{commit}:./{name}")
+            continue
         line = output[at : output.index(b"\n", at)]
-        size = int(line.rsplit(b" ", 1)[1])
         begin = at + len(line) + 1
-        yield _decoded(output[begin : begin + size])
+        if line.endswith(b" missing"):
+            # It is a submodule.
+            yield "can't be read: it is not in the repository"
+            at = begin
+            continue
+        size = int(line.rsplit(b" ", 1)[1])
+        is_link = line.startswith(_LINKS)
+        yield "can't be read: it links to no file of the revision" if is_link else output[begin : begin + size]
         at = begin + size + 1
 
 
