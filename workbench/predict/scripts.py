@@ -179,9 +179,15 @@ class Given:
     shapes: bool = False
 
 
-def statements_in(scripts: Iterable[Script]) -> list[tuple[ScriptStatement, bool]]:
-    """Return the statements of scripts, each with whether it is in a file that only declares tables."""
-    return [(each, script.is_ddl) for script in scripts for each in _statements(script)]
+def statements_in(scripts: Iterable[Script], dialect: str = "") -> list[tuple[ScriptStatement, bool]]:
+    """
+    Return the statements of scripts, each with whether it is in a file that only declares tables.
+
+    Args:
+        scripts: the scripts.
+        dialect: their SQL dialect, as for `statements_of`.
+    """
+    return [(each, script.is_ddl) for script in scripts for each in _statements(script, dialect)]
 
 
 def problems_of_files(scripts: Iterable[Script]) -> tuple[StatementLineage, ...]:
@@ -227,9 +233,9 @@ def session_in(spark: Any, given: Given) -> ScriptSession:
     return session
 
 
-def _statements(script: Script) -> Iterator[ScriptStatement]:
+def _statements(script: Script, dialect: str) -> Iterator[ScriptStatement]:
     """Yield the statements of a script, the first one with the script's head."""
-    for at, each in enumerate(statements_of(script.text, script.name)):
+    for at, each in enumerate(statements_of(script.text, script.name, dialect)):
         is_headed = script.head and not at
         yield attrs.evolve(each, text=script.head + each.text, head=len(script.head)) if is_headed else each
 

@@ -77,7 +77,7 @@ def answers_of(
         if folder is None:
             with ThreadPoolExecutor(1) as thread:
                 reading = thread.submit(_read, scripts, given)
-                if any(statements_in([each]) for each in scripts):
+                if any(statements_in([each], given.dialect) for each in scripts):
                     sessions.start()
                 read = reading.result()
             found = _Asking(read.statements, read.dependences, parameters).answers({})
@@ -178,7 +178,7 @@ class _Read:
 
 def _read(scripts: Sequence[Script], given: Given, store: KeptAnswers | None = None) -> _Read:
     """Return the facts about scripts that need no Spark."""
-    of_ddl = statements_in(scripts)
+    of_ddl = statements_in(scripts, given.dialect)
     dependences = _dependences([each for each, _ in of_ddl], given, () if store is None else store.opaque())
     known = {} if store is None else store.read({each.key for each in dependences})
     return _Read(of_ddl, dependences, known)
@@ -194,12 +194,13 @@ class _Digests:
 
     def __init__(self, given: Given) -> None:
         self._base = base_of(given)
+        self._dialect = given.dialect
 
     def has_new(self, scripts: Sequence[Script], store: KeptAnswers) -> bool:
         """Return whether the scripts have a statement whose text no earlier run has seen: it has no cached answer."""
         files = {self._of(each.head + "\0" + each.text): each for each in scripts}
         changed = [files[each] for each in store.unseen(files)]
-        return bool(store.unseen({self._of(each.text) for each, _ in statements_in(changed)}))
+        return bool(store.unseen({self._of(each.text) for each, _ in statements_in(changed, self._dialect)}))
 
     def of_all(self, scripts: Sequence[Script], statements: Iterable[ScriptStatement]) -> set[str]:
         """Return the digests of scripts and of their statements."""

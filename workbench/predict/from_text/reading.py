@@ -21,6 +21,7 @@ from openlineage_pyspark.workbench.predict.from_text.external_queries import wit
 from openlineage_pyspark.workbench.predict.from_text.units import with_units_first
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
 from openlineage_pyspark.workbench.predict.sql.directories import into_paths
+from openlineage_pyspark.workbench.predict.sql.foreign_quotes import in_quotes_of
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 from openlineage_pyspark.workbench.predict.sql.variables import holds_template, loads_file
@@ -188,7 +189,7 @@ def _tree(text: str, dialect: str) -> tuple[Any, str]:
     unsupported = None
     for each in (dialect,) if dialect else dict.fromkeys((own, SPARK, *DIALECTS)):
         try:
-            trees = parsed(with_units_first(text) if each in _OF_SPARK else text, each)
+            trees = parsed(with_units_first(text) if each in _OF_SPARK else in_quotes_of(text, each), each)
         except UnparsableError:
             continue
         if len(trees) != 1:

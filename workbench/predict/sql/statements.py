@@ -15,6 +15,7 @@ import attrs
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.clients import for_parsers
+from openlineage_pyspark.workbench.predict.sql.foreign_quotes import with_backquotes
 from openlineage_pyspark.workbench.predict.sql.notebooks import sql_in
 
 if TYPE_CHECKING:
@@ -104,15 +105,16 @@ class ScriptStatement:
         return self.line + line - 1, max(1, column + (self.column - self.head if line == 1 else 1))
 
 
-def statements_of(text: str, file: str) -> tuple[ScriptStatement, ...]:
+def statements_of(text: str, file: str, dialect: str = "") -> tuple[ScriptStatement, ...]:
     """
     Return the statements of a file, in their order.
 
     Args:
         text: the file's content; only the SQL cells of a notebook are read.
         file: the file's name.
+        dialect: its SQL dialect, by sqlglot's name; empty if it is Spark's, or unknown.
     """
-    return tuple(_Splitting(for_parsers(sql_in(text)), file).statements())
+    return tuple(_Splitting(for_parsers(with_backquotes(sql_in(text), dialect)), file).statements())
 
 
 class _Splitting:

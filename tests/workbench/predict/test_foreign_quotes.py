@@ -1,0 +1,95 @@
+"""Names that other engines write in double quotes or brackets are names, and strings stay strings."""
+
+from __future__ import annotations
+
+import pytest
+from openlineage_pyspark.workbench.predict.from_text.reading import read_statement
+from openlineage_pyspark.workbench.predict.sql.foreign_quotes import (
+    NAMES_IN_BACKQUOTES,
+    NAMES_IN_DOUBLE_QUOTES,
+    in_quotes_of,
+    recognized,
+    with_backquotes,
+)
+from openlineage_pyspark.workbench.predict.sql.statements import statements_of
+
+
+@pytest.mark.parametrize("dialect", ["snowflake", "postgres", "redshift", "oracle", "tsql", "trino", "teradata"])
+def test_a_name_in_double_quotes_is_a_source_and_no_constant(dialect: str) -> None:
+    (statement,) = statements_of('SELECT "Total Amount" AS n FROM orders', "f.sql", dialect)
+    assert statement.text == "SELECT `Total Amount` AS n FROM orders"
+    ((columns),) = [each.columns for each in read_statement(statement.text, None, dialect) or ()]
+    assert [(name.lower(), list(sources or ())) for name, sources in columns] == [("n", [("orders", "Total Amount")])]
+
+
+@pytest.mark.parametrize("dialect", ["", "bigquery", "databricks", "hive", "mysql", "spark", "no-such-dialect"])
+def test_a_string_in_double_quotes_stays_one(dialect: str) -> None:
+    text = 'SELECT "Total Amount" AS n, "it\'s" AS m, map["k"] FROM orders WHERE a IS DISTINCT FROM "x"'
+    assert [each.text for each in statements_of(text, "f.sql", dialect)] == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("DECLARE @a INT\nSELECT [b] FROM t", "tsql"),
+        ("SET NOCOUNT ON\nSELECT 1", "tsql"),
+        ("SELECT 1\nGO -- all\nSELECT 2", ""),
+        ("SELECT 1\nGO\nSELECT 2", "tsql"),
+        ("SELECT 1\nGO", "tsql"),
+        ("SELECT a FROM [dbo].[t]", "tsql"),
+        ("-- DECLARE @a\nSELECT 'SET NOCOUNT ON', go\nFROM t", ""),
+        ("SELECT 'a\nGO\nb', \"x\" FROM t", ""),
+        ('SELECT a."b" FROM t', "unknown"),
+        ('SELECT "a"."b" FROM t', "unknown"),
+        ('SELECT a FROM "t" WHERE b = 1', "unknown"),
+        ('INSERT INTO "t" SELECT 1', "unknown"),
+        ('SELECT trim(BOTH FROM "t"), a IS DISTINCT FROM "x" FROM t', ""),
+        ('COPY INTO t FROM "s3://lake/x"', ""),
+        ("SELECT a['k'], map[\"k\"], array(1)[0] FROM t", ""),
+        ('SELECT \'JOIN "t"\' FROM t -- FROM "t"', ""),
+    ],
+)
+def test_a_dialect_is_recognized_by_what_spark_does_not_have(text: str, expected: str) -> None:
+    assert recognized(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "expected"),
+    [
+        ("postgres", 'SELECT "a""b" AS "c`d", 1', 'SELECT `a"b`  AS `c``d`, 1'),
+        ("postgres", 'SELECT \'"a"\', /* "b" */ "c" -- "d"', 'SELECT \'"a"\', /* "b" */ `c` -- "d"'),
+        ("postgres", "SELECT 'C:\\', \"a\"", "SELECT 'C:/', `a`"),
+        ("snowflake", 'SELECT \'it\\\'s "x"\', "a"', "SELECT 'it\\'s \"x\"', `a`"),
+        ("snowflake", 'AS $$ SELECT "a", \'b $$; SELECT "c"', "AS $$ SELECT `a`, 'b $$; SELECT `c`"),
+        ("snowflake", 'CREATE TABLE t (a INT COMMENT "b")', 'CREATE TABLE t (a INT COMMENT "b")'),
+        ("snowflake", 'SELECT {{ ref("a") }}, {% x "b" %} "c"', 'SELECT {{ ref("a") }}, {% x "b" %} `c`'),
+        ("tsql", 'SELECT [a]]b], [O\'Brien], "c"', "SELECT `a]b` , `O'Brien`, `c`"),
+        ("tsql", 'SET QUOTED_IDENTIFIER OFF SELECT [a], "c"', 'SET QUOTED_IDENTIFIER OFF SELECT `a`, "c"'),
+        ("trino", 'SELECT a[1], "b"[2]', "SELECT a[1], `b`[2]"),
+    ],
+)
+def test_names_have_backquotes_and_positions_stay(dialect: str, text: str, expected: str) -> None:
+    assert with_backquotes(text, dialect) == expected
+
+
+def test_a_parser_of_another_dialect_gets_its_own_quotes() -> None:
+    assert in_quotes_of("SELECT `a\"b`, `c``d`, '`e`'", "postgres") == 'SELECT "a""b", "c`d", \'`e`\''
+    assert in_quotes_of("SELECT `a]b`, `c`", "tsql") == "SELECT [a]]b], [c]"
+    assert in_quotes_of("SELECT `a`", "mysql") == "SELECT `a`"
+
+
+def test_the_dialects_are_those_of_sqlglot() -> None:
+    dialects = pytest.importorskip("sqlglot.dialects.dialect")
+    names = {each.value for each in dialects.Dialects if each.value}
+    quotes = {name: dialects.Dialect.get(name).tokenizer_class.IDENTIFIERS for name in names}
+    assert names & NAMES_IN_DOUBLE_QUOTES == {name for name in names if '"' in quotes[name]}
+    assert names & NAMES_IN_BACKQUOTES == {name for name in names if "`" in quotes[name]}
+
+
+def test_a_file_of_another_engine_has_no_silent_constant() -> None:
+    text = 'SELECT "Name" AS n FROM a; INSERT INTO "S"."B" SELECT "Key" FROM a'
+    found = [each.columns for one in statements_of(text, "f.sql") for each in read_statement(one.text) or ()]
+    assert [[(name, list(sources or ())) for name, sources in columns] for columns in found] == [
+        [("n", [("a", "Name")])],
+        [("Key", [("a", "Key")])],
+    ]
