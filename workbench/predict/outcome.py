@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import attrs
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.predict.from_text.text import is_of_types
+from openlineage_pyspark.workbench.predict.scripts import UNREADABLE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -36,8 +37,6 @@ DECISION: NoteCode = "DECISION"
 """The code of the note about a decision on data."""
 NOTES: frozenset[str] = frozenset(get_args(NoteCode))
 """The codes of notes: what the dry run of a script assumed or left out, so that a real run may differ there."""
-UNREADABLE = "UNREADABLE_FILE"
-"""The code of the problem of a file that can't be read."""
 _WRONG = frozenset({"syntax", "unsupported", "error"})
 _OF_CODES: dict[str, Reason] = {
     "TABLE_OR_VIEW_NOT_FOUND": "unknown-table",

@@ -27,7 +27,6 @@ from openlineage_pyspark.workbench.predict.from_text.text import (
     lineage_of_text,
     unknown_table,
 )
-from openlineage_pyspark.workbench.predict.outcome import UNREADABLE
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
 from openlineage_pyspark.workbench.predict.session import UNOPENED, Analyzed, FoundTable, ScriptSession
 from openlineage_pyspark.workbench.predict.sql.databricks import columns_beside_query
@@ -56,6 +55,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.tables.declared import Parts
     from openlineage_pyspark.workbench.report import Lineage
 
+UNREADABLE = "UNREADABLE_FILE"
+"""The code of the problem of a file that can't be read."""
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _NO_FUNCTIONS = "MISSING_CATALOG_ABILITY.FUNCTIONS"
 _MADE_OF_QUERY = PIPELINE_TABLES | {"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"}
