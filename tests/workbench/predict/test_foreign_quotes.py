@@ -33,7 +33,8 @@ def test_a_string_in_double_quotes_stays_one(dialect: str) -> None:
     [
         ("DECLARE @a INT\nSELECT [b] FROM t", "tsql"),
         ("SET NOCOUNT ON\nSELECT 1", "tsql"),
-        ("SELECT 1\nGO -- all\nSELECT 2", ""),
+        ("SELECT 1\nGO -- all\nSELECT 2", "tsql"),
+        ("SELECT go\nFROM t", ""),
         ("SELECT 1\nGO\nSELECT 2", "tsql"),
         ("SELECT 1\nGO", "tsql"),
         ("SELECT a FROM [dbo].[t]", "tsql"),

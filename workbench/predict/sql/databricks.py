@@ -61,6 +61,15 @@ _VERBS = frozenset(
     "ANALYZE BEGIN COMMENT COMMIT CONVERT DENY DESC DESCRIBE END EXPLAIN FSCK GRANT KILL LIST LOCK MSCK OPTIMIZE PUT "
     "REFRESH REMOVE REORG RESET RESTORE REVOKE ROLLBACK SHOW START SYNC UNDROP UNLOCK USE VACUUM".split()
 )
+# Those of blocks and batches in other engines.
+_VERBS_OF_BLOCKS = frozenset(
+    "ASSERT BACKUP BREAK CHECKPOINT CLOSE CONTINUE DBCC DEALLOCATE EXIT FETCH GOTO NULL OPEN PRINT RAISE RAISERROR "
+    "RECONFIGURE RELEASE REVERT SAVE SAVEPOINT SHUTDOWN THROW WAITFOR".split()
+)
+_ASSIGNMENT = re.compile(
+    r"\s*(?:SET\s+@\w+\s*[-+*/%]?=|(?:LET\s+)?[\w.$]+(?:\s+[\w(),.%]+)?\s*:=|SET\s+[\w,\s]+\s(?:ON|OFF)\s*\Z)",
+    re.IGNORECASE,
+)
 # Procedures of Iceberg that change no rows.
 _PROCEDURES = frozenset(
     "ANCESTORS_OF COMPUTE_PARTITION_STATS COMPUTE_TABLE_STATS EXPIRE_SNAPSHOTS REMOVE_ORPHAN_FILES REWRITE_DATA_FILES "
@@ -78,8 +87,10 @@ def has_no_lineage(text: str) -> bool:
     """Return whether a statement that Spark can't analyze only manages or inspects, so that it has no lineage."""
     words = _words(text)
     first = next(words, "")
-    if first in _VERBS:
+    if first in _VERBS or first in _VERBS_OF_BLOCKS:
         return True
+    if first in ("LET", "RETURN") or _ASSIGNMENT.match(text) is not None:
+        return "SELECT" not in words
     if first == "CALL":
         name = itertools.takewhile(lambda token: token.text != "(", tokens(text))
         names = [token.text.strip("`").upper() for token in name if token.kind in (TokenKind.WORD, TokenKind.NAME)]

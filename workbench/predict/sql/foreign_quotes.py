@@ -9,12 +9,9 @@ The dialect is given, or recognized from what no file of Spark has.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from openlineage_pyspark.workbench.predict.sql.blank import blanked
 
 NAMES_IN_DOUBLE_QUOTES = frozenset(
     "athena clickhouse dremio druid duckdb dune exasol fabric materialize oracle postgres presto redshift risingwave "
@@ -33,12 +30,23 @@ _NAMES_IN_BRACKETS = SQL_SERVER | {"sqlite"}
 _ESCAPING = frozenset({"athena", "clickhouse", "redshift", "snowflake"})
 # What has the names of an unknown engine in double quotes, and its strings are like those of Spark.
 _UNKNOWN = "unknown"
-_MARKS_OF_SQL_SERVER = re.compile(r"\bDECLARE\s+@|\bNOCOUNT\b|^[ \t]*GO[ \t]*$", re.IGNORECASE | re.MULTILINE)
-_UNQUOTING = re.compile(r"\bSET\s+(?:\w+\s*,\s*)*QUOTED_IDENTIFIER\s+OFF\b", re.IGNORECASE)
-# Before these, no string of Spark can be; FROM comes before a string in some functions and commands.
-_BEFORE_TABLE = frozenset({"INTO", "JOIN", "TABLE", "UPDATE", "VIEW"})
+# A comment in it has no content, and a string in double quotes is a letter or a question mark.
+_OF_SQL_SERVER = re.compile(
+    r"\bDECLARE\s+@|\bSET\s+NOCOUNT\b|^[ \t]*GO[ \t]*(?:--[^\n]*)?$|\b(?:ALTER|CREATE)\s+PROC\b|\bBEGIN\s+TRAN\b|"
+    r"\bPROC(?:EDURE)?\s+[\w.`]+\s*\(?\s*@|\b(?:BEGIN|END)\s+(?:TRY|CATCH)\b|"
+    r"@@(?:ERROR|FETCH_STATUS|ROWCOUNT|TRANCOUNT)\b|(?:\b(?:FROM|INTO|JOIN|TABLE|UPDATE|VIEW)\s*|\.)\[[^\W\d]",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Where Spark can have no string. FROM comes before a string in some functions and commands.
+_NAMED = re.compile(
+    r"\"[x?]\"\s*\.|\.\s*\"[x?]\"|\b(?:INTO|JOIN|TABLE|UPDATE|VIEW)\s+\"[x?]\"|"
+    r"(?<!DISTINCT\s)\bFROM\s+\"x\"\s*(?:[,;]|\Z|[^\W\d])",
+    re.IGNORECASE,
+)
+# What may be one of these in the text as it is.
+_MAYBE_NAMED = re.compile(r"\"\s*\.|\.\s*\"|\b(?:FROM|INTO|JOIN|TABLE|UPDATE|VIEW)\s+\"", re.IGNORECASE)
 _PLAIN = re.compile(r'"[^\W\d][\w $#-]*"')
-_AFTER_TABLE = frozenset({"", ",", ";", "."})
+_UNQUOTING = re.compile(r"\bSET\s+(?:\w+\s*,\s*)*QUOTED_IDENTIFIER\s+OFF\b", re.IGNORECASE)
 # After these words, every engine that has them has a string.
 _STRING_NEXT = re.compile(r"\b(?:COMMENT|LOCATION)\s*\Z", re.IGNORECASE)
 _NEAR = 40
@@ -66,67 +74,23 @@ def with_backquotes(text: str, dialect: str = "") -> str:
 
 def recognized(text: str) -> str:
     """Return the dialect of a text: `tsql`, another one that has names in double quotes, or empty for any other."""
-    is_candidate = _MARKS_OF_SQL_SERVER.search(text) is not None
-    if not is_candidate and '"' not in text and "[" not in text:
+    if _OF_SQL_SERVER.search(text) is None and _MAYBE_NAMED.search(text) is None:
         return ""
-    found: list[Token] = []
-    line_begins = True
-    for token in tokens(text):
-        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
-            line_begins = line_begins or "\n" in token.text
-            if found and "\n" in token.text and _is_batch(found):
-                return "tsql"
-            continue
-        if line_begins:
-            found.append(_LINE)
-        line_begins = False
-        found.append(token)
-        if is_candidate and _is_of_sql_server(found):
-            return "tsql"
-    if is_candidate and found and _is_batch(found):
+    plain = "".join(map(_without_content, tokens(text)))
+    if _OF_SQL_SERVER.search(plain) is not None:
         return "tsql"
-    plain = [each for each in found if each is not _LINE]
-    if any(_is_in_bracket(plain, at) for at in range(len(plain))):
-        return "tsql"
-    return _UNKNOWN if any(_is_name(plain, at) for at in range(len(plain))) else ""
+    return _UNKNOWN if _NAMED.search(plain) is not None else ""
 
 
-_LINE = Token(TokenKind.SPACE, "\n")
-
-
-def _is_batch(found: Sequence[Token]) -> bool:
-    """Return whether the last line is the word GO."""
-    return found[-1].text.upper() == "GO" and found[-1].kind is TokenKind.WORD and found[-2:-1] == [_LINE]
-
-
-def _is_of_sql_server(found: Sequence[Token]) -> bool:
-    """Return whether the last tokens are those that only SQL Server has."""
-    last = found[-1].text.upper()
-    before = next((each.text.upper() for each in found[-2:-4:-1] if each is not _LINE), "")
-    return (before, last) in (("DECLARE", "@"), ("SET", "NOCOUNT"))
-
-
-def _is_in_bracket(found: Sequence[Token], at: int) -> bool:
-    """Return whether a bracket is around a name, because Spark can have none there."""
-    before = found[at - 1].text.upper() if at else ""
-    is_bracket = found[at].text == "[" and before in (*_BEFORE_TABLE, "FROM", ".")
-    return is_bracket and at + 1 < len(found) and found[at + 1].kind is TokenKind.WORD
-
-
-def _is_name(found: Sequence[Token], at: int) -> bool:
-    """Return whether a token in double quotes is a name, because Spark can have no string there."""
-    token = found[at]
-    if token.kind is not TokenKind.STRING or not token.text.startswith('"') or not token.whole:
-        return False
-    before = found[at - 1].text.upper() if at else ""
-    after = found[at + 1] if at + 1 < len(found) else None
-    text = after.text if after is not None else ""
-    if "." in (before, text):
-        return True
-    if before == "FROM" and _PLAIN.fullmatch(token.text) is not None:
-        is_operator = at > 1 and found[at - 2].text.upper() == "DISTINCT"
-        return not is_operator and (text in _AFTER_TABLE or (after is not None and after.kind is TokenKind.WORD))
-    return before in _BEFORE_TABLE
+def _without_content(token: Token) -> str:
+    """Return a token without what a string or a comment contains; a string in double quotes stays one."""
+    if token.kind is TokenKind.COMMENT:
+        return blanked(token.text)
+    if token.kind is not TokenKind.STRING:
+        return token.text
+    if not token.text.startswith('"'):
+        return "''"
+    return '"x"' if _PLAIN.fullmatch(token.text) is not None else '"?"'
 
 
 def _rewritten(text: str, dialect: str) -> str:

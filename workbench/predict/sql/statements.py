@@ -12,23 +12,26 @@ import re
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, dotted, tokens
+from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, dotted, tokens, unquoted
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.clients import for_parsers
-from openlineage_pyspark.workbench.predict.sql.foreign_quotes import with_backquotes
+from openlineage_pyspark.workbench.predict.sql.foreign_quotes import SQL_SERVER, recognized, with_backquotes
 from openlineage_pyspark.workbench.predict.sql.notebooks import sql_in
+from openlineage_pyspark.workbench.predict.sql.sql_server import separated
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-_BLOCKS = frozenset({"BEGIN", "CASE", "FOR", "IF", "LOOP", "REPEAT", "WHILE"})
+    from openlineage_pyspark.workbench.predict.sql.sql_server import SeparatedTokens
+
+_BLOCKS = frozenset({"BEGIN", "CASE", "FOR", "FOREACH", "IF", "LOOP", "REPEAT", "WHILE"})
 # In other databases these blocks need no BEGIN around them. SQL Server has them without the second word.
 _DO, _THEN = ("DO", "LOOP"), ("THEN",)
 _ALONE = {"FOR": _DO, "IF": _THEN, "WHILE": _DO}
 # A statement of the script begins after one of these words.
 _QUERIES = frozenset({"FROM", "SELECT", "TABLE", "VALUES", "WITH"})
 _OPENING = {"BEGIN": (), "LOOP": (), "REPEAT": (), "ELSE": (), "IF": _THEN, "ELSEIF": _THEN, "ELSIF": _THEN,
-            "CASE": _THEN, "WHEN": _THEN, "EXCEPTION": _THEN, "WHILE": _DO, "FOR": _DO}  # fmt: skip
+            "CASE": _THEN, "WHEN": _THEN, "EXCEPTION": _THEN, "WHILE": _DO, "FOR": _DO, "FOREACH": _DO}  # fmt: skip
 # In SQL Server, nothing but such a word ends the condition of an IF or a WHILE.
 _STATEMENTS = frozenset(
     "ALTER BEGIN BREAK CONTINUE CREATE DECLARE DELETE DROP EXEC EXECUTE GOTO IF INSERT MERGE PRINT RAISERROR RETURN "
@@ -46,6 +49,9 @@ _BEFORE_ROUTINE = frozenset(
 _MAKING = frozenset({"ALTER", "CREATE", "FUNCTION", "PROCEDURE"})
 _BODIES = frozenset({"DELETE", "INSERT", "MERGE", "UPDATE"})
 _BEFORE_BODY = frozenset({"AS", "DO", "IS", "ROW"})
+# A body in dollar quotes has statements in these languages, and begins with one of these words, unless it is a value.
+_LANGUAGES = frozenset({"EDBSPL", "PLPGSQL", "PLSQL", "SQL"})
+_OF_BODIES = _QUERIES | _STATEMENTS | {"(", "<", "CALL", "COPY", "EXCEPTION", "FOR", "GRANT", "LET", "REVOKE"}
 # These words only decide where a script continues.
 _JUMPS = frozenset({"ITERATE", "LEAVE"})
 # The second words of conditions, such as NOT FOUND or SQLSTATE '22012'.
@@ -114,18 +120,23 @@ def statements_of(text: str, file: str, dialect: str = "") -> tuple[ScriptStatem
         file: the file's name.
         dialect: its SQL dialect, by sqlglot's name; empty if it is Spark's, or unknown.
     """
-    return tuple(_Splitting(for_parsers(with_backquotes(sql_in(text), dialect)), file).statements())
+    text = sql_in(text)
+    dialect = dialect or recognized(text)
+    return tuple(_Splitting(for_parsers(with_backquotes(text, dialect)), file, dialect).statements())
 
 
 class _Splitting:
     """Splits one text, token by token."""
 
-    def __init__(self, text: str, file: str) -> None:
+    def __init__(self, text: str, file: str, dialect: str, span: tuple[int, int] | None = None) -> None:
         self._text = text
         self._file = file
+        self._dialect = dialect
+        # A body in dollar quotes declares variables before its BEGIN.
+        self._is_body = span is not None
         self._tokens: list[tuple[int, Token]] = []
-        at = 0
-        for token in tokens(text):
+        at, end = span or (0, len(text))
+        for token in tokens(text[at:end] if self._is_body else text):
             # Spark will report a comment without an end.
             if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT) or not token.whole:
                 self._tokens.append((at, token))
@@ -134,24 +145,68 @@ class _Splitting:
         # The open blocks of a script; None for a block that is not a FOR loop.
         self._blocks: list[Loop | None] = []
         self._counted, self._line, self._line_begin = 0, 1, 0
-        self._is_of_sql_server = _OF_SQL_SERVER.search(text) is not None
+        self._is_of_sql_server = dialect in SQL_SERVER or _OF_SQL_SERVER.search(text) is not None
+        # Where statements and bodies of routines begin in SQL Server, whose statements need no `;`; None elsewhere.
+        self._separated: SeparatedTokens | None = None
+        if dialect in SQL_SERVER:
+            self._separated = separated(self._tokens)
+            self._tokens = self._separated.tokens
 
     def statements(self) -> Iterator[ScriptStatement]:
+        """Yield the statements of the text."""
+        in_script = self._is_body
         while self._at < len(self._tokens):
-            if self._is_script():
+            word = self._word(self._at)
+            if self._separated is not None and word in ("ELSE", "IF", "WHILE"):
+                list(self._open(word))
+                continue
+            if self._is_body and self._declares():
+                yield from self._declarations()
+            elif self._is_script():
+                # The body of a routine of SQL Server extends to the end of its batch.
+                in_script = in_script or (self._separated is not None and word in _MAKING)
                 yield from self._script()
             else:
-                yield from self._simple(in_script=False)
+                yield from self._simple(in_script=in_script)
+            in_script = in_script and (self._is_body or not self._is_end_of_batch(self._at - 1))
+
+    def _is_end_of_batch(self, at: int) -> bool:
+        """Return whether a `;` is on a line of its own, as where the file has GO."""
+        if self._symbol(at) != ";":
+            return False
+        offset = self._tokens[at][0]
+        end = self._text.find("\n", offset)
+        line = self._text[self._text.rfind("\n", 0, offset) + 1 : end if end >= 0 else len(self._text)]
+        return line.strip() == ";"
+
+    def _declares(self) -> bool:
+        """Return whether variables are declared here, or a label is, before the BEGIN of a body in dollar quotes."""
+        return self._word(self._at) == "DECLARE" or self._symbol(self._at) == self._symbol(self._at + 1) == "<"
+
+    def _declarations(self) -> Iterator[ScriptStatement]:
+        """Skip a label, or the declarations before a BEGIN; yield the queries of the cursors among these."""
+        if self._symbol(self._at) == "<":
+            self._at += 5
+            return
+        begin = self._at
+        self._at += 1
+        while self._at < len(self._tokens) and self._word(self._at) != "BEGIN":
+            self._at = self._next_end(self._at) + 1
+        yield from self._cursors(begin, self._at)
 
     def _is_script(self) -> bool:
         """Return whether a script begins here, perhaps after its label."""
-        at = self._at + (2 if self._symbol(self._at + 1) == ":" else 0)
+        at = self._at + (2 if self._is_label() else 0)
         word = self._word(at)
         if word in _ALONE:
             return self._continues_with(_ALONE[word], at) or (word != "FOR" and self._continues_with(("BEGIN",), at))
         if word in _MAKING and self._body(at) is not None:
             return True
         return word == "BEGIN" and (self._word(at + 1) or self._symbol(at + 1)) not in (*_NO_SCRIPT, ";")
+
+    def _is_label(self) -> bool:
+        """Return whether a label is here, and no assignment."""
+        return self._symbol(self._at + 1) == ":" and self._symbol(self._at + 2) != "="
 
     def _continues_with(self, words: Collection[str], at: int) -> bool:
         """Return whether the statement at a token has one of some words outside of parentheses and of CASE."""
@@ -170,6 +225,8 @@ class _Splitting:
 
     def _body(self, at: int) -> int | None:
         """Return the token at which the body of a routine begins; None if no routine with statements begins here."""
+        if self._separated is not None:
+            return self._separated.bodies.get(at)
         kind = next((at + step for step in range(12) if self._word(at + step) in _ROUTINES), None)
         if kind is None or not all(
             self._word(each) in _BEFORE_ROUTINE or self._is_definer(each) for each in range(at, kind)
@@ -207,8 +264,54 @@ class _Splitting:
         if end is not None:
             self._at = end
         if self._at > begin:
-            yield self._statement(begin, self._at, in_script=in_script)
+            end_of_this = self._at
+            body = self._body_in_dollars(begin, end_of_this)
+            # A function can be used by later statements; nothing else is known of a procedure.
+            if body is None or self._makes_function(begin):
+                yield self._statement(begin, end_of_this, in_script=in_script)
+            if body is not None:
+                yield from self._statements_in_dollars(body)
         self._at += end is None
+
+    def _makes_function(self, begin: int) -> bool:
+        return self._word(begin) == "CREATE" and "FUNCTION" in map(self._word, range(begin, begin + 5))
+
+    def _body_in_dollars(self, begin: int, end: int) -> int | None:
+        """Return the token that has the SQL of a routine or a block in dollar quotes; None if there is none."""
+        first = self._word(begin)
+        if first not in ("CREATE", "DO", "EXECUTE"):
+            return None
+        found = next((at for at in range(begin, end) if self._is_in_dollars(at)), None)
+        if found is None or (
+            first == "CREATE" and not _ROUTINES.intersection(map(self._word, range(begin, begin + 7)))
+        ):
+            return None
+        language = next((self._unquoted(at + 1) for at in range(begin, end) if self._word(at) == "LANGUAGE"), "SQL")
+        return found if language.upper() in _LANGUAGES and self._runs(found, is_string=first == "EXECUTE") else None
+
+    def _is_in_dollars(self, at: int) -> bool:
+        kind, token = self._kind(at), self._tokens[at][1]
+        return kind is TokenKind.STRING and token.whole and token.text.startswith("$")
+
+    def _unquoted(self, at: int) -> str:
+        """Return a word or the content of a string or a quoted name; empty if there is none."""
+        return self._tokens[at][1].text.strip("'\"`") if at < len(self._tokens) else ""
+
+    def _runs(self, at: int, *, is_string: bool) -> bool:
+        """Return whether a text in dollar quotes has statements, and is no expression; of a string, whether a block."""
+        _, token = self._tokens[at]
+        inner = (each for each in tokens(unquoted(token)) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT))
+        first = next((each.text.upper() for each in inner), "")
+        return first in ("BEGIN", "DECLARE") or (not is_string and first in _OF_BODIES)
+
+    def _statements_in_dollars(self, at: int) -> Iterator[ScriptStatement]:
+        """Yield the statements of a text in dollar quotes."""
+        offset, token = self._tokens[at]
+        tag = token.text.index("$", 1) + 1
+        inner = _Splitting(self._text, self._file, self._dialect, (offset + tag, offset + len(token.text) - tag))
+        # The lines before it are counted once.
+        inner._counted, inner._line, inner._line_begin = self._counted, self._line, self._line_begin
+        yield from inner.statements()
 
     def _end_of_block(self, begin: int, end: int) -> int | None:
         """Return the END of a block, or an ELSE, before which the last statement has no `;`; None if there is none."""
@@ -229,14 +332,36 @@ class _Splitting:
 
     def _statement(self, begin: int, end: int, *, in_script: bool) -> ScriptStatement:
         """Return the statement between two tokens."""
+        if in_script or self._separated is not None:
+            begin, end = self._inside(begin, end)
         start = self._tokens[begin][0]
         offset, last = self._tokens[end - 1]
         line, column = self._place(start)
         loops = tuple(each for each in self._blocks if each is not None)
         text = self._text[start : offset + len(last.text)]
+        if in_script and self._is_body and self._word(begin) == "PERFORM":
+            text = f"SELECT {text[len('PERFORM') :]}"
         if in_script and self._word(begin) in _QUERIES:
             text = self._without_variables(text, begin, end)
         return ScriptStatement(text, self._file, line, column, in_script, loops)
+
+    def _inside(self, begin: int, end: int) -> tuple[int, int]:
+        """Return where the query or the write is in a statement that declares a cursor, assigns or returns it."""
+        first = self._word(begin)
+        if first == "RETURN" and self._word(begin + 1) == "QUERY" and self._word(begin + 2) in _QUERIES:
+            return begin + 2, end
+        if first in ("DECLARE", "LET", "OPEN"):
+            query = next((at + 1 for at in range(begin, end) if self._word(at) == "FOR"), end)
+            is_cursor = first == "OPEN" or "CURSOR" in map(self._word, range(begin, min(end, begin + 8)))
+            if is_cursor and query < end and self._word(query) in _QUERIES:
+                return query, end
+        equals = next((at for at in range(begin, min(end, begin + 6)) if self._symbol(at) == ":"), end)
+        is_assigned = (
+            self._symbol(equals + 1) == "=" and self._symbol(equals + 2) == "(" and self._symbol(end - 1) == ")"
+        )
+        if is_assigned and equals + 4 < end and self._word(equals + 3) in _QUERIES | _BODIES:
+            return equals + 3, end - 1
+        return begin, end
 
     def _without_variables(self, text: str, begin: int, end: int) -> str:
         """Return a query with blanks for the variables that it sets: only in SQL Server, INTO x creates a table."""
@@ -256,7 +381,7 @@ class _Splitting:
 
     def _script(self) -> Iterator[ScriptStatement]:
         while self._at < len(self._tokens):
-            if self._symbol(self._at + 1) == ":":
+            if self._is_label():
                 self._at += 2
             word = self._word(self._at)
             if word == "END":
@@ -267,7 +392,8 @@ class _Splitting:
                 yield from self._cursors(self._at, body)
                 self._at = body
                 if self._word(body) != "BEGIN":
-                    yield from self._simple(in_script=True)
+                    if self._separated is None:
+                        yield from self._simple(in_script=True)
                     if not self._blocks:
                         return
             else:
@@ -276,7 +402,11 @@ class _Splitting:
 
     def _part(self, word: str) -> Iterator[ScriptStatement]:
         """Yield the statement of a script here, or skip the words here that decide whether one runs."""
-        if word in _OPENING:
+        if self._is_body and self._declares():
+            yield from self._declarations()
+        elif word == "BEGIN" and self._word(self._at + 1) in _NO_SCRIPT - {""}:
+            yield from self._simple(in_script=True)
+        elif word in _OPENING:
             yield from self._open(word)
         elif word == "UNTIL":
             # Its condition comes before the END of the loop.
@@ -318,18 +448,19 @@ class _Splitting:
         """Yield the queries of the cursors that are declared between two tokens."""
         for at in range(begin, end):
             last = self._next_end(at)
-            if self._word(at) == "CURSOR" and self._word(at + 2) in ("IS", "FOR") and at + 3 < last:
-                yield self._statement(at + 3, last, in_script=True)
+            # Its name comes after the word in Oracle, and before it elsewhere.
+            query = next((at + step for step in (2, 3) if self._word(at + step - 1) in ("IS", "FOR")), last)
+            if self._word(at) == "CURSOR" and query < last:
+                yield self._statement(query, last, in_script=True)
 
     def _open(self, word: str) -> Iterator[ScriptStatement]:
         """Skip the beginning of a block; yield the query of a FOR loop, whose row the statements inside can use."""
         self._at += 1
         if word != "FOR":
             ends = _OPENING[word]
-            if word in ("IF", "WHILE") and not self._continues_with(ends, self._at):
+            if word in ("IF", "WHILE") and (self._separated is not None or not self._continues_with(ends, self._at)):
                 # The condition of SQL Server, which opens no block.
-                found = self._next(_STATEMENTS, self._at)
-                self._at = self._next_end(self._at) if found is None else found
+                self._at = self._end_of_condition()
                 return
             self._blocks += [None] * (word in _BLOCKS)
             self._at += word == "BEGIN" and self._word(self._at) in ("CATCH", "TRY")
@@ -351,6 +482,14 @@ class _Splitting:
         query = self._statement(begin, end, in_script=True)
         yield query
         self._blocks.append(Loop(variable, query.text))
+
+    def _end_of_condition(self) -> int:
+        """Return the statement after a condition of SQL Server, or the end of both."""
+        end = self._next_end(self._at)
+        if self._separated is not None:
+            return next((at for at in range(self._at, end) if at in self._separated.begins), end)
+        found = self._next(_STATEMENTS, self._at)
+        return end if found is None else found
 
     def _pass_over_conditions(self) -> None:
         """Skip the conditions of a handler, which are followed by its statement or block."""
