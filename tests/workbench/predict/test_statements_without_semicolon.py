@@ -153,3 +153,9 @@ def test_the_statements_after_a_batch_of_sql_server_are_in_no_routine() -> None:
         ("SELECT 2", True),
         ("SELECT 3", False),
     ]
+
+
+def test_each_of_many_bodies_has_its_place() -> None:
+    body = "CREATE PROCEDURE p() AS $$ BEGIN INSERT INTO t SELECT 1; END $$ LANGUAGE plpgsql;\n"
+    found = statements_of(body * 5_000, "f.sql")
+    assert (len(found), found[-1].line) == (5_000, 5_000)

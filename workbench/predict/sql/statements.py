@@ -52,6 +52,8 @@ _BEFORE_BODY = frozenset({"AS", "DO", "IS", "ROW"})
 # A body in dollar quotes has statements in these languages, and begins with one of these words, unless it is a value.
 _LANGUAGES = frozenset({"EDBSPL", "PLPGSQL", "PLSQL", "SQL"})
 _OF_BODIES = _QUERIES | _STATEMENTS | {"(", "<", "CALL", "COPY", "EXCEPTION", "FOR", "GRANT", "LET", "REVOKE"}
+# How far a line is read around the word that ends a batch.
+_NEAR = 80
 # These words only decide where a script continues.
 _JUMPS = frozenset({"ITERATE", "LEAVE"})
 # The second words of conditions, such as NOT FOUND or SQLSTATE '22012'.
@@ -145,7 +147,10 @@ class _Splitting:
         # The open blocks of a script; None for a block that is not a FOR loop.
         self._blocks: list[Loop | None] = []
         self._counted, self._line, self._line_begin = 0, 1, 0
-        self._is_of_sql_server = dialect in SQL_SERVER or _OF_SQL_SERVER.search(text) is not None
+        # No body in dollar quotes is of SQL Server, and there may be many.
+        self._is_of_sql_server = dialect in SQL_SERVER or (
+            not self._is_body and _OF_SQL_SERVER.search(text) is not None
+        )
         # Where statements and bodies of routines begin in SQL Server, whose statements need no `;`; None elsewhere.
         self._separated: SeparatedTokens | None = None
         if dialect in SQL_SERVER:
@@ -175,9 +180,8 @@ class _Splitting:
         if self._symbol(at) != ";":
             return False
         offset = self._tokens[at][0]
-        end = self._text.find("\n", offset)
-        line = self._text[self._text.rfind("\n", 0, offset) + 1 : end if end >= 0 else len(self._text)]
-        return line.strip() == ";"
+        before, after = self._text[max(0, offset - _NEAR) : offset], self._text[offset + 1 : offset + _NEAR]
+        return not before.rpartition("\n")[2].strip() and not after.partition("\n")[0].strip()
 
     def _declares(self) -> bool:
         """Return whether variables are declared here, or a label is, before the BEGIN of a body in dollar quotes."""
@@ -309,9 +313,10 @@ class _Splitting:
         offset, token = self._tokens[at]
         tag = token.text.index("$", 1) + 1
         inner = _Splitting(self._text, self._file, self._dialect, (offset + tag, offset + len(token.text) - tag))
-        # The lines before it are counted once.
+        # Lines are counted once.
         inner._counted, inner._line, inner._line_begin = self._counted, self._line, self._line_begin
         yield from inner.statements()
+        self._counted, self._line, self._line_begin = inner._counted, inner._line, inner._line_begin
 
     def _end_of_block(self, begin: int, end: int) -> int | None:
         """Return the END of a block, or an ELSE, before which the last statement has no `;`; None if there is none."""
@@ -447,10 +452,12 @@ class _Splitting:
     def _cursors(self, begin: int, end: int) -> Iterator[ScriptStatement]:
         """Yield the queries of the cursors that are declared between two tokens."""
         for at in range(begin, end):
+            if self._word(at) != "CURSOR":
+                continue
             last = self._next_end(at)
             # Its name comes after the word in Oracle, and before it elsewhere.
             query = next((at + step for step in (2, 3) if self._word(at + step - 1) in ("IS", "FOR")), last)
-            if self._word(at) == "CURSOR" and query < last:
+            if query < last:
                 yield self._statement(query, last, in_script=True)
 
     def _open(self, word: str) -> Iterator[ScriptStatement]:
