@@ -34,7 +34,7 @@ _UNKNOWN = "unknown"
 _OF_SQL_SERVER = re.compile(
     r"\bDECLARE\s+@|\bSET\s+NOCOUNT\b|^[ \t]*GO[ \t]*(?:--[^\n]*)?$|\b(?:ALTER|CREATE)\s+PROC\b|\bBEGIN\s+TRAN\b|"
     r"\bPROC(?:EDURE)?\s+[\w.`]+\s*\(?\s*@|\b(?:BEGIN|END)\s+(?:TRY|CATCH)\b|"
-    r"@@(?:ERROR|FETCH_STATUS|ROWCOUNT|TRANCOUNT)\b|(?:\b(?:FROM|INTO|JOIN|TABLE|UPDATE|VIEW)\s*|\.)\[[^\W\d]",
+    r"@@(?:ERROR|FETCH_STATUS|ROWCOUNT|TRANCOUNT)\b|(?:\b(?:FROM|INTO|JOIN|TABLE|UPDATE|VIEW)\s*|\.)\[[^\W\d][^\]\n]*\]",
     re.IGNORECASE | re.MULTILINE,
 )
 # Where Spark can have no string. FROM comes before a string in some functions and commands.
