@@ -210,6 +210,7 @@ def test_a_link_in_a_revision_is_the_file_to_which_it_leads(repository: Path) ->
     (repository / "sql" / "d.sql").symlink_to("a.sql")
     (repository / "sql" / "e.sql").symlink_to("nothing.sql")
     (repository / "sql" / "f\ng.sql").write_text("SELECT 6", "utf-8")
+    (repository / "sql" / os.fsdecode(b"h\xff.sql")).write_text("SELECT 7", "utf-8")
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
     for arguments in (["add", "-A"], ["commit", "-qm", "links"]):
         subprocess.run([*git, *arguments], check=True, cwd=repository)
@@ -220,6 +221,7 @@ def test_a_link_in_a_revision_is_the_file_to_which_it_leads(repository: Path) ->
         "d.sql": ("SELECT 3", ""),
         "e.sql": ("", "can't be read: it links to no file of the revision"),
         "f\ng.sql": ("SELECT 6", ""),
+        os.fsdecode(b"h\xff.sql"): ("SELECT 7", ""),
     }
 
 

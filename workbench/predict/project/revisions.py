@@ -211,7 +211,8 @@ def _folder_of(path: Path) -> Path:
 
 
 def _git(folder: Path, *arguments: str, may_find_nothing: bool = False) -> str:
-    return _git_bytes(folder, *arguments, may_find_nothing=may_find_nothing).decode("utf-8", "replace")
+    # The name of a file may be any bytes.
+    return _git_bytes(folder, *arguments, may_find_nothing=may_find_nothing).decode("utf-8", "surrogateescape")
 
 
 def _git_bytes(folder: Path, *arguments: str, may_find_nothing: bool = False, given: bytes = b"") -> bytes:
