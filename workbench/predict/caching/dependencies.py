@@ -255,7 +255,7 @@ def _parts_of(name: str) -> list[str]:
 def _first_parts(read: list[Token]) -> set[str]:
     """Return the first parts of names with three parts or more: they may be catalogs."""
     found: set[str] = set()
-    parts: list[str] = []
+    parts: list[Token] = []
     dot = False
     for token in [*read, Token(TokenKind.SYMBOL, "")]:
         is_name = token.kind in (TokenKind.WORD, TokenKind.NAME, TokenKind.NUMBER)
@@ -264,10 +264,10 @@ def _first_parts(read: list[Token]) -> set[str]:
             continue
         if not (is_name and dot):
             if len(parts) > 2:
-                found.add(parts[0])
+                found.add(_name(parts[0]))
             parts = []
         if is_name:
-            parts.append(_name(token))
+            parts.append(token)
         dot = False
     return found
 

@@ -37,6 +37,9 @@ _OF_SQL_SERVER = re.compile(
     r"@@(?:ERROR|FETCH_STATUS|ROWCOUNT|TRANCOUNT)\b|(?:\b(?:FROM|INTO|JOIN|TABLE|UPDATE|VIEW)\s*|\.)\[[^\W\d][^\]\n]*\]",
     re.IGNORECASE | re.MULTILINE,
 )
+# A text without any of these needs no slower search.
+_IN_SQL_SERVER = ("@", "[", "begin", "nocount", "proc")
+_BATCH = re.compile(r"^[ \t]*go\b", re.IGNORECASE | re.MULTILINE)
 # Where Spark can have no string. FROM comes before a string in some functions and commands.
 _NAMED = re.compile(
     r"\"[x?]\"\s*\.|\.\s*\"[x?]\"|\b(?:INTO|JOIN|TABLE|UPDATE|VIEW)\s+\"[x?]\"|"
@@ -74,7 +77,9 @@ def with_backquotes(text: str, dialect: str = "") -> str:
 
 def recognized(text: str) -> str:
     """Return the dialect of a text: `tsql`, another one that has names in double quotes, or empty for any other."""
-    if _OF_SQL_SERVER.search(text) is None and _MAYBE_NAMED.search(text) is None:
+    lower = text.lower()
+    is_maybe = any(each in lower for each in _IN_SQL_SERVER) or _BATCH.search(text) is not None
+    if not (is_maybe and _OF_SQL_SERVER.search(text)) and not ('"' in text and _MAYBE_NAMED.search(text)):
         return ""
     plain = "".join(map(_without_content, tokens(text)))
     if _OF_SQL_SERVER.search(plain) is not None:

@@ -283,7 +283,7 @@ class _Splitting:
     def _body_in_dollars(self, begin: int, end: int) -> int | None:
         """Return the token that has the SQL of a routine or a block in dollar quotes; None if there is none."""
         first = self._word(begin)
-        if first not in ("CREATE", "DO", "EXECUTE"):
+        if first not in ("CREATE", "DO", "EXECUTE") or "$" not in self._text:
             return None
         found = next((at for at in range(begin, end) if self._is_in_dollars(at)), None)
         if found is None or (
