@@ -70,6 +70,8 @@ UNOPENED = "unopened"
 _TEMPORARY_VIEW = "CreateViewCommand"
 # Each file, and each script, may declare its own variables, under names that others use too.
 _DECLARES = re.compile(r"DECLARE\s+(?:OR\s+REPLACE\s+)?", re.IGNORECASE)
+# In SQL Server, this declares a variable, and uses none.
+_LOCAL = re.compile(r"DECLARE\s+@", re.IGNORECASE)
 # Kinds of statements -> the method of their parsed plan that returns the table that they change.
 _NAMED_BY = {
     **dict.fromkeys(("CreateTable", "ReplaceTable", "CreateTableAsSelect", "ReplaceTableAsSelect"), "name"),
@@ -221,7 +223,7 @@ class ScriptSession:
             refusal = Refusal("INTERNAL_ERROR", str(problem))
         finally:
             self._knowledge.end()
-        refusal = self._without_value_of(kind, text) or refusal
+        refusal = self._without_value_of("" if _LOCAL.match(given) else kind, text) or refusal
         missed, shown = (None if refusal is not None else self._knowledge.missed), (self._shape, self._named)
         read = text if refusal is not None and text != given else ""
         return Analyzed(kind, query, refusal, missed, catalog, database, {}, from_text, read, *shown)

@@ -609,6 +609,52 @@ SELECT id FROM nowhere
     }
 
 
+def test_files_of_other_engines_keep_their_names_and_one_that_cant_be_read_costs_itself(
+    tmp_path: Path, shared: Callable[..., Answer]
+) -> None:
+    (tmp_path / "a.sql").write_text(
+        """\
+CREATE TABLE "Orders" ("Id" INT, "Amount" INT);
+CREATE PROCEDURE p() LANGUAGE sql AS $$ INSERT INTO "Orders" ("Amount") SELECT "Id" FROM "Orders" $$;
+SELECT "Amount", 'x' AS b FROM "Orders"
+""",
+        "utf-8",
+    )
+    (tmp_path / "b.sql").write_text(
+        """\
+CREATE TABLE [The Names] ([Id] INT, [The Name] STRING)
+GO
+CREATE PROC dbo.q @a INT AS
+SET NOCOUNT ON
+DECLARE @x INT = 1
+PRINT 'x'
+INSERT INTO [The Names] SELECT [Id], "The Name" FROM [The Names]
+RETURN 0
+""",
+        "utf-8",
+    )
+    (tmp_path / "c.sql").symlink_to("nothing.sql")
+
+    ended = shared(tmp_path, "a.sql", "b.sql", "c.sql", "--format", "json")
+
+    assert ended.stderr == "c.sql: can't be read: No such file or directory\n"
+    assert ended.returncode == 1
+    statements = json.loads(ended.stdout)["result"]["statements"]
+    edges = {
+        f"{each['file']}:{each['line']}": [
+            f"{edge.column} <- {edge.source_table}.{edge.source_column} {edge.certainty}"
+            for edge in flat_of(each["lineage"])
+        ]
+        for each in statements
+        if each["lineage"]
+    }
+    assert edges == {
+        "a.sql:2": ["Amount <- default.orders.Id exact"],
+        "a.sql:3": ["Amount <- default.orders.Amount exact"],
+        "b.sql:7": ["Id <- default.the names.Id exact", "The Name <- default.the names.The Name exact"],
+    }
+
+
 @pytest.mark.long
 def test_a_store_and_event_files_declare_tables(tmp_path: Path, shared: Callable[..., Answer]) -> None:
     fields = [

@@ -94,3 +94,16 @@ def test_a_file_of_another_engine_has_no_silent_constant() -> None:
         [("n", [("a", "Name")])],
         [("Key", [("a", "Key")])],
     ]
+
+
+def test_a_statement_with_strings_in_double_quotes_is_not_read_in_a_dialect_that_has_names_there() -> None:
+    # Only BigQuery knows this form of an array.
+    text = 'SELECT "b" AS n, ARRAY<STRUCT<INT64>>[STRUCT(1)] AS m FROM `p.d.t` QUALIFY TRUE'
+    found = [dict(each.columns)["n"] for each in read_statement(text) or ()]
+    assert found == [{}]
+
+
+def test_a_statement_of_sql_server_with_names_in_brackets_is_read() -> None:
+    (_, statement) = statements_of("SET NOCOUNT ON\nUPDATE [t t] SET [a b] = [c d] OUTPUT inserted.x", "f.sql")
+    (found,) = read_statement(statement.text) or ()
+    assert (found.target, found.tables) == ("`t t`", ("`t t`",))

@@ -100,6 +100,7 @@ def found_in(text: str, dialect: str) -> list[str]:
             "¦CREATE FUNCTION f (@a INT) RETURNS TABLE AS RETURN (SELECT 1 AS x)¦\nGO\nCREATE FUNCTION g "
             "(@a INT) RETURNS INT BEGIN ¦DECLARE @x INT¦ ¦SELECT @x = a FROM t¦ ¦RETURN @x¦ END\nGO\n¦SELECT 1¦"
         ),
+        "¦SET NOCOUNT ON¦ ¦UPDATE t SET a = 1¦ ¦SET XACT_ABORT ON¦ ¦DELETE FROM t¦ ¦DELETE t¦",
         "¦(SELECT 1) UNION (SELECT 2)¦ ¦SELECT 3¦",
         "¦SELECT a FROM t INNER MERGE JOIN u ON t.a = u.a OPTION (MERGE JOIN)¦ ¦SELECT x.a FROM `update` AS x¦",
         "WHILE 1 = 1 BEGIN IF @a = 1 ¦BREAK¦ ELSE ¦CONTINUE¦ END ¦SELECT 6¦",

@@ -773,3 +773,23 @@ def test_of_a_text_that_is_too_long_to_be_parsed_the_tables_are_told() -> None:
 
 def test_a_database_is_told_by_its_parts_whatever_signs_are_in_them() -> None:
     assert unknown_table("t", "lake", "`a``b`") == named_table(("lake", "a`b", "t"))
+
+
+@pytest.mark.parametrize("dialect", ["", "tsql", "mysql"])
+def test_the_target_of_a_change_may_be_an_alias_in_its_from(dialect: str) -> None:
+    statement = "UPDATE x SET a = y.c FROM t AS x JOIN u AS y ON x.i = y.j WHERE y.k = 1"
+    (found,) = read_statement(statement, None, dialect) or ()
+    assert (found.target, found.tables, found.rows_known) == ("t", ("t", "u"), True)
+    assert [(name, sorted(sources or {})) for name, sources in found.columns] == [("a", [("t", "a"), ("u", "c")])]
+    kinds = {source: sorted(kind.name for kind in each) for source, each in found.rows.items()}
+    assert kinds == {("t", "i"): ["JOIN"], ("u", "j"): ["JOIN"], ("u", "k"): ["FILTER"]}
+    (deleted,) = read_statement("DELETE y FROM t AS x JOIN u AS y ON x.i = y.j WHERE x.k = 1", None, dialect) or ()
+    assert (deleted.target, set(deleted.tables), deleted.rows_known) == ("u", {"t", "u"}, True)
+    kinds = {source: sorted(kind.name for kind in each) for source, each in deleted.rows.items()}
+    assert kinds == {("t", "i"): ["JOIN"], ("u", "j"): ["JOIN"], ("t", "k"): ["FILTER"]}
+
+
+def test_what_is_applied_to_each_row_of_a_change_stays_unknown() -> None:
+    (found,) = read_statement("UPDATE x SET a = y.c FROM t AS x CROSS APPLY (SELECT c FROM u) AS y", None, "tsql") or ()
+    assert (found.target, found.tables, found.rows_known) == ("t", ("t", "u"), False)
+    assert found.columns == (("a", None),)

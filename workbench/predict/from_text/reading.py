@@ -187,9 +187,9 @@ def _tree(text: str, dialect: str) -> tuple[Any, str]:
 
     own = dialect or next((name for name, marks in _MARKS.items() if marks.search(text) is not None), SPARK)
     unsupported = None
-    for each in (dialect,) if dialect else dict.fromkeys((own, SPARK, *DIALECTS)):
+    for each, form in _forms(text, (dialect,) if dialect else tuple(dict.fromkeys((own, SPARK, *DIALECTS)))):
         try:
-            trees = parsed(with_units_first(text) if each in _OF_SPARK else in_quotes_of(text, each), each)
+            trees = parsed(with_units_first(form) if each in _OF_SPARK else form, each)
         except UnparsableError:
             continue
         if len(trees) != 1:
@@ -202,6 +202,22 @@ def _tree(text: str, dialect: str) -> tuple[Any, str]:
             if trees[0].name.upper() != "CREATE":
                 break
     return unsupported or (None, dialect or SPARK)
+
+
+def _forms(text: str, dialects: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """
+    Yield the dialects in which a statement is tried, each with the statement as it has it.
+
+    Backquotes that are none of the dialect come last: they may be around the names of a dialect that is tried later,
+    but not if it has strings in double quotes.
+    """
+    quoted = [(each, in_quotes_of(text, each)) for each in dialects]
+    if len(dialects) == 1:
+        yield from quoted
+        return
+    yield from ((each, text) for each in dialects)
+    if "`" in text and '"' not in text:
+        yield from (each for each in quoted if each[1] != text)
 
 
 def _with_open_templates(tree: Any, text: str) -> Any:
@@ -407,16 +423,65 @@ def _changed(tree: Any, known: Known, dialect: str) -> TextLineage | None:
 
     if not isinstance(tree.this, exp.Table):
         return None
+    tree, tables, conditions = _with_own_target(tree)
     changes = _Changes(_name(tree.this), known, dialect)
     for each in _assignments(tree):
         changes.take(each)
     for query, kind in _row_conditions(tree):
         changes.decide(query, kind)
-    if _leaves_rows(tree):
+    for condition in conditions:
+        changes.decide(condition, UseKind.JOIN)
+    if _leaves_rows(tree) or conditions:
         changes.keep()
-    tables = tuple(dict.fromkeys(_tables(tree)))
     columns = tuple(changes.columns.values())
     return TextLineage(changes.target, tables, columns, changes.whole, rows=changes.rows, rows_known=changes.rows_known)
+
+
+def _with_own_target(tree: Any) -> tuple[Any, tuple[str, ...], list[Any]]:
+    """
+    Return an UPDATE or a DELETE with the table that it changes as its target, and with its joins taken apart.
+
+    SQL Server and MySQL may name the target by its alias in the FROM, as in `UPDATE a SET x = 1 FROM t AS a`.
+
+    Returns:
+        The statement, the names of its tables, and the conditions of its joins as queries; one is None if it is
+        unknown.
+    """
+    from sqlglot import exp
+
+    if isinstance(tree, exp.Merge):
+        return tree, tuple(dict.fromkeys(_tables(tree))), []
+    made = tree.copy()
+    named = made.args.get("tables") or ([made.this] if isinstance(made, exp.Update) else [])
+    rows = _further(made) if isinstance(made, exp.Update) else [*_with_joined(made.this), *_further(made)]
+    joins = [join for row in [made.this, *rows] for join in row.args.get("joins") or ()]
+    is_alias = len(named) == 1 and isinstance(named[0], exp.Table) and len(named[0].parts) == 1 and not named[0].alias
+    made.set("tables", None)
+    tables = tuple(dict.fromkeys(_tables(made)))
+    own = [each for each in rows if is_alias and each.alias_or_name.lower() == named[0].name.lower()]
+    if own and isinstance(own[0], exp.Table):
+        made.set("this", own[0])
+        tables = tables if isinstance(made, exp.Delete) else tuple(dict.fromkeys(_tables(made)))
+        rows = [each for each in rows if each is not own[0]]
+    elif isinstance(made, exp.Delete):
+        rows = rows[1:]
+    # What CROSS APPLY makes of each row stays unknown.
+    applied = [None for each in (made.this, *rows) if each.args.get("laterals") or isinstance(each, exp.Lateral)]
+    rows = [each for each in rows if not isinstance(each, exp.Lateral)]
+    for each in (made.this, *rows):
+        each.set("joins", None)
+        each.set("laterals", None)
+    made.set("from", None)
+    made.set("from_", None)
+    made.set("using", rows)
+    every = (made.this, *rows)
+    known = [_selected([join.args["on"]], every, made) for join in joins if join.args.get("on") is not None]
+    return made, tables, [*known, *(None for join in joins if join.args.get("using")), *applied]
+
+
+def _with_joined(row: Any) -> list[Any]:
+    """Return what a FROM begins with, and what is joined with it."""
+    return [row, *(join.this for join in row.args.get("joins") or ())]
 
 
 class _Changes:
@@ -540,7 +605,7 @@ def _further(tree: Any) -> list[Any]:
     start = tree.args.get("from") or tree.args.get("from_")
     using = tree.args.get("using") or []
     found = [start.this] if start is not None else list(using) if isinstance(using, list) else [using]
-    return [*found, *(join.this for each in found for join in each.args.get("joins") or ())]
+    return [row for each in found for row in _with_joined(each)]
 
 
 def _whens(merge: Any) -> list[Any]:

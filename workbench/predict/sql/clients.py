@@ -25,6 +25,7 @@ _COMMAND = re.compile(
     r"(?i:(?:prompt|rem(?:ark)?|spool|whenever)(?=[ \t]|$)|set[ \t]+\w+[ \t]+(?:on|off)(?:[ \t]+[^\r\n;]*)?$)",
     re.MULTILINE,
 )
+_SET = re.compile(r"set\b", re.IGNORECASE)
 _DELIMITER = re.compile(r"(?i:delimiter)[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 # A line that ends a statement: in SQL Server whatever follows, in SQL*Plus if a statement follows, since a formula may
 # be divided on a line of its own.
@@ -39,14 +40,15 @@ _NO_BATCH = re.compile(r"\s*(?:[,.)=+*/<>-]|(?i:as|from|is|in|not|and|or|on|wher
 _AFTER_SIGN = re.compile(r"#(?:\s|#|$)")
 
 
-def for_parsers(text: str) -> str:
+def for_parsers(text: str, *, has_set: bool = False) -> str:
     """
     Return the SQL of a file, with blanks for lines and comments that Spark does not have.
 
     Args:
         text: the content of a file.
+        has_set: whether SET ... ON is a statement, which others may follow on its line, and no command of SQL*Plus.
     """
-    return text if _CANDIDATE.search(text) is None else "".join(_Blanking(text).parts())
+    return text if _CANDIDATE.search(text) is None else "".join(_Blanking(text, has_set=has_set).parts())
 
 
 class _Blank(NamedTuple):
@@ -62,10 +64,12 @@ class _Blanking:
 
     Args:
         text: the text.
+        has_set: as for `for_parsers`.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, has_set: bool) -> None:
         self._text = text
+        self._has_set = has_set
         self._at = 0
         self._last = ";"
         self._is_new_line = True
@@ -123,7 +127,8 @@ class _Blanking:
         if changed is not None:
             self._delimiter = "" if changed[1] == ";" else changed[1]
             return changed.end()
-        return None if _COMMAND.match(text, at) is None else self._end_of_line()
+        is_statement = self._has_set and _SET.match(text, at) is not None
+        return None if is_statement or _COMMAND.match(text, at) is None else self._end_of_line()
 
     def _end_of_statement(self) -> int | None:
         """Return the end of what ends a statement here as a client reads it; None if nothing does."""

@@ -35,14 +35,16 @@ _OBJECTS = frozenset(
     "AGGREGATE ASSEMBLY CONSTRAINT COLUMN DATABASE DEFAULT FUNCTION INDEX LOGIN PROC PROCEDURE ROLE RULE SCHEMA "
     "SEQUENCE STATISTICS SYNONYM TABLE TRIGGER TYPE USER VIEW".split()
 )
+# What follows ON DELETE and ON UPDATE in a foreign key; SET NOCOUNT ON may also be before an UPDATE.
+_ACTIONS = frozenset({"CASCADE", "NO", "SET"})
 # What ALTER TABLE drops, or the words before its name.
 _DROPPED = frozenset({"COLUMN", "CONSTRAINT", "IF", "MEMBER", "PERIOD"})
 # After these words, the word is a part of the same statement.
 _BEFORE = {
     "SELECT": frozenset({"ALL", "AS", "EXCEPT", "FOR", "INTERSECT", "UNION"}),
     "INSERT": frozenset({"AFTER", "BULK", "FOR", "OF", "THEN", ","}),
-    "UPDATE": frozenset({"AFTER", "FOR", "OF", "ON", "THEN", ","}),
-    "DELETE": frozenset({"AFTER", "FOR", "OF", "ON", "THEN", ","}),
+    "UPDATE": frozenset({"AFTER", "FOR", "OF", "THEN", ","}),
+    "DELETE": frozenset({"AFTER", "FOR", "OF", "THEN", ","}),
     "SET": frozenset({"DELETE", "UPDATE"}),
     "EXEC": frozenset({"WITH", ","}),
     "EXECUTE": frozenset({"WITH", ","}),
@@ -217,12 +219,18 @@ class _Separating:
         before, after = self._text(at - 1), self._text(at + 1)
         if word in _ALWAYS:
             return not (word == "RETURN" and self._first == "RETURN" and self._awaits)
-        if self._first in _GRANTING or before in _BEFORE.get(word, ()) or after in _NOT_BEFORE.get(word, ()):
+        if before in _BEFORE.get(word, ()) or after in _NOT_BEFORE.get(word, ()):
+            return False
+        if self._first in _GRANTING or (before == "ON" and after in _ACTIONS):
             return False
         if word in _ONLY_BEFORE:
             return after in _ONLY_BEFORE[word]
         if self._awaits and (word in _MAIN or word in _SOURCES):
             return False
+        return self._is_begin_here(word, before, after)
+
+    def _is_begin_here(self, word: str, before: str, after: str) -> bool:
+        """Return whether a word begins another statement that continues some, by the words around it."""
         if word == "SET":
             return not self._sets
         if word == "THROW":

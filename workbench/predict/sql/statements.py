@@ -124,7 +124,8 @@ def statements_of(text: str, file: str, dialect: str = "") -> tuple[ScriptStatem
     """
     text = sql_in(text)
     dialect = dialect or recognized(text)
-    return tuple(_Splitting(for_parsers(with_backquotes(text, dialect)), file, dialect).statements())
+    text = for_parsers(with_backquotes(text, dialect), has_set=dialect in SQL_SERVER)
+    return tuple(_Splitting(text, file, dialect).statements())
 
 
 class _Splitting:
