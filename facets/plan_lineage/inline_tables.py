@@ -36,7 +36,7 @@ def rows_of_variables(operator: Operator, variables: _Variables) -> EarlierRows 
     if not isinstance(text, str):
         return None
     known = _variables_of(operator, variables)
-    rows = list(_rows(text))
+    rows = list(rows_of_values(text))
     used = {use.name: use.value for row in rows for each in row for use in _uses(each, known)}
     if not any(value is None or value.sources or value.datasets for value in used.values()):
         return None
@@ -138,8 +138,8 @@ def _chain(tokens_: Sequence[Token]) -> Sequence[Token]:
     return ()
 
 
-def _rows(text: str) -> Iterator[Sequence[Sequence[Token]]]:
-    """Yield the rows of a text that begins with VALUES: the tokens of each of their expressions."""
+def rows_of_values(text: str) -> Iterator[Sequence[Sequence[Token]]]:
+    """Yield the rows of a text that begins with VALUES: the tokens of each of their expressions, without spaces."""
     rest = [token for token in tokens(text) if token.kind not in _BETWEEN][1:]
     while rest:
         row = rest[: _outside(rest, ",")]

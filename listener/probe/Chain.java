@@ -38,6 +38,7 @@ final class Chain {
     if (chain.equals("#sinkPath")) return sinkPath(o);
     if (chain.equals("#calledTable")) return IcebergTables.called(o);
     if (chain.equals("#variables")) return variables(session);
+    if (chain.equals("#variablesInUse")) return hasVariables(session) ? variables(session) : null;
     if (chain.equals("#database")) return database(o, session);
     if (chain.startsWith("#pathOf:")) return Paths.qualified(read(o, argument(chain), session), session);
     if (chain.startsWith("#localPathOf:")) return Paths.qualifiedLocal(read(o, argument(chain), session), session);
@@ -92,6 +93,12 @@ final class Chain {
   private static Object variables(Object session) {
     Object known = follow(session, "sessionState.catalogManager.tempVariableManager");
     return known == null ? null : Integer.valueOf(System.identityHashCode(known));
+  }
+
+  /** Returns whether a session may have variables; those of a running script are not among them. */
+  private static boolean hasVariables(Object session) {
+    Object known = follow(session, "sessionState.catalogManager.tempVariableManager");
+    return known != null && !Boolean.TRUE.equals(Reflection.call(known, "isEmpty"));
   }
 
   /** Returns the value of a key, ignoring case. */

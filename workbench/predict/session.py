@@ -159,7 +159,6 @@ class ScriptSession:
         self._knowledge = Knowledge(self._spark, tables, self._consequences)
         self._following = Following(self._spark, self._knowledge, self._consequences)
         self._loops: tuple[Loop, ...] = ()
-        self._of_loops: set[str] = set()
         self._shape = ""
         self._named: tuple[str, ...] = ()
         self._is_rewritten = False
@@ -414,9 +413,10 @@ class ScriptSession:
         """Declare the variables of the FOR loops around a statement, and drop all others."""
         if loops == self._loops:
             return
-        for name in self._of_loops:
+        for name in self._following.of_loops:
             self._spark.session.sql(f"DROP TEMPORARY VARIABLE IF EXISTS {in_backticks(name)}")
-        self._loops, self._of_loops = loops, set()
+        self._loops = loops
+        self._following.of_loops.clear()
         for loop in loops:
             self._declare_row(loop)
 
@@ -431,7 +431,7 @@ class ScriptSession:
                 for name, type_ in (*columns, (loop.variable, f"STRUCT<{struct}>")):
                     if name and name.lower() not in self._following.variables:
                         self._spark.session.sql(f"DECLARE OR REPLACE VARIABLE {in_backticks(name)} {type_}")
-                        self._of_loops.add(name.lower())
+                        self._following.of_loops.add(name.lower())
         except analysis_errors():
             # The analysis of the query as a separate statement reports the reason.
             return

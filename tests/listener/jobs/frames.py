@@ -54,7 +54,9 @@ small.where("v < 1").localCheckpoint().join(large, "k", "left").select("k").writ
 spark.sql("CREATE TABLE highest (k BIGINT, name STRING) USING parquet")
 spark.sql("DECLARE VARIABLE most BIGINT")
 spark.sql("SET VAR most = (SELECT max(v) FROM parquet.`through rdd`)")
-spark.sql("INSERT INTO highest (name, k) VALUES ('é😀', most), ('one', 1)")
+# Spark 3.5 refuses variables in VALUES.
+if not spark.version.startswith("3."):
+    spark.sql("INSERT INTO highest (name, k) VALUES ('é😀', most), ('one', 1)")
 
 words = spark.createDataFrame([("a",), ("b",)], "word STRING")
 words.write.parquet("words")

@@ -66,6 +66,12 @@ def edges(found: StatementLineage) -> set[str]:
             marks=of_spark_4,
         ),
         pytest.param(
+            ["DECLARE x INT; SET VAR x = (SELECT max(w) FROM b)", "INSERT INTO a (v, id) VALUES (x, 2), (3, 4)"],
+            {"v <- default.b.w AGGREGATION"},
+            id="a variable has them in VALUES too",
+            marks=of_spark_4,
+        ),
+        pytest.param(
             ["DECLARE x INT; DECLARE y INT; SET VAR (x, y) = (SELECT max(w), min(id) FROM b)", "SELECT y FROM a"],
             {"y <- default.b.id AGGREGATION"},
             id="several variables are set by one query",

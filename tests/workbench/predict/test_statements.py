@@ -6,7 +6,7 @@ import pytest
 from openlineage_pyspark.workbench.predict.sql.headers import plainly_created
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement, statements_of
 from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, placeheld, substituted
-from openlineage_pyspark.workbench.predict.tables.words import before_default
+from openlineage_pyspark.workbench.predict.tables.words import before_default, insert_of_queries
 
 SCRIPT = """\
 BEGIN
@@ -146,6 +146,22 @@ END; SELECT 4"""
 )
 def test_a_variable_is_declared_without_its_value(text: str, declared: str) -> None:
     assert before_default(text) == declared
+
+
+@pytest.mark.parametrize(
+    ("text", "equivalent"),
+    [
+        ("INSERT INTO t VALUES (x, 'k')", "INSERT INTO t SELECT x, 'k'"),
+        ("insert into t (a, values) values (1, 'x'), (session.`X` + 1, 2)",
+         "insert into t (a, values) SELECT 1, 'x' UNION ALL SELECT session . `X` + 1, 2"),
+        ("WITH q AS (VALUES (x)) INSERT INTO t VALUES -x", "WITH q AS (VALUES (x)) INSERT INTO t SELECT - x"),
+        ("INSERT INTO t VALUES (1, 'x')", None),
+        ("INSERT INTO t SELECT x", None),
+        ("INSERT INTO t SELECT * FROM (VALUES (x))", None),
+    ],
+)  # fmt: skip
+def test_an_insert_of_values_with_variables_is_read_as_one_of_queries(text: str, equivalent: str | None) -> None:
+    assert insert_of_queries(text, {"x"}) == equivalent
 
 
 def test_a_comment_without_an_end_is_a_statement_so_that_spark_says_what_is_wrong() -> None:

@@ -24,6 +24,7 @@ from openlineage_pyspark.workbench.predict.tables.words import (
     before_default,
     declared_name,
     insert_of_flow,
+    insert_of_queries,
     names_after,
 )
 
@@ -50,6 +51,7 @@ _LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
 PIPELINE_TABLES = frozenset({"CreateMaterializedViewAsSelect", "CreateStreamingTableAsSelect"})
 """The statements that create the tables of declarative pipelines; a flow is an INSERT into such a table."""
 _FLOW = "CreateFlowCommand"
+_INSERT = "InsertIntoStatement"
 _RENAMED = "RenameTable"
 _SET_VARIABLE = "SetVariable"
 # The words with which queries begin.
@@ -85,6 +87,8 @@ class Following:
         self._consequences = consequences
         self.variables: set[str] = set()
         """The variables that statements have declared, in lower case."""
+        self.of_loops: set[str] = set()
+        """The variables that have the rows of loops, and their columns, in lower case."""
         self.unopened: dict[str, str] = {}
         """The views with unknown columns, in lower case -> their providers."""
         self.views: set[str] = set()
@@ -140,6 +144,8 @@ class Following:
         if kind == _RENAMED and self._knowledge.known(self._spark.name_of(parsed.child())) is not None:
             old, new = self._renamed(parsed)
             return self._filled_table(new, f"TABLE {'.'.join(map(in_backticks, old))}")
+        if kind == _INSERT and (self.variables or self.of_loops):
+            return insert_of_queries(text, self.variables | self.of_loops)
         return insert_of_flow(text) if kind == _FLOW else None
 
     def _is_foreign_view(self, kind: str, parsed: Any) -> bool:
