@@ -46,6 +46,8 @@ def lineage_of_script(records: ScriptRecords, tables: Sequence[DeclaredTable]) -
     for line in records:
         if line["k"] == "table":
             _know(table_of_document(line), known)
+        if line["k"] == "located":
+            known.put(table_of_document(line))
         found += _statements(line, known)
     return tuple(found)
 

@@ -70,6 +70,8 @@ _MADE_UP = frozenset({"rate", "rate-micro-batch"})
 _PROVIDED_VIEW = "CreateTempViewUsing"
 _TEMPORARY_VIEW, _CACHED = "CreateViewCommand", "CacheTableAsSelect"
 _PLACED = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect", "SetTableLocation"})
+_OF_TEXT = frozenset({"csv", "json", "text", "xml"})
+"""The formats whose columns depend on options."""
 _READS_NOTHING = ("Show", "Describe", "List")
 _STATEMENTS = frozenset(
     {"Call", "InsertIntoStatement", "InsertIntoDir", "UpdateTable", "DeleteFromTable", "MergeIntoTable"}
@@ -362,6 +364,10 @@ class World:
         self.session.declare(DeclaredTable(parts, ordered, names, _identifier(place)))
         self.record_tables()
 
+    def type_in_sql(self, type_: Any) -> str:
+        """Return a type of PySpark in SQL."""
+        return str(self._jvm.org.apache.spark.sql.types.DataType.fromJson(type_.json()).sql())
+
     def _columns(self, frame: Any) -> Columns:
         fields = frame._jdf.schema().fields()
         return tuple((str(each.name()), str(each.dataType().sql())) for each in fields)
@@ -580,19 +586,32 @@ class World:
         is_moved = str(parsed.nodeName()) == "SetTableLocation"
         if is_moved and parsed.partitionSpec().isDefined():
             return
-        words = names_after(text, "EXISTS") or names_after(text, "TABLE")
-        table = self.session.known(self.session.whole(words))
+        parts = self.session.whole(names_after(text, "EXISTS") or names_after(text, "TABLE"))
         path = str(parsed.location()) if is_moved else _location_of(parsed)
-        if table is None or not is_absolute(path):
+        if not is_absolute(path):
             return
         provider = "" if is_moved else _text_of(parsed.tableSpec().provider())
         place = data_place(provider or self._format, {}, (path,), self.stage.request.folder)
+        table = self.session.known(parts) or self._table_at(parts, place)
+        if table is None:
+            # Only its files show its columns, and these are unknown; yet it is named by its path.
+            unknown = DeclaredTable(parts, (), identifier=_identifier(place))
+            self.stage.record("located", **document_of_table(unknown))
+            return
         self.stage.learn(place, table.columns, table.partitions)
         self.session.declare(attrs.evolve(table, identifier=_identifier(place)))
         self.record_tables()
         if is_moved:
             record = WriteRecord(self.stage.spot(), (), table=table.parts, schema=str(self._parsed(table.ddl).json()))
             self.stage.record("write", **attrs.asdict(record))
+
+    def _table_at(self, parts: tuple[str, ...], place: DataPlace) -> DeclaredTable | None:
+        """Return a table with the columns of the files at its place; None if they are unknown."""
+        if place.short in _OF_TEXT:
+            return None
+        table = self.session.known((SPARK_CATALOG, place.short, *place.paths))
+        columns = self.stage.columns_of(place, header=False, inferred=False) or (table and table.columns)
+        return DeclaredTable(parts, columns, () if table is None else table.partitions) if columns else None
 
     def _viewed(self, text: str) -> bool:
         """Create a temporary view of a place, if a statement does so without naming columns; return whether it does."""

@@ -1,190 +1,34 @@
-"""Delta Lake's own classes for a script: merges, updates and deletes become the equivalent SQL statements."""
+"""Delta Lake's own classes for a script: what they do to tables becomes the equivalent SQL statements."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any
 
+import attrs
+from openlineage_pyspark.workbench.dryrun.libraries.merges import (
+    MergeBuilder,
+    MergeIntoBuilder,
+    MergeStatement,
+    set_clause,
+)
 from openlineage_pyspark.workbench.dryrun.patches.patched import text_of_column
-from openlineage_pyspark.workbench.dryrun.sandbox.modules import module_of
-from openlineage_pyspark.workbench.dryrun.script.answers import DETAIL, HISTORY
-from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable, in_backticks
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, module_of
+from openlineage_pyspark.workbench.dryrun.script.answers import DETAIL, HISTORY, OPTIMIZED, RESTORED
+from openlineage_pyspark.workbench.predict.tables.declared import in_backticks
+from openlineage_pyspark.workbench.predict.tables.knowledge import TEXT_TYPE
+from openlineage_pyspark.workbench.predict.tables.words import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from openlineage_pyspark.workbench.dryrun.empty_spark.world import World
     from openlineage_pyspark.workbench.dryrun.patches.patched import Patches
 
-_VIEW = "openlineage_merge_source"
-
-
-def set_clause(values: Mapping[Any, Any]) -> str:
-    """Return the assignments of an UPDATE."""
-    return ", ".join(f"{_column(name)} = {text_of_column(value)}" for name, value in values.items())
-
-
-def _column(name: Any) -> str:
-    return text_of_column(name)
-
-
-class MergeStatement:
-    """
-    A MERGE that is being built.
-
-    Args:
-        world: the session.
-        target: the name of the target in SQL, with its alias.
-        source: the DataFrame of the source.
-        condition: the condition.
-        alias: the name of the source in the condition.
-    """
-
-    def __init__(self, world: World, target: str, source: Any, condition: Any, alias: str = "") -> None:
-        self._world = world
-        self._target = target
-        self._source = source
-        self._condition = condition
-        self._alias = alias
-        self.clauses: list[str] = []
-
-    def add(self, when: str, condition: Any, then: str) -> Any:
-        """Add an action on rows."""
-        also = "" if condition is None else f" AND ({text_of_column(condition)})"
-        self.clauses.append(f"WHEN {when}{also} THEN {then}")
-        return self
-
-    def insert(self, condition: Any, values: Mapping[Any, Any]) -> Any:
-        """Add an INSERT of some values."""
-        columns, given = ", ".join(map(_column, values)), ", ".join(map(text_of_column, values.values()))
-        return self.add("NOT MATCHED", condition, f"INSERT ({columns}) VALUES ({given})")
-
-    def execute(self, *_: Any) -> None:
-        """Record the statement."""
-        alias = self._alias or _alias_of(self._source) or "source"
-        self._source.createOrReplaceTempView(_VIEW)
-        self._world.statement(
-            f"MERGE INTO {self._target} USING {_VIEW} AS {in_backticks(alias)} "
-            f"ON {text_of_column(self._condition)} {' '.join(self.clauses)}"
-        )
-
-
-def _alias_of(frame: Any) -> str:
-    """Return the alias of a DataFrame; empty without one."""
-    java = getattr(frame, "_jdf", None)
-    plan = java.queryExecution().analyzed() if java is not None else None
-    if plan is not None and str(plan.nodeName()) == "SubqueryAlias":
-        return str(plan.identifier().name())
-    return ""
-
-
-class MergeBuilder:
-    """Delta Lake's builder of a MERGE, with its names."""
-
-    def __init__(self, merge: MergeStatement) -> None:
-        self._merge = merge
-
-    def _added(self, when: str, condition: Any, then: str) -> Any:
-        self._merge.add(when, condition, then)
-        return self
-
-    def whenMatchedUpdate(self, condition: Any = None, set: Any = None) -> Any:  # noqa: A002, N802 (Delta's)
-        """Add an UPDATE."""
-        return self._added("MATCHED", condition, f"UPDATE SET {set_clause(set or {})}")
-
-    def whenMatchedUpdateAll(self, condition: Any = None) -> Any:  # noqa: N802
-        """Add an UPDATE of all columns."""
-        return self._added("MATCHED", condition, "UPDATE SET *")
-
-    def whenMatchedDelete(self, condition: Any = None) -> Any:  # noqa: N802
-        """Add a DELETE."""
-        return self._added("MATCHED", condition, "DELETE")
-
-    def whenNotMatchedInsert(self, condition: Any = None, values: Any = None) -> Any:  # noqa: N802
-        """Add an INSERT."""
-        self._merge.insert(condition, values or {})
-        return self
-
-    def whenNotMatchedInsertAll(self, condition: Any = None) -> Any:  # noqa: N802
-        """Add an INSERT of all columns."""
-        return self._added("NOT MATCHED", condition, "INSERT *")
-
-    def whenNotMatchedBySourceUpdate(self, condition: Any = None, set: Any = None) -> Any:  # noqa: A002, N802
-        """Add an UPDATE of rows that are not in the source."""
-        return self._added("NOT MATCHED BY SOURCE", condition, f"UPDATE SET {set_clause(set or {})}")
-
-    def whenNotMatchedBySourceDelete(self, condition: Any = None) -> Any:  # noqa: N802
-        """Add a DELETE of rows that are not in the source."""
-        return self._added("NOT MATCHED BY SOURCE", condition, "DELETE")
-
-    def withSchemaEvolution(self) -> Any:  # noqa: N802
-        """Return the same: the statement shows which columns it adds."""
-        return self
-
-    def execute(self) -> Any:
-        """Record the statement."""
-        return self._merge.execute()
-
-
-class MergeIntoBuilder:
-    """
-    Spark's own builder of a MERGE, as `mergeInto` returns it, with its names.
-
-    Args:
-        merge: the statement.
-        when: the rows of the current clause, as SQL; empty before the first clause.
-        condition: the condition on them.
-    """
-
-    def __init__(self, merge: MergeStatement, when: str = "", condition: Any = None) -> None:
-        self._merge = merge
-        self._when = when
-        self._condition = condition
-
-    def whenMatched(self, condition: Any = None) -> Any:  # noqa: N802 (Spark's)
-        """Select the rows that match."""
-        return MergeIntoBuilder(self._merge, "MATCHED", condition)
-
-    def whenNotMatched(self, condition: Any = None) -> Any:  # noqa: N802
-        """Select the rows that are not in the target."""
-        return MergeIntoBuilder(self._merge, "NOT MATCHED", condition)
-
-    def whenNotMatchedBySource(self, condition: Any = None) -> Any:  # noqa: N802
-        """Select the rows that are not in the source."""
-        return MergeIntoBuilder(self._merge, "NOT MATCHED BY SOURCE", condition)
-
-    def _then(self, text: str) -> Any:
-        self._merge.add(self._when, self._condition, text)
-        return self
-
-    def updateAll(self) -> Any:  # noqa: N802
-        """Set all columns."""
-        return self._then("UPDATE SET *")
-
-    def update(self, assignments: Mapping[Any, Any]) -> Any:
-        """Set some columns."""
-        return self._then(f"UPDATE SET {set_clause(assignments)}")
-
-    def delete(self) -> Any:
-        """Remove the rows."""
-        return self._then("DELETE")
-
-    def insertAll(self) -> Any:  # noqa: N802
-        """Add rows with all columns."""
-        return self._then("INSERT *")
-
-    def insert(self, assignments: Mapping[Any, Any]) -> Any:
-        """Add rows with some columns."""
-        self._merge.insert(self._condition, assignments)
-        return self
-
-    def withSchemaEvolution(self) -> Any:  # noqa: N802
-        """Return the same: the statement shows which columns it adds."""
-        return self
-
-    def merge(self) -> None:
-        """Record the statement."""
-        self._merge.execute()
+_CONFLICTS = (
+    "ConcurrentAppendException", "ConcurrentDeleteDeleteException", "ConcurrentDeleteReadException",
+    "ConcurrentTransactionException", "ConcurrentWriteException", "DeltaConcurrentModificationException",
+    "MetadataChangedException", "ProtocolChangedException",
+)  # fmt: skip
 
 
 class Table:
@@ -199,42 +43,74 @@ class Table:
         self._alias = alias
 
     @classmethod
-    def forPath(cls, spark: Any, path: str, *_: Any) -> Any:  # noqa: N802
+    def forPath(  # noqa: N802 (Delta's)
+        cls,
+        sparkSession: Any,  # noqa: N803
+        path: str,
+        hadoopConf: Any = (),  # noqa: ARG003, N803
+    ) -> Any:
         """Return the table at a path, with its columns if they are known."""
-        world = cls.patches.world_of(spark)
-        reader = world.reader(streamed=False).format("delta")
-        place = reader.place((path,))
+        world = cls.patches.world_of(sparkSession)
+        place = world.reader(streamed=False).format("delta").place((str(path),))
         world.know_path(place)
-        return cls(spark, f"delta.{in_backticks(place.paths[0])}", lambda: spark.read.format("delta").load(path))
+        name = f"delta.{in_backticks(place.paths[0])}"
+        return cls(sparkSession, name, lambda: sparkSession.read.format("delta").load(str(path)))
 
     @classmethod
-    def forName(cls, spark: Any, name: str) -> Any:  # noqa: N802
+    def forName(cls, sparkSession: Any, tableOrViewName: str) -> Any:  # noqa: N802, N803
         """Return a table of a catalog."""
-        return cls(spark, name, lambda: spark.table(name))
+        return cls(sparkSession, str(tableOrViewName), lambda: sparkSession.table(str(tableOrViewName)))
 
     @classmethod
-    def isDeltaTable(cls, _: Any = None, identifier: str = "") -> bool:  # noqa: N802
+    def isDeltaTable(cls, sparkSession: Any, identifier: str) -> bool:  # noqa: ARG003, N802, N803
         """Return True, as on a repeated run; report that a real run may find no Delta table."""
         return not cls.patches.stage.decides(f"whether {identifier} is a Delta table", taken="true")
 
     @classmethod
-    def create(cls, spark: Any = None) -> Any:
+    def convertToDelta(cls, sparkSession: Any, identifier: str, partitionSchema: Any = None) -> Any:  # noqa: ARG003, N802, N803
+        """Return a table of other files, such as ``parquet.`/path` ``, as a table of Delta Lake with their columns."""
+        names = names_in(str(identifier))
+        if len(names) != 2 or "/" not in names[1]:
+            return cls.forName(sparkSession, identifier)
+        world = cls.patches.world_of(sparkSession)
+        place = world.reader(streamed=False).format(names[0]).place(names[1:])
+        columns = world.stage.columns_of(place, header=False, inferred=False)
+        if columns is not None:
+            world.stage.learn(attrs.evolve(place, format="delta"), columns, ())
+        return cls.forPath(sparkSession, names[1])
+
+    @classmethod
+    def create(cls, sparkSession: Any = None) -> Any:  # noqa: N803
         """Begin a new table."""
-        return TableBuilder(cls, spark)
+        return TableBuilder(cls, sparkSession, "CREATE TABLE")
 
-    createIfNotExists = createOrReplace = replace = create  # noqa: N815
+    @classmethod
+    def createIfNotExists(cls, sparkSession: Any = None) -> Any:  # noqa: N802, N803
+        """Begin a table that an existing one precedes."""
+        return TableBuilder(cls, sparkSession, "CREATE TABLE IF NOT EXISTS")
 
-    def alias(self, name: str) -> Any:
+    @classmethod
+    def replace(cls, sparkSession: Any = None) -> Any:  # noqa: N803
+        """Begin a table that replaces another one."""
+        return TableBuilder(cls, sparkSession, "REPLACE TABLE")
+
+    @classmethod
+    def createOrReplace(cls, sparkSession: Any = None) -> Any:  # noqa: N802, N803
+        """Begin a table that may replace another one."""
+        return TableBuilder(cls, sparkSession, "CREATE OR REPLACE TABLE")
+
+    def alias(self, aliasName: str) -> Any:  # noqa: N803
         """Return the table with an alias for conditions."""
-        return type(self)(self._spark, self._name, self._load, name)
+        return type(self)(self._spark, self._name, self._load, str(aliasName))
 
     def toDF(self) -> Any:  # noqa: N802
         """Return its rows."""
         found = self._load()
         return found.alias(self._alias) if self._alias else found
 
-    def _statement(self, text: str) -> None:
-        self.patches.world_of(self._spark).statement(text)
+    def _statement(self, text: str) -> Any:
+        # By the session of the script, so that the answer is a DataFrame of it.
+        return self._spark.sql(text)
 
     @property
     def _target(self) -> str:
@@ -256,7 +132,47 @@ class Table:
         """Begin a MERGE."""
         return MergeBuilder(MergeStatement(self.patches.world_of(self._spark), self._target, source, condition))
 
-    def history(self, *_: Any) -> Any:
+    def clone(
+        self,
+        target: str,
+        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
+        replace: bool = False,  # noqa: FBT001, FBT002
+        properties: Any = None,  # noqa: ARG002
+    ) -> Any:
+        """Record a copy of the table, and return it."""
+        return self._cloned(target, isShallow, replace)
+
+    def cloneAtVersion(  # noqa: N802
+        self,
+        version: int,
+        target: str,
+        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
+        replace: bool = False,  # noqa: FBT001, FBT002
+        properties: Any = None,  # noqa: ARG002
+    ) -> Any:
+        """Record a copy of an older version of the table, and return it."""
+        return self._cloned(target, isShallow, replace, f" VERSION AS OF {version}")
+
+    def cloneAtTimestamp(  # noqa: N802
+        self,
+        timestamp: str,
+        target: str,
+        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
+        replace: bool = False,  # noqa: FBT001, FBT002
+        properties: Any = None,  # noqa: ARG002
+    ) -> Any:
+        """Record a copy of an older version of the table, and return it."""
+        return self._cloned(target, isShallow, replace, f" TIMESTAMP AS OF '{timestamp}'")
+
+    def _cloned(self, target: str, is_shallow: bool, is_replaced: bool, at: str = "") -> Any:  # noqa: FBT001
+        # As in Delta Lake: a target that is no absolute path is the name of a table.
+        is_path = self.patches.world_of(self._spark).qualified(str(target)) == str(target)
+        name = f"delta.{in_backticks(str(target))}" if is_path else str(target)
+        kind = "SHALLOW" if is_shallow else "DEEP"
+        self._statement(f"CREATE {'OR REPLACE ' * is_replaced}TABLE {name} {kind} CLONE {self._name}{at}")
+        return self.forPath(self._spark, target) if is_path else self.forName(self._spark, name)
+
+    def history(self, limit: int | None = None) -> Any:  # noqa: ARG002
         """Return its history, without rows."""
         return self._spark.createDataFrame([], HISTORY)
 
@@ -264,80 +180,203 @@ class Table:
         """Return its description, without rows."""
         return self._spark.createDataFrame([], DETAIL)
 
+    def vacuum(self, retentionHours: float | None = None) -> Any:  # noqa: ARG002, N803
+        """Return a DataFrame without rows: the rows of the table stay."""
+        return self._spark.createDataFrame([], "path STRING")
+
+    def restoreToVersion(self, version: int) -> Any:  # noqa: ARG002, N802
+        """Return the numbers of a restore, without rows."""
+        return self._spark.createDataFrame([], RESTORED)
+
+    def restoreToTimestamp(self, timestamp: str) -> Any:  # noqa: ARG002, N802
+        """Return the numbers of a restore, without rows."""
+        return self._spark.createDataFrame([], RESTORED)
+
+    def optimize(self) -> Any:
+        """Begin to compact the files."""
+        return OptimizeBuilder(self._spark)
+
+    def generate(self, mode: str) -> None:
+        """Do nothing: no manifest is written."""
+
+    def upgradeTableProtocol(self, readerVersion: int, writerVersion: int) -> None:  # noqa: N802, N803
+        """Do nothing: the rows and the columns stay."""
+
+    def addFeatureSupport(self, featureName: str) -> None:  # noqa: N802, N803
+        """Do nothing: the rows and the columns stay."""
+
+    def dropFeatureSupport(self, featureName: str, truncateHistory: bool | None = None) -> None:  # noqa: FBT001, N802, N803
+        """Do nothing: the rows and the columns stay."""
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         return lambda *_, **__: self
 
 
-class TableBuilder:
-    """Delta Lake's builder of a table, with its names."""
+class OptimizeBuilder:
+    """Delta Lake's builder of an OPTIMIZE, with its names."""
 
-    def __init__(self, table: type[Table], spark: Any) -> None:
+    def __init__(self, spark: Any) -> None:
+        self._spark = spark
+
+    def where(self, partitionFilter: str) -> Any:  # noqa: ARG002, N803 (Delta's)
+        """Return the same: no file is compacted."""
+        return self
+
+    def executeCompaction(self) -> Any:  # noqa: N802
+        """Return the numbers of an OPTIMIZE, without rows."""
+        return self._spark.createDataFrame([], OPTIMIZED)
+
+    def executeZOrderBy(self, *cols: Any) -> Any:  # noqa: ARG002, N802
+        """Return the numbers of an OPTIMIZE, without rows."""
+        return self.executeCompaction()
+
+
+@attrs.define
+class IdentityGenerator:
+    """
+    Delta Lake's description of a column that numbers the rows.
+
+    Args:
+        start: the first number.
+        step: the difference between two numbers.
+    """
+
+    start: int = 1
+    step: int = 1
+
+
+class TableBuilder:
+    """
+    Delta Lake's builder of a table, with its names.
+
+    Args:
+        table: the class of the table that it makes.
+        spark: the session; None for the current one.
+        begin: the first words of the statement that makes the table.
+    """
+
+    def __init__(self, table: type[Table], spark: Any, begin: str) -> None:
         self._table = table
         self._spark = spark or table.patches.world.spark
+        self._world = table.patches.world_of(self._spark)
+        self._begin = begin
         self._name = ""
-        self._columns: list[tuple[str, str]] = []
+        self._path = ""
+        self._columns: list[str] = []
         self._partitions: tuple[str, ...] = ()
 
-    def tableName(self, name: str) -> Any:  # noqa: N802
+    def tableName(self, identifier: str) -> Any:  # noqa: N802 (Delta's)
         """Set the name."""
-        self._name = name
+        self._name = str(identifier)
         return self
 
-    def location(self, path: str) -> Any:
+    def location(self, location: str) -> Any:
         """Set the path."""
-        self._name = self._name or f"delta.{in_backticks(path)}"
+        self._path = self._world.qualified(str(location))
         return self
 
-    def addColumn(self, name: str, dataType: Any = "STRING", *_: Any, **__: Any) -> Any:  # noqa: N802, N803
+    def comment(self, comment: str) -> Any:  # noqa: ARG002
+        """Return the same: a comment changes neither rows nor columns."""
+        return self
+
+    def addColumn(  # noqa: N802
+        self,
+        colName: str,  # noqa: N803
+        dataType: Any,  # noqa: N803
+        nullable: bool = True,  # noqa: ARG002, FBT001, FBT002
+        generatedAlwaysAs: Any = None,  # noqa: ARG002, N803
+        generatedByDefaultAs: Any = None,  # noqa: ARG002, N803
+        comment: str | None = None,  # noqa: ARG002
+    ) -> Any:
         """Add a column."""
-        self._columns.append((name, dataType if isinstance(dataType, str) else dataType.simpleString()))
+        given = TEXT_TYPE if isinstance(dataType, StandIn) else dataType
+        type_ = given if isinstance(given, str) else self._world.type_in_sql(given)
+        self._columns.append(f"{in_backticks(str(colName))} {type_}")
         return self
 
-    def addColumns(self, columns: Any) -> Any:  # noqa: N802
+    def addColumns(self, cols: Any) -> Any:  # noqa: N802
         """Add the columns of a schema."""
-        for each in getattr(columns, "fields", columns):
-            self._columns.append((each.name, each.dataType.simpleString()))
+        for each in getattr(cols, "fields", cols):
+            self.addColumn(each.name, each.dataType)
         return self
 
-    def partitionedBy(self, *columns: Any) -> Any:  # noqa: N802
+    def partitionedBy(self, *cols: Any) -> Any:  # noqa: N802
         """Set the partition columns."""
-        self._partitions = tuple(map(str, columns))
+        self._partitions = tuple(str(name) for each in cols for name in ([each] if isinstance(each, str) else each))
+        return self
+
+    def clusterBy(self, *cols: Any) -> Any:  # noqa: ARG002, N802
+        """Return the same: a layout changes neither rows nor columns."""
+        return self
+
+    def property(self, key: str, value: str) -> Any:  # noqa: ARG002
+        """Return the same: a property changes neither rows nor columns."""
         return self
 
     def execute(self) -> Any:
         """Declare the table."""
-        from openlineage_pyspark.workbench.predict.tables.words import names_in
+        name = self._name or f"delta.{in_backticks(self._path)}"
+        self._world.statement(self._text(name))
+        return self._table.forName(self._spark, name) if self._name else self._table.forPath(self._spark, self._path)
 
-        world = self._table.patches.world_of(self._spark)
-        parts = world.session.whole(names_in(self._name))
-        if world.session.known(parts) is None:
-            world.session.declare(DeclaredTable(parts, tuple(self._columns), self._partitions))
-            world.record_tables()
-        return self._table.forName(self._spark, self._name)
+    def _text(self, name: str) -> str:
+        columns = ", ".join(self._columns)
+        partitions, path = ", ".join(map(in_backticks, self._partitions)), self._path.replace("\\", "\\\\")
+        return "".join(
+            (
+                f"{self._begin} {name}{f' ({columns})' if columns else ''} USING delta",
+                f" PARTITIONED BY ({partitions})" if partitions else "",
+                f' LOCATION "{path}"' if path and self._name else "",
+            )
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         return lambda *_, **__: self
+
+
+def _with_packages(spark_session_builder: Any, extra_packages: Any = None) -> Any:  # noqa: ARG001
+    """Return a builder unchanged: no package is loaded."""
+    return spark_session_builder
+
+
+def members_of_delta() -> Mapping[str, Any]:
+    """Return the public members of `delta.tables`, by their names."""
+    return {
+        "DeltaTable": Table,
+        "DeltaMergeBuilder": MergeBuilder,
+        "DeltaTableBuilder": TableBuilder,
+        "DeltaOptimizeBuilder": OptimizeBuilder,
+        "IdentityGenerator": IdentityGenerator,
+        "configure_spark_with_delta_pip": _with_packages,
+    }
 
 
 def install_lakes(patches: Patches) -> None:
     """Put these classes where a script imports Delta Lake's."""
     Table.patches = patches
 
-    def merge_into(frame: Any, name: str, condition: Any) -> Any:
-        return MergeIntoBuilder(MergeStatement(patches.world_of(frame.sparkSession), name, frame, condition))
+    def merge_into(frame: Any, table: str, condition: Any) -> Any:
+        return MergeIntoBuilder(MergeStatement(patches.world_of(frame.sparkSession), table, frame, condition))
 
     patches.add_method("mergeInto", merge_into)
-    Table.__name__ = Table.__qualname__ = "DeltaTable"
-    tables = module_of("delta.tables", DeltaTable=Table, DeltaMergeBuilder=MergeBuilder, DeltaTableBuilder=TableBuilder)
+    for name, each in members_of_delta().items():
+        each.__name__ = each.__qualname__ = name
+    modules = {
+        "delta.tables": module_of("delta.tables", **members_of_delta()),
+        "delta.pip_utils": module_of("delta.pip_utils", configure_spark_with_delta_pip=_with_packages),
+        "delta.exceptions": module_of(
+            "delta.exceptions", **{name: type(name, (Exception,), {}) for name in _CONFLICTS}
+        ),
+    }
     top = module_of(
         "delta",
-        tables=tables,
         DeltaTable=Table,
-        configure_spark_with_delta_pip=lambda builder, *_, **__: builder,
+        configure_spark_with_delta_pip=_with_packages,
         __path__=[],
+        **{name.rpartition(".")[2]: module for name, module in modules.items()},
     )
-    sys.modules.update({"delta": top, "delta.tables": tables, "delta.pip_utils": top})
+    sys.modules.update({"delta": top, **modules})
