@@ -21,6 +21,7 @@ from openlineage_pyspark.workbench.dryrun.sandbox.effects import Effects
 from openlineage_pyspark.workbench.dryrun.sandbox.environment import hide_environment
 from openlineage_pyspark.workbench.dryrun.sandbox.guard import AuditHook
 from openlineage_pyspark.workbench.dryrun.sandbox.landlock import restrict_this_thread
+from openlineage_pyspark.workbench.dryrun.sandbox.local_files import LocalFiles
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import Finder, guarded_imports
 from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.script.stage import Stage
@@ -29,6 +30,7 @@ stage = Stage(request, 1)
 hide_environment(stage)
 Finder(stage, request.allowed, guarded_imports(request.source)).install()
 Effects(stage, request.scratch).install()
+LocalFiles(stage).install()
 AuditHook(stage, 1, request.scratch).install()
 install_local_frames(stage)
 is_restricted = restrict_this_thread([request.scratch], 1)
@@ -41,7 +43,7 @@ except BaseException as problem:
 
 def told(folder: Path, source: str, **settings: object) -> list[tuple[object, ...]]:
     """Return what a script has told: a line and a code for each problem, and what it raised at last."""
-    lines = records(folder, source, **settings)
+    lines = [each for each in records(folder, source, **settings) if each["k"] != "file"]
     return [(each["what"],) if each["k"] == "raised" else (each["spot"]["line"], each["code"]) for each in lines]
 
 
@@ -74,7 +76,7 @@ def records(folder: Path, source: str, **settings: object) -> list[dict[str, Any
         "import os; os.kill(os.getppid(), 15)",
         "open('/root/.aws/credentials')",
         "import pathlib; pathlib.Path('/proc/self/environ').read_bytes()",
-        "import os; os.listdir('/root/.ssh')",
+        "import os; os.listdir('/')",
         "import os; os.open('new', os.O_CREAT | os.O_RDWR)",
         "import sqlite3; sqlite3.connect('new.db')",
     ],
@@ -313,3 +315,45 @@ assert os.getenv("GIVEN") == os.environ.get("GIVEN") == "yes"
 """
     found = told(tmp_path, source, variables={"GIVEN": "yes"})
     assert found == [(2, "STAND_IN")] * 3 + [(3, "STAND_IN"), (4, "STAND_IN")]
+
+
+def test_a_script_finds_describes_and_moves_the_files_that_it_makes(tmp_path: Path) -> None:
+    source = """\
+import os, shutil
+from pathlib import Path
+os.makedirs("out")
+open("out/a.json", "w").write("four")
+assert (os.path.getsize("out/a.json"), os.stat("out/a.json").st_size, Path("out/a.json").stat().st_size) == (4, 4, 4)
+assert os.path.exists("out/a.json") and os.path.isfile("out/a.json") and Path("out/a.json").exists()
+assert os.path.isdir("out") and os.listdir("out") == ["a.json"] and [*Path("out").iterdir()] == [Path("out/a.json")]
+os.replace("out/a.json", "out/b.json")
+assert open("out/b.json").read() == "four" and os.listdir("out") == ["b.json"]
+assert shutil.copy("out/b.json", "kept") == "kept" and Path("kept").read_text() == "four"
+assert shutil.move(src="kept", dst="out") == "out" and sorted(os.listdir("out")) == ["b.json", "kept"]
+shutil.copyfile("job.py", "other.py")
+assert Path("other.py").read_text().startswith("import os")
+Path("out/_SUCCESS").touch()
+assert os.path.getsize("out/_SUCCESS") == 0
+os.remove("out/b.json")
+shutil.rmtree("out")
+assert os.path.getsize("job.py") > 4
+open("out/b.json")
+"""
+    found = told(tmp_path, source)
+    assert [each for each in found if len(each) == 2] == [
+        (line, "NOT_DONE") for line in (3, 4, 8, 10, 11, 12, 14, 16, 17)
+    ]
+    assert found[-1] == ("FileNotFoundError",)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("import socket; socket.socket().bind(('0.0.0.0', 80))", "listen on 0.0.0.0:80"),
+        ("import socket; socket.socket().connect(('192.0.2.1', 80))", "connect to 192.0.2.1:80"),
+    ],
+)
+def test_a_refusal_names_what_the_script_tried(tmp_path: Path, wanted: str, said: str) -> None:
+    found = [each["message"] for each in records(tmp_path, wanted) if each["k"] == "problem"]
+    assert found == [f"the script tried to {said}, which a dry run does not allow"]

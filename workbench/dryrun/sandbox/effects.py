@@ -32,6 +32,9 @@ _FILES = (
 )  # fmt: skip
 _TREES = ("copy", "copy2", "copyfile", "copymode", "copystat", "copytree", "move", "rmtree", "make_archive",
           "unpack_archive")  # fmt: skip
+_PATHS = ("name", "path", "src", "source", "dst", "top")
+_TO_TARGET = frozenset(f"shutil.{name}" for name in ("copy", "copy2", "copyfile", "copytree", "move"))
+"""The functions that return the path of what they make."""
 # A day, and perhaps a time of that day, in the name of a file.
 _MOMENT = re.compile(
     r"(?<!\d)(\d{4})(?P<s>[-_./]?)(\d\d)(?P=s)(\d\d)"
@@ -51,21 +54,22 @@ class Effects:
     def __init__(self, stage: Stage, sparks_folder: str) -> None:
         self._stage = stage
         self._scratch = tuple(os.path.realpath(each) + os.sep for each in (stage.request.scratch, sparks_folder))
-        self._files = Path(stage.request.scratch) / "files"
+        self._own = stage.own_files
         self._open = io.open
 
     def install(self) -> None:
         """Replace these functions, for the rest of the process."""
-        self._files.mkdir(parents=True, exist_ok=True)
         for module, names in ((os, _FILES), (shutil, _TREES)):
             for name in names:
                 if hasattr(module, name):
                     setattr(module, name, self._recording(f"{module.__name__}.{name}", getattr(module, name)))
         builtins.open = io.open = self._opened
+        os.stat = self._describing(os.stat)
+        Path.touch = lambda path, *_, **__: self._opened(path, "a").close()  # type: ignore[method-assign]
         # Up to Python 3.10, `pathlib` keeps its own references to these functions from when it was loaded.
         accessor = getattr(pathlib, "_normal_accessor", None)
         if accessor is not None:
-            accessor.open = self._opened
+            accessor.open, accessor.stat = self._opened, os.stat
             for name in _FILES:
                 if hasattr(accessor, name) and hasattr(os, name):
                     setattr(accessor, name, getattr(os, name))
@@ -86,31 +90,43 @@ class Effects:
 
     def _recording(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def changed(*arguments: Any, **named: Any) -> Any:
-            paths = [each for each in arguments if isinstance(each, (str, bytes, os.PathLike))]
+            given = (*arguments, *(named[each] for each in _PATHS if each in named))
+            paths = [each for each in given if isinstance(each, (str, bytes, os.PathLike))]
             folder = folder_of(named.get("dir_fd"))
-            inside = [os.path.realpath(os.path.join(folder, os.fsdecode(each))) for each in paths]  # noqa: PTH118 (texts)
-            if all(f"{each}{os.sep}".startswith(self._scratch) for each in inside):
+            whole = [os.path.join(folder, os.fsdecode(each)) for each in paths]  # noqa: PTH118 (texts)
+            if all(f"{os.path.realpath(each)}{os.sep}".startswith(self._scratch) for each in whole):
                 return real(*arguments, **named)
             shown = without_moment(", ".join(os.fsdecode(each) for each in paths))
             self._stage.problem("NOT_DONE", f"{name}({shown[:200]}) changes files, which a dry run does not do")
-            return None
+            self._own.follow(name, whole)
+            return paths[1] if name in _TO_TARGET and len(paths) > 1 else None
 
         return changed
 
-    def _opened(self, file: Any, mode: str = "r", *arguments: Any, **named: Any) -> Any:
+    def _opened(self, file: Any, mode: str = "r", buffering: int = -1, *arguments: Any, **named: Any) -> Any:
         """Open a file, or its copy in the scratch folder."""
         # With an opener, the name may be that of a folder: Python opens temporary files in this way.
         if isinstance(file, int) or named.get("opener") is not None:
-            return self._open(file, mode, *arguments, **named)
+            return self._open(file, mode, buffering, *arguments, **named)
         path = os.path.realpath(os.fsdecode(file))
         if path.startswith(self._scratch) or path == os.devnull:
-            return self._open(file, mode, *arguments, **named)
-        instead = self._files / path.lstrip(os.sep).replace(os.sep, "__")
+            return self._open(file, mode, buffering, *arguments, **named)
         if any(each in mode for each in "wax+"):
             name = without_moment(os.fsdecode(file))
             self._stage.problem("NOT_DONE", f"the script writes the file {name}, which a dry run does not do")
-            return _taking_stand_ins(self._open(instead, mode, *arguments, **named), is_text="b" not in mode)
-        return self._open(instead if instead.exists() else file, mode, *arguments, **named)
+            instead = self._own.write(file)
+            raw = self._open(instead, f"{mode.replace('b', '').replace('t', '')}b", buffering=0)
+            return _taking_stand_ins(raw, mode, *arguments, **named)
+        return self._open(self._own.find(file) or file, mode, buffering, *arguments, **named)
+
+    def _describing(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `os.stat`, which describes the file in the scratch folder for one that the script has made."""
+
+        def described(path: Any, **named: Any) -> Any:
+            found = self._own.find(path) if named.get("dir_fd") is None else None
+            return real(path if found is None else found, **named)
+
+        return described
 
 
 def folder_of(descriptor: object) -> str:
@@ -147,14 +163,30 @@ def without_moment(text: str) -> str:
     return _MOMENT.sub(patterned, text)
 
 
-def _taking_stand_ins(file: Any, *, is_text: bool) -> Any:
-    """Make an opened file accept stand-ins as texts."""
-    write = file.write
+class _Bytes(io.BufferedWriter):
+    """A file that also takes stand-ins."""
 
-    def written(content: Any) -> Any:
-        if isinstance(content, StandIn):
-            return write(str(content) if is_text else str(content).encode())
-        return write(content)
+    def write(self, content: Any) -> int:
+        """Write bytes, or the text of a stand-in."""
+        return super().write(str(content).encode() if isinstance(content, StandIn) else content)
 
-    file.write = written
-    return file
+
+class _Texts(io.TextIOWrapper):
+    """A file of text that also takes stand-ins."""
+
+    def write(self, content: Any) -> int:
+        """Write a text, or that of a stand-in."""
+        return super().write(str(content) if isinstance(content, StandIn) else content)
+
+
+def _taking_stand_ins(
+    file: Any, mode: str, encoding: str | None = None, errors: str | None = None, newline: str | None = None, **_: Any
+) -> Any:
+    """Return an opened file, without a buffer, as one that accepts stand-ins as texts."""
+    # Not by an attribute of the file, which would keep it open for as long as Python does not collect the cycle.
+    both = io.BufferedRandom(file) if "+" in mode else _Bytes(file)
+    if "b" in mode:
+        return both
+    texts: Any = _Texts(both, encoding, errors, newline)
+    texts.mode = mode
+    return texts

@@ -33,7 +33,7 @@ _CHANGES = (
 )  # fmt: skip
 _WITHIN = ("os.chmod", "os.chown", "os.mkdir", "os.remove", "os.rmdir", "os.utime")
 _READS = ("os.listdir", "os.scandir", "os.listxattr", "os.getxattr", "glob.glob")
-_NETWORK = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.bind", "socket.getaddrinfo",
+_NETWORK = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo",
             "socket.gethostbyname", "socket.gethostbyaddr", "urllib.Request", "ftplib.connect", "smtplib.connect",
             "http.client.connect", "imaplib.open", "poplib.connect", "telnetlib.Telnet.open")  # fmt: skip
 _LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -75,7 +75,8 @@ class AuditHook:
             **dict.fromkeys(_CHANGES, self._changed),
             **dict.fromkeys(_WITHIN, self._changed_within),
             **dict.fromkeys(_READS, self._read),
-            **dict.fromkeys(_NETWORK, self._connected),
+            **dict.fromkeys(_NETWORK, lambda given: self._reached("connect to", given)),
+            "socket.bind": lambda given: self._reached("listen on", given),
         }
         # Per thread: a check in one thread does not affect another.
         self._within = threading.local()
@@ -138,18 +139,19 @@ class AuditHook:
             return f"read {path}"
         return None if path.startswith(self._readable) or f"{path}{os.sep}" in self._readable else f"read {path}"
 
-    def _connected(self, arguments: tuple[Any, ...]) -> str | None:
+    def _reached(self, verb: str, arguments: tuple[Any, ...]) -> str | None:
+        """Return a description of using an address, if that is refused; None if allowed."""
         address = next((each for each in arguments if isinstance(each, (tuple, str, bytes))), None)
         if isinstance(address, tuple) and len(address) >= 2:
             host, port = str(address[0]), address[1]
             # Libraries bind any port of this machine to find out what the system supports.
             if host in _LOCAL and port in (self._port, 0):
                 return None
-            return f"connect to {host}:{port}"
+            return f"{verb} {host}:{port}"
         if isinstance(address, str) and address in _LOCAL:
             return None
         shown = address.decode(errors="replace") if isinstance(address, bytes) else address
-        return f"connect to {str(shown)[:200]}"
+        return f"{verb} {str(shown)[:200]}"
 
 
 def _path(value: Any) -> str | None:

@@ -115,7 +115,10 @@ class LocalFiles:
         return answer
 
     def _is_known(self, path: str) -> bool:
-        return any(each == path or each.startswith(f"{path}/") for each in self._stage.local_paths())
+        known = self._stage.local_paths()
+        return self._stage.own_files.is_folder(path) or any(
+            each == path or each.startswith(f"{path}/") for each in known
+        )
 
     def _is_file(self, path: str) -> bool:
         return path in self._stage.local_paths()
@@ -126,7 +129,7 @@ class LocalFiles:
         names = real(folder) if is_there else []
         known = (each.removeprefix(begin) for each in self._stage.local_paths() if each.startswith(begin))
         more = [each for each in dict.fromkeys(each.partition("/")[0] for each in known) if each not in names]
-        if not is_there and not more:
+        if not is_there and not more and not self._stage.own_files.is_folder(begin):
             self._stage.problem("STAND_IN", f"the folder {os.fsdecode(folder)} does not exist here: {_LISTS}")
         return [*names, *more]
 

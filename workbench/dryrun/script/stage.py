@@ -15,6 +15,7 @@ import attrs
 from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING
 from openlineage_pyspark.workbench.dryrun.script.counts import count_of
 from openlineage_pyspark.workbench.dryrun.script.notebooks import cell_and_line
+from openlineage_pyspark.workbench.dryrun.script.own_files import OwnFiles
 from openlineage_pyspark.workbench.dryrun.script.partitions import (
     above_partitions,
     columns_in_path,
@@ -60,6 +61,8 @@ class Stage:
         self._begins = os.path.realpath(request.begins) + os.sep
         self._count = 0
         self._instead: Spot | None = None
+        self.own_files = OwnFiles(request.scratch)
+        """The files that the script has made."""
         self.gave_dates = False
         """Whether the script has got a date or a time of a row, so that names may contain it."""
         self.python_sources: dict[str, Callable[[Mapping[str, str]], str]] = {}
@@ -162,8 +165,9 @@ class Stage:
         return found
 
     def local_paths(self) -> list[str]:
-        """Return the files and folders of this machine with known columns."""
-        return [f"/{key.removeprefix(_LOCAL)}" for key in self._columns if key.startswith(_LOCAL)]
+        """Return the files and folders of this machine with known columns, and the files that the script has made."""
+        known = [f"/{key.removeprefix(_LOCAL)}" for key in self._columns if key.startswith(_LOCAL)]
+        return [*known, *self.own_files.files]
 
     @contextlib.contextmanager
     def at(self, spot: Spot) -> Iterator[None]:
