@@ -68,7 +68,7 @@ _FIXED: dict[str, Columns] = {
 }  # fmt: skip
 _MADE_UP = frozenset({"rate", "rate-micro-batch"})
 _PROVIDED_VIEW = "CreateTempViewUsing"
-_TEMPORARY_VIEW, _CACHED = "CreateViewCommand", "CacheTableAsSelect"
+_TEMPORARY_VIEW, _DROPPED_VIEW, _CACHED = "CreateViewCommand", "DropView", "CacheTableAsSelect"
 _PLACED = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect", "SetTableLocation"})
 _OF_TEXT = frozenset({"csv", "json", "text", "xml"})
 """The formats whose columns depend on options."""
@@ -539,6 +539,8 @@ class World:
             return self.spark._jsparkSession.emptyDataFrame()
         if found.refusal is None and found.kind == _TEMPORARY_VIEW:
             self.drop_view(names_after(text, "VIEW")[-1])
+        if found.refusal is None and found.kind == _DROPPED_VIEW:
+            self.drop_view((names_after(text, "EXISTS") or names_after(text, "VIEW"))[-1])
         answer = StatementAnswer(attrs.evolve(statement, text=written or text), found)
         if found.query is not None or found.refusal is not None or found.missed is not None:
             self.stage.record("sql", answer=document_of_answer(answer), hidden=list(hidden))

@@ -20,7 +20,7 @@ class Consequence:
             `catalog` if a name is treated as that of a catalog; `object` if a view, a function or a variable is created
             or dropped, and `setting` if a setting of the session is changed: only Spark holds these two.
         name: the last part of the changed name, in lower case.
-        parts: the full name of a table.
+        parts: the full name of a table; the name of a catalog as it is written.
         table: the declared table.
         from_text: as for `Knowledge.declare`.
     """

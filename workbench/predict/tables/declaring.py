@@ -51,7 +51,8 @@ class DeclaringSpark:
         if is_first:
             # The class outlives the previous session of this process, such as the other side of a comparison.
             self.call("clear")
-        self._catalogs = {SPARK_CATALOG}
+        # Each in lower case -> as it is written, because Spark distinguishes catalogs by case.
+        self._catalogs = {SPARK_CATALOG: SPARK_CATALOG}
         self.put_in_front()
         self._databases = {"default"}
 
@@ -95,8 +96,8 @@ class DeclaringSpark:
             return False
         if _OF_PATTERNS.search(catalog[0]) is not None:
             return False
-        self._catalogs.add(catalog[0].lower())
-        self._consequences.add("catalog", catalog[0])
+        self._catalogs[catalog[0].lower()] = catalog[0]
+        self._consequences.add("catalog", catalog[0], catalog[:1])
         self.session.conf.set(f"spark.sql.catalog.{catalog[0]}", f"{_CLASS}$Named")
         return True
 
@@ -114,7 +115,7 @@ class DeclaringSpark:
 
     def put_in_front(self) -> None:
         """Make Spark use the catalogs with the declared tables, whatever a script has reset."""
-        for name in self._catalogs:
+        for name in self._catalogs.values():
             of_catalog = "InFront" if name == SPARK_CATALOG else "Named"
             self.session.conf.set(f"spark.sql.catalog.{name}", f"{_CLASS}${of_catalog}")
 

@@ -311,6 +311,7 @@ class Following:
             self._knowledge.forget(parts)
         else:
             self.views.discard(parts[-1].lower())
+            self.unopened.pop(parts[-1].lower(), None)
             self._consequences.add("object", parts[-1])
             self._spark.session.sql(f"DROP VIEW IF EXISTS {'.'.join(map(in_backticks, written_name(name)))}")
 

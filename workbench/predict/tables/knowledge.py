@@ -138,7 +138,7 @@ class Knowledge:
             elif each.kind == "unsure":
                 self._made.add(name_key(each.parts))
             elif each.kind == "catalog":
-                self._spark.register_catalog((each.name,))
+                self._spark.register_catalog(each.parts or (each.name,))
         self._consequences.take()
 
     def made(self) -> tuple[DeclaredTable, ...]:
