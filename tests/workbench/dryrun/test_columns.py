@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 import pytest
+from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.dryrun.script.answers import columns_of_answer
 from openlineage_pyspark.workbench.dryrun.script.avro import type_of_avro
 from openlineage_pyspark.workbench.dryrun.script.partitions import (
@@ -11,6 +15,12 @@ from openlineage_pyspark.workbench.dryrun.script.partitions import (
     with_more_columns,
     without,
 )
+from openlineage_pyspark.workbench.dryrun.script.places import data_place, key_of_dataset
+from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
+from openlineage_pyspark.workbench.dryrun.script.stage import Stage
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -75,3 +85,45 @@ def test_the_answers_of_deltas_commands_have_their_columns() -> None:
     assert [columns_of_answer(each) for each in ("DESCRIBE detail", "DESCRIBE shop.detail", "SELECT detail, a, b")] == [
         ""
     ] * 3
+    assert columns_of_answer("OPTIMIZE shop.orders ZORDER BY (id)").startswith("path STRING, metrics STRUCT<")
+    assert columns_of_answer("RESTORE TABLE t TO VERSION AS OF 1").startswith("table_size_after_restore BIGINT")
+    assert columns_of_answer("MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN DELETE").startswith("num_affected")
+
+
+ORDERS = (("id", "INT"), ("Total", "DECIMAL(10,2)"))
+ITEMS = (("order_id", "INT"), ("sku", "STRING"))
+
+
+@pytest.mark.parametrize(
+    ("option", "columns", "said"),
+    [
+        ({"query": "SELECT id, total AS amount FROM orders"}, (("id", "INT"), ("amount", "DECIMAL(10,2)")), []),
+        ({"query": "SELECT o.*, i.sku FROM orders o JOIN items i ON o.id = i.order_id"}, (*ORDERS, ITEMS[1]), []),
+        (
+            {"query": "SELECT o.id, upper(i.sku) AS s FROM orders o JOIN items i ON o.id = i.order_id"},
+            (("id", "INT"), ("s", "STRING")),
+            ["the type of the column s of a query over JDBC is assumed to be a string"],
+        ),
+        ({"query": "SELECT * FROM others"}, None, []),
+        ({"query": "SELECT count(*) FROM orders"}, None, []),
+        ({"dbtable": "(SELECT total FROM orders) AS t"}, (("total", "DECIMAL(10,2)"),), []),
+        ({"dbtable": "orders"}, ORDERS, []),
+        ({"query": "SELECT id FROM o", "prepareQuery": "WITH o AS (SELECT id FROM orders)"}, (("id", "INT"),), []),
+    ],
+)
+def test_a_query_over_jdbc_has_the_columns_that_its_text_and_its_tables_show(
+    tmp_path: Path, option: dict[str, str], columns: object, said: list[str]
+) -> None:
+    pytest.importorskip("sqlglot")
+    server = "postgres://db:5432"
+    known = {
+        key_of_dataset(Identifier(server, f"shop.public.{name}")): each
+        for name, each in (("orders", ORDERS), ("items", ITEMS))
+    }
+    here = str(tmp_path)
+    request = ScriptRequest("job.py", f"{here}/job.py", "", (), here, here, here, columns=known)
+    with (tmp_path / "records").open("wb") as out:
+        place = data_place("jdbc", {"url": "jdbc:postgresql://db/shop", **option}, (), here)
+        assert Stage(request, out.fileno()).columns_of(place, header=False, inferred=False) == columns
+    records = map(json.loads, (tmp_path / "records").read_text("utf-8").splitlines())
+    assert [each["message"] for each in records] == said
