@@ -42,7 +42,7 @@ class Widgets:
             raise AttributeError(name)
         return self._declare
 
-    def _declare(self, name: str, defaultValue: Any = "", *_: Any, **__: Any) -> None:  # noqa: N803 (Databricks')
+    def _declare(self, name: str, defaultValue: Any = "", *_: Any, **__: Any) -> None:
         self._defaults[str(name)] = str(defaultValue)
 
     def get(self, name: str) -> str:
@@ -90,7 +90,7 @@ class TaskValues:
         """Remember a value."""
         self._own[key] = value
 
-    def get(self, taskKey: str = "", key: str = "", default: Any = None, debugValue: Any = None) -> Any:  # noqa: ARG002, N803
+    def get(self, taskKey: str = "", key: str = "", default: Any = None, debugValue: Any = None) -> Any:  # noqa: ARG002
         """Return a value: the one that was set, else that of a parameter, else the script's default."""
         if key in self._own:
             return self._own[key]

@@ -74,7 +74,7 @@ class DynamicFrame:
         """Return all columns except some."""
         return self._with(self._frame.drop(*_names(paths)))
 
-    def rename_field(self, oldName: str, newName: str, *_: Any, **__: Any) -> Any:  # noqa: N803 (Glue's)
+    def rename_field(self, oldName: str, newName: str, *_: Any, **__: Any) -> Any:
         """Return the frame with a renamed column."""
         return self._with(self._frame.withColumnRenamed(oldName.strip("`"), newName.strip("`")))
 

@@ -45,9 +45,9 @@ class Table:
     @classmethod
     def forPath(  # noqa: N802 (Delta's)
         cls,
-        sparkSession: Any,  # noqa: N803
+        sparkSession: Any,
         path: str,
-        hadoopConf: Any = (),  # noqa: ARG003, N803
+        hadoopConf: Any = (),  # noqa: ARG003
     ) -> Any:
         """Return the table at a path, with its columns if they are known."""
         world = cls.patches.world_of(sparkSession)
@@ -57,17 +57,17 @@ class Table:
         return cls(sparkSession, name, lambda: sparkSession.read.format("delta").load(str(path)))
 
     @classmethod
-    def forName(cls, sparkSession: Any, tableOrViewName: str) -> Any:  # noqa: N802, N803
+    def forName(cls, sparkSession: Any, tableOrViewName: str) -> Any:  # noqa: N802
         """Return a table of a catalog."""
         return cls(sparkSession, str(tableOrViewName), lambda: sparkSession.table(str(tableOrViewName)))
 
     @classmethod
-    def isDeltaTable(cls, sparkSession: Any, identifier: str) -> bool:  # noqa: ARG003, N802, N803
+    def isDeltaTable(cls, sparkSession: Any, identifier: str) -> bool:  # noqa: ARG003, N802
         """Return True, as on a repeated run; report that a real run may find no Delta table."""
         return not cls.patches.stage.decides(f"whether {identifier} is a Delta table", taken="true")
 
     @classmethod
-    def convertToDelta(cls, sparkSession: Any, identifier: str, partitionSchema: Any = None) -> Any:  # noqa: ARG003, N802, N803
+    def convertToDelta(cls, sparkSession: Any, identifier: str, partitionSchema: Any = None) -> Any:  # noqa: ARG003, N802
         """Return a table of other files, such as ``parquet.`/path` ``, as a table of Delta Lake with their columns."""
         names = names_in(str(identifier))
         if len(names) != 2 or "/" not in names[1]:
@@ -80,26 +80,26 @@ class Table:
         return cls.forPath(sparkSession, names[1])
 
     @classmethod
-    def create(cls, sparkSession: Any = None) -> Any:  # noqa: N803
+    def create(cls, sparkSession: Any = None) -> Any:
         """Begin a new table."""
         return TableBuilder(cls, sparkSession, "CREATE TABLE")
 
     @classmethod
-    def createIfNotExists(cls, sparkSession: Any = None) -> Any:  # noqa: N802, N803
+    def createIfNotExists(cls, sparkSession: Any = None) -> Any:  # noqa: N802
         """Begin a table that an existing one precedes."""
         return TableBuilder(cls, sparkSession, "CREATE TABLE IF NOT EXISTS")
 
     @classmethod
-    def replace(cls, sparkSession: Any = None) -> Any:  # noqa: N803
+    def replace(cls, sparkSession: Any = None) -> Any:
         """Begin a table that replaces another one."""
         return TableBuilder(cls, sparkSession, "REPLACE TABLE")
 
     @classmethod
-    def createOrReplace(cls, sparkSession: Any = None) -> Any:  # noqa: N802, N803
+    def createOrReplace(cls, sparkSession: Any = None) -> Any:  # noqa: N802
         """Begin a table that may replace another one."""
         return TableBuilder(cls, sparkSession, "CREATE OR REPLACE TABLE")
 
-    def alias(self, aliasName: str) -> Any:  # noqa: N803
+    def alias(self, aliasName: str) -> Any:
         """Return the table with an alias for conditions."""
         return type(self)(self._spark, self._name, self._load, str(aliasName))
 
@@ -135,7 +135,7 @@ class Table:
     def clone(
         self,
         target: str,
-        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
+        isShallow: bool = False,  # noqa: FBT001, FBT002
         replace: bool = False,  # noqa: FBT001, FBT002
         properties: Any = None,  # noqa: ARG002
     ) -> Any:
@@ -146,7 +146,7 @@ class Table:
         self,
         version: int,
         target: str,
-        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
+        isShallow: bool = False,  # noqa: FBT001, FBT002
         replace: bool = False,  # noqa: FBT001, FBT002
         properties: Any = None,  # noqa: ARG002
     ) -> Any:
@@ -157,7 +157,7 @@ class Table:
         self,
         timestamp: str,
         target: str,
-        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
+        isShallow: bool = False,  # noqa: FBT001, FBT002
         replace: bool = False,  # noqa: FBT001, FBT002
         properties: Any = None,  # noqa: ARG002
     ) -> Any:
@@ -180,7 +180,7 @@ class Table:
         """Return its description, without rows."""
         return self._spark.createDataFrame([], DETAIL)
 
-    def vacuum(self, retentionHours: float | None = None) -> Any:  # noqa: ARG002, N803
+    def vacuum(self, retentionHours: float | None = None) -> Any:  # noqa: ARG002
         """Return a DataFrame without rows: the rows of the table stay."""
         return self._spark.createDataFrame([], "path STRING")
 
@@ -199,13 +199,13 @@ class Table:
     def generate(self, mode: str) -> None:
         """Do nothing: no manifest is written."""
 
-    def upgradeTableProtocol(self, readerVersion: int, writerVersion: int) -> None:  # noqa: N802, N803
+    def upgradeTableProtocol(self, readerVersion: int, writerVersion: int) -> None:  # noqa: N802
         """Do nothing: the rows and the columns stay."""
 
-    def addFeatureSupport(self, featureName: str) -> None:  # noqa: N802, N803
+    def addFeatureSupport(self, featureName: str) -> None:  # noqa: N802
         """Do nothing: the rows and the columns stay."""
 
-    def dropFeatureSupport(self, featureName: str, truncateHistory: bool | None = None) -> None:  # noqa: FBT001, N802, N803
+    def dropFeatureSupport(self, featureName: str, truncateHistory: bool | None = None) -> None:  # noqa: FBT001, N802
         """Do nothing: the rows and the columns stay."""
 
     def __getattr__(self, name: str) -> Any:
@@ -220,7 +220,7 @@ class OptimizeBuilder:
     def __init__(self, spark: Any) -> None:
         self._spark = spark
 
-    def where(self, partitionFilter: str) -> Any:  # noqa: ARG002, N803 (Delta's)
+    def where(self, partitionFilter: str) -> Any:  # noqa: ARG002 (Delta's)
         """Return the same: no file is compacted."""
         return self
 
@@ -283,11 +283,11 @@ class TableBuilder:
 
     def addColumn(  # noqa: N802
         self,
-        colName: str,  # noqa: N803
-        dataType: Any,  # noqa: N803
+        colName: str,
+        dataType: Any,
         nullable: bool = True,  # noqa: ARG002, FBT001, FBT002
-        generatedAlwaysAs: Any = None,  # noqa: ARG002, N803
-        generatedByDefaultAs: Any = None,  # noqa: ARG002, N803
+        generatedAlwaysAs: Any = None,  # noqa: ARG002
+        generatedByDefaultAs: Any = None,  # noqa: ARG002
         comment: str | None = None,  # noqa: ARG002
     ) -> Any:
         """Add a column."""

@@ -52,18 +52,21 @@ class ScriptCatalog:
         for name in _LISTS:
             if hasattr(Catalog, name):
                 setattr(Catalog, name, self._listing(name, getattr(Catalog, name)))
-        Catalog.tableExists = lambda catalog, name, database=None: self._exists(catalog, name, database)
-        Catalog.databaseExists = lambda _, name: not self._decides(f"the database {name}", known=True)
-        Catalog.functionExists = lambda _, name, __=None: not self._decides(f"the function {name}", known=True)
+        # Scripts may name the arguments, so they have Spark's names.
+        Catalog.tableExists = lambda catalog, tableName, dbName=None: self._exists(catalog, tableName, dbName)
+        Catalog.databaseExists = lambda _, dbName: not self._decides(f"the database {dbName}", known=True)
+        Catalog.functionExists = lambda _, functionName, *__, **___: (
+            not self._decides(f"the function {functionName}", known=True)
+        )
         Catalog.setCurrentDatabase = Catalog.setCurrentCatalog = self._stating("USE")
-        Catalog.isCached = lambda *_: False
-        Catalog.listColumns = lambda catalog, name, database=None: self._columns(catalog, name, database)
-        Catalog.getTable = lambda catalog, name: self._table(self._of(catalog).whole(name))
+        Catalog.isCached = lambda *_, **__: False
+        Catalog.listColumns = lambda catalog, tableName, dbName=None: self._columns(catalog, tableName, dbName)
+        Catalog.getTable = lambda catalog, tableName: self._table(self._of(catalog).whole(tableName))
         Catalog.createTable = Catalog.createExternalTable = self._creating()
         drop = Catalog.dropTempView
 
-        def drop_view(catalog: Catalog, name: str) -> bool:
-            return self._of(catalog).drop_view(name) or bool(drop(catalog, name))
+        def drop_view(catalog: Catalog, viewName: str) -> bool:
+            return self._of(catalog).drop_view(viewName) or bool(drop(catalog, viewName))
 
         Catalog.dropTempView = drop_view
 
@@ -79,17 +82,19 @@ class ScriptCatalog:
         return known != self._decides(f"the table {whole}", known=known)
 
     def _stating(self, begin: str) -> Callable[..., None]:
-        def state(catalog: Catalog, name: str, *_: Any, **__: Any) -> None:
+        def state(catalog: Catalog, *given: Any, **named: Any) -> None:
+            name = next(iter((*given, *named.values())))
             self._of(catalog).statement(f"{begin} {name}")
 
         return state
 
     def _listing(self, name: str, ask: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-        def found(catalog: Catalog, database: str | None = None, pattern: str | None = None) -> list[Any]:
+        def found(catalog: Catalog, dbName: str | None = None, pattern: str | None = None, **_: Any) -> list[Any]:
             self._stage.problem("STAND_IN", f"{name}() returns only what the dry run knows: a real run may find more")
             if name == "listTables":
-                return [*self._views(catalog, ask), *self._known(catalog, database, pattern)]
-            return ask(catalog, database) if name == "listDatabases" else []
+                return [*self._views(catalog, ask), *self._known(catalog, dbName, pattern)]
+            # Its first argument is the pattern.
+            return ask(catalog, dbName or pattern) if name == "listDatabases" else []
 
         return found
 
@@ -131,7 +136,7 @@ class ScriptCatalog:
     def _creating(self) -> Callable[..., Any]:
         def create(
             catalog: Catalog,
-            name: str,
+            tableName: str,
             path: str | None = None,
             source: str | None = None,
             schema: Any = None,
@@ -149,8 +154,8 @@ class ScriptCatalog:
                 schema = there.schema
             columns = "" if schema is None else self._ddl(schema)
             where = "" if path is None else f" LOCATION '{world.qualified(path)}'"
-            world.statement(f"CREATE TABLE {name} ({columns}) USING {provider}{where}")
-            return session.table(name)
+            world.statement(f"CREATE TABLE {tableName} ({columns}) USING {provider}{where}")
+            return session.table(tableName)
 
         return create
 

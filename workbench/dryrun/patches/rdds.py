@@ -72,14 +72,14 @@ def _install_files(stage: Stage) -> None:
     def add(_: SparkContext, path: str, *__: Any, **___: Any) -> None:
         shipped[path.rstrip("/").rpartition("/")[2]] = qualified(path, stage.request.folder)
 
-    def get(name: str) -> str:
-        beside = qualified(name, stage.request.folder)
-        for each in (shipped.get(name, beside), beside):
+    def get(filename: str) -> str:
+        beside = qualified(filename, stage.request.folder)
+        for each in (shipped.get(filename, beside), beside):
             if os.path.exists(each):  # noqa: PTH110 (a text)
                 return each
-        message = f"the file {name} is not shipped here: its path is assumed to be {_SHIPPED}/{name}"
+        message = f"the file {filename} is not shipped here: its path is assumed to be {_SHIPPED}/{filename}"
         stage.problem("STAND_IN", message)
-        return f"{_SHIPPED}/{name}"
+        return f"{_SHIPPED}/{filename}"
 
     SparkContext.addFile = add
     SparkFiles.get = staticmethod(get)
@@ -106,7 +106,10 @@ def _nothing() -> None:
 def _of_path(read: Callable[..., Any], stage: Stage) -> Callable[..., Any]:
     """Return a reader for which relative paths are below the folder in which the script runs, as for DataFrames."""
 
-    def reading(context: Any, path: Any, *rest: Any, **named: Any) -> Any:
+    def reading(context: Any, *given: Any, **named: Any) -> Any:
+        # Spark calls it `name` or `path`.
+        key = next((each for each in ("name", "path") if each in named), None)
+        path, rest = (given[0], given[1:]) if key is None else (named.pop(key), given)
         whole = ",".join(qualified(each, stage.request.folder) for each in str(path).split(","))
         return read(context, whole, *rest, **named)
 

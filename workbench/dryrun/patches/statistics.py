@@ -46,10 +46,10 @@ def install_statistics(frame: Any, stage: Stage, without_columns: Callable[[Any]
             "STAND_IN", f"{name}() returns {_SOME_NUMBER} in a dry run: what is made from its values is unknown"
         )
 
-    def quantiles(_: Any, column: Any, probabilities: Any, *__: Any) -> Any:
+    def quantiles(_: Any, col: Any, probabilities: Any, *__: Any, **___: Any) -> Any:
         report("approxQuantile")
         found = [_SOME_NUMBER for _ in probabilities]
-        return found if isinstance(column, str) else [list(found) for _ in column]
+        return found if isinstance(col, str) else [list(found) for _ in col]
 
     def number(name: str) -> Any:
         def statistic(*_: Any, **__: Any) -> float:
@@ -58,11 +58,11 @@ def install_statistics(frame: Any, stage: Stage, without_columns: Callable[[Any]
 
         return statistic
 
-    def crosstab(self: Any, one: str, other: str) -> Any:
-        rows = F.coalesce(F.col(one).cast("string"), F.lit("null")).alias(f"{one}_{other}")
-        return self.groupBy(rows).pivot(other).agg(F.count(F.lit(1)))
+    def crosstab(self: Any, col1: str, col2: str) -> Any:
+        rows = F.coalesce(F.col(col1).cast("string"), F.lit("null")).alias(f"{col1}_{col2}")
+        return self.groupBy(rows).pivot(col2).agg(F.count(F.lit(1)))
 
-    def transposed(self: Any, *_: Any) -> Any:
+    def transposed(self: Any, *_: Any, **__: Any) -> Any:
         stage.problem("PATTERN", "the columns of transpose() come from values in the data: they are unknown")
         return without_columns(self)
 

@@ -52,8 +52,8 @@ class LocalFiles:
     def _install_lists(self) -> None:
         listed, walked, iterated = os.listdir, os.walk, Path.iterdir
 
-        def listing(folder: Any = ".") -> list[Any]:
-            return self._listed(folder, listed) if self._is_users() else listed(folder)
+        def listing(path: Any = ".") -> list[Any]:
+            return self._listed(path, listed) if self._is_users() else listed(path)
 
         def iterating(folder: Path) -> Iterator[Path]:
             return (
@@ -71,17 +71,17 @@ class LocalFiles:
     def _install_patterns(self) -> None:
         found, found_one_by_one, below, far_below = glob.glob, glob.iglob, Path.glob, Path.rglob
 
-        def globbed(pattern: Any, **named: Any) -> list[Any]:
-            real = found(pattern, **named)
-            return [*real, *self._matching(str(pattern), real)] if self._is_users() else real
+        def globbed(pathname: Any, **named: Any) -> list[Any]:
+            real = found(pathname, **named)
+            return [*real, *self._matching(str(pathname), real)] if self._is_users() else real
 
-        def one_by_one(pattern: Any, **named: Any) -> Iterator[Any]:
+        def one_by_one(pathname: Any, **named: Any) -> Iterator[Any]:
             # `glob.glob` calls this one.
-            real = found_one_by_one(pattern, **named)
+            real = found_one_by_one(pathname, **named)
             if not self._is_users():
                 return real
             every = list(real)
-            return iter([*every, *self._matching(str(pattern), every)])
+            return iter([*every, *self._matching(str(pathname), every)])
 
         def within(folder: Path, pattern: Any, **named: Any) -> Iterator[Path]:
             real = list(below(folder, pattern, **named))
