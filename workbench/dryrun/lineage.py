@@ -10,8 +10,14 @@ from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.urls import REDACTED
 from openlineage_pyspark.listener.analyze import EncodedQuery
-from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, datasets_of
-from openlineage_pyspark.workbench.dryrun.script.records import ProblemRecord, WriteRecord, spot_of_document
+from openlineage_pyspark.workbench.dryrun.script.places import MODEL, DataPlace, datasets_of
+from openlineage_pyspark.workbench.dryrun.script.records import (
+    MODEL_FUNCTION,
+    ProblemRecord,
+    Spot,
+    WriteRecord,
+    spot_of_document,
+)
 from openlineage_pyspark.workbench.dryrun.script.request import Columns, columns_of_document, table_of_document
 from openlineage_pyspark.workbench.dryrun.script.values import literal_of
 from openlineage_pyspark.workbench.predict.caching.cache import answer_of_document
@@ -28,9 +34,24 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Field
     from openlineage_pyspark.facets.model.lineage import InputField
     from openlineage_pyspark.workbench.dryrun.run import ScriptRecords
-    from openlineage_pyspark.workbench.dryrun.script.records import Spot
 
 _UNKNOWN = "schema"
+_NO_COLUMNS = "the columns that it reads are unknown, so its column edges are unknown too"
+_OF_MODEL = Gap("model", "the columns that the model was trained on are unknown: Spark does not report them")
+
+
+@attrs.frozen
+class _Made:
+    """
+    What a script has made before a statement.
+
+    Args:
+        models: the name of the function of a loaded model -> its folder.
+        frames: the name of a file that stands for the rows of a DataFrame in an RDD -> the sources of these rows.
+    """
+
+    models: dict[str, Dataset] = attrs.field(factory=dict)
+    frames: dict[str, tuple[Dataset, ...]] = attrs.field(factory=dict)
 
 
 def lineage_of_script(records: ScriptRecords, tables: Sequence[DeclaredTable]) -> tuple[StatementLineage, ...]:
@@ -42,13 +63,19 @@ def lineage_of_script(records: ScriptRecords, tables: Sequence[DeclaredTable]) -
         tables: the tables that were known before.
     """
     known = DeclaredTables(tables)
+    made = _Made()
     found: list[StatementLineage] = []
     for line in records:
         if line["k"] == "table":
             _know(table_of_document(line), known)
         if line["k"] == "located":
             known.put(table_of_document(line))
-        found += _statements(line, known)
+        if line["k"] == "model":
+            made.models.update((str(line["name"]), each) for each in _at_place(str(line["place"])))
+        if line["k"] == "frame":
+            read = _of_plan(_statement(Spot("", 1)), str(line["plan"]), known, made)
+            made.frames[str(line["file"]).rpartition("/")[2]] = read.inputs
+        found += _statements(line, known, made)
     return tuple(found)
 
 
@@ -69,11 +96,11 @@ def columns_of_script(records: ScriptRecords) -> dict[str, Columns]:
     return {str(line["key"]): columns_of_document(line["columns"]) for line in records if line["k"] == "columns"}
 
 
-def _statements(line: dict[str, Any], known: DeclaredTables) -> Iterator[StatementLineage]:
+def _statements(line: dict[str, Any], known: DeclaredTables, made: _Made) -> Iterator[StatementLineage]:
     if line["k"] == "sql":
         answer = answer_of_document(line["answer"])
         hidden = [literal_of(str(each)) for each in line["hidden"]]
-        for found in lineage_of_answers((answer,), tuple(known)):
+        for found in _of_answer(answer, known, made):
             lineage = found.lineage
             yield found if lineage is None else _hiding(found, lineage, hidden)
     elif line["k"] == "rows":
@@ -81,7 +108,7 @@ def _statements(line: dict[str, Any], known: DeclaredTables) -> Iterator[Stateme
     elif line["k"] == "file":
         yield StatementLineage(_statement(spot_of_document(line["spot"])), opened=str(line["path"]))
     elif line["k"] == "write":
-        yield _of_write(WriteRecord.of(line), known)
+        yield _of_write(WriteRecord.of(line), known, made)
     elif line["k"] == "problem":
         problem = ProblemRecord.of(line)
         at = problem.spot
@@ -121,9 +148,9 @@ def _statement(spot: Spot) -> ScriptStatement:
     return ScriptStatement(spot.text, spot.file, spot.line, 1)
 
 
-def _of_write(write: WriteRecord, known: DeclaredTables) -> StatementLineage:
+def _of_write(write: WriteRecord, known: DeclaredTables, made: _Made) -> StatementLineage:
     statement = _statement(write.spot)
-    found = [_of_plan(statement, plan, known) for plan in write.plans if plan]
+    found = [_of_plan(statement, plan, known, made) for plan in write.plans if plan]
     fields = tuple(_renamed(schema_fields(write.schema), write.names)) if write.schema else ()
     targets = _targets(write, known, fields)
     if write.schema and not write.plans:
@@ -136,9 +163,31 @@ def _of_write(write: WriteRecord, known: DeclaredTables) -> StatementLineage:
     return StatementLineage(statement, lineage)
 
 
-def _of_plan(statement: ScriptStatement, plan: str, known: DeclaredTables) -> Lineage:
-    answers = (StatementAnswer(statement, Analyzed("", EncodedQuery(plan))),)
-    found = lineage_of_answers(answers, tuple(known))
+def _of_answer(answer: StatementAnswer, known: DeclaredTables, made: _Made) -> tuple[StatementLineage, ...]:
+    """Return the lineage of a statement or a plan; the folders of the loaded models that it calls are inputs."""
+    query, called = answer.analyzed.query, []
+    for name, dataset in made.models.items():
+        if query is not None and name in query.plan:
+            query = attrs.evolve(query, plan=query.plan.replace(name, MODEL_FUNCTION))
+            called.append(dataset)
+    answer = attrs.evolve(answer, analyzed=attrs.evolve(answer.analyzed, query=query))
+    found = lineage_of_answers((answer,), tuple(known))
+    return tuple(_with_inputs(each, called, made) for each in found) if called or made.frames else found
+
+
+def _with_inputs(found: StatementLineage, called: Sequence[Dataset], made: _Made) -> StatementLineage:
+    """Return a lineage with models as further inputs; the sources of rows replace the files that stand for these."""
+    if found.lineage is None:
+        return found
+    read: list[Dataset] = []
+    for each in found.lineage.inputs:
+        read += made.frames.get(each.identifier.name.rpartition("/")[2], (each,))
+    every = {each.identifier: each for each in (*read, *called)}
+    return attrs.evolve(found, lineage=attrs.evolve(found.lineage, inputs=tuple(every.values())), document="")
+
+
+def _of_plan(statement: ScriptStatement, plan: str, known: DeclaredTables, made: _Made) -> Lineage:
+    found = _of_answer(StatementAnswer(statement, Analyzed("", EncodedQuery(plan))), known, made)
     return found[0].lineage if found and found[0].lineage is not None else Lineage((), ((None, ColumnLineage(())),), ())
 
 
@@ -149,16 +198,23 @@ def _of_datasets(
     inputs = {each.identifier: each for lineage in found for each in lineage.inputs}
     for text in write.places:
         kind, _, name = text.partition(":")
-        read = (_table(tuple(name.split(".")), known),) if kind == "table" else datasets_of(DataPlace.of_text(text))
-        inputs.update({each.identifier: each for each in map(DEFAULT_TRIMMING.dataset, read)})
-    gap = Gap(_UNKNOWN, "the columns that it reads are unknown, so its column edges are unknown too")
+        is_table = kind == "table"
+        read = (DEFAULT_TRIMMING.dataset(_table(tuple(name.split(".")), known)),) if is_table else _at_place(text)
+        inputs.update({each.identifier: each for each in read})
+    is_model = write.target and DataPlace.of_text(write.target).format == MODEL
+    gap = _OF_MODEL if is_model else Gap(_UNKNOWN, _NO_COLUMNS)
     return Lineage(tuple(inputs.values()), tuple((target, ColumnLineage(())) for target in targets), (gap,))
 
 
 def _targets(write: WriteRecord, known: DeclaredTables, fields: tuple[Field, ...]) -> tuple[Dataset, ...]:
     if write.table:
         return (attrs.evolve(_table(write.table, known), fields=fields),)
-    return tuple(map(DEFAULT_TRIMMING.dataset, datasets_of(DataPlace.of_text(write.target), fields)))
+    return _at_place(write.target, fields)
+
+
+def _at_place(text: str, fields: tuple[Field, ...] = ()) -> tuple[Dataset, ...]:
+    """Return the datasets at a place, as `DataPlace.to_text` writes it."""
+    return tuple(map(DEFAULT_TRIMMING.dataset, datasets_of(DataPlace.of_text(text), fields)))
 
 
 def _table(parts: tuple[str, ...], known: DeclaredTables) -> Dataset:

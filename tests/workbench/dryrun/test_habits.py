@@ -729,3 +729,176 @@ spark.read.parquet("out/x/*/*/*").write.parquet("out/globbed")
         "out/x.v -> out/globbed.v",
     ]
     assert found.problems == []
+
+
+def test_a_table_of_deltas_builder_is_named_by_its_location_and_has_its_new_columns(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    text = """\
+from delta.exceptions import ConcurrentAppendException
+from delta.tables import DeltaTable, IdentityGenerator
+k = spark.read.parquet("data/k")
+made = (
+    DeltaTable.create(sparkSession=spark).tableName(identifier="shop.t").location(location="/lake/t")
+    .addColumn(colName="id", dataType="INT", nullable=False).addColumn("v", dataType="STRING")
+    .addColumn("n", "BIGINT", generatedAlwaysAs=IdentityGenerator(start=1)).partitionedBy(["v"]).execute()
+)
+k.select("id").write.format("delta").mode("append").saveAsTable("shop.t")
+merge = made.alias(aliasName="x").merge(source=k.alias("k"), condition="x.id = k.id")
+merge.whenMatchedUpdate(condition="k.v > ''", set={"v": "k.v"}).execute().select("num_updated_rows").show()
+DeltaTable.createOrReplace(spark).tableName("shop.t").location("/lake/t").addColumn("other", "INT").execute()
+spark.table("shop.t").write.parquet("out/replaced")
+made.clone(target="/lake/copy", isShallow=True)
+spark.read.format("delta").load("/lake/copy").write.parquet("out/copied")
+made.optimize().where(partitionFilter="v = 'a'").executeCompaction().select("metrics.numFilesAdded").show()
+spark.sql("CREATE TABLE shop.there USING delta LOCATION '/lake/copy'")
+spark.table("shop.there").write.parquet("out/there")
+spark.sql("CREATE TABLE shop.nowhere USING delta LOCATION '/lake/nowhere'")
+spark.table("shop.nowhere").write.parquet("out/nowhere")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.writes == [
+        (["data/k"], "/lake/t"),
+        (["/lake/t", "data/k"], "/lake/t"),
+        (["/lake/t"], "out/replaced"),
+        (["/lake/t"], "/lake/copy"),
+        (["/lake/copy"], "out/copied"),
+        (["/lake/copy"], "out/there"),
+        (["/lake/nowhere"], "out/nowhere"),
+    ]
+    assert [each for each in found.edges if "-> out/" in each] == [
+        "/lake/copy.other -> out/copied.other",
+        "shop.t.other -> out/replaced.other",
+        "shop.there.other -> out/there.other",
+    ]
+    assert found.problems == [(22, "UNKNOWN_TABLE")]
+
+
+def test_what_a_loaded_model_makes_comes_from_its_folder(runner: ScriptRunner, tmp_path: Path) -> None:
+    pytest.importorskip("numpy")
+    text = """\
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.feature import StringIndexer, StringIndexerModel
+k = spark.read.parquet("data/k")
+pipe = Pipeline(stages=[StringIndexer(inputCol="v", outputCol="n")])
+model = pipe.fit(k)
+model.transform(k).select("n").write.parquet("out/fitted")
+model.write().overwrite().save("models/p")
+loaded = PipelineModel.load("models/p").transform(k)
+loaded.select("n").write.parquet("out/loaded")
+loaded.createOrReplaceTempView("w")
+spark.sql("CREATE TABLE t AS SELECT n FROM w")
+model.stages[0].save("/models/one")
+StringIndexerModel.read().load("/models/one").transform(k).select("n").write.parquet("out/one")
+PipelineModel.load("/models/other").transform(k).write.parquet("out/other")
+pipe.save("/models/unfitted")
+Pipeline.load("/models/unfitted").fit(k).transform(k).select("n").write.parquet("out/again")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.writes == [
+        (["data/k"], "out/fitted"),
+        ([], "models/p"),
+        (["data/k", "models/p"], "out/loaded"),
+        (["data/k", "models/p"], "default.t"),
+        ([], "/models/one"),
+        (["/models/one", "data/k"], "out/one"),
+        (["/models/other", "data/k"], "out/other"),
+        ([], "/models/unfitted"),
+        (["data/k"], "out/again"),
+    ]
+    assert found.edges == [
+        f"data/k.v -> {each}.n" for each in ("default.t", "out/again", "out/fitted", "out/loaded", "out/one")
+    ]
+    assert found.problems == [(16, "UNKNOWN_SCHEMA")]
+
+
+def test_an_rdd_of_a_dataframe_has_the_sources_of_the_dataframe(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+k, a = spark.read.parquet("data/k"), spark.read.option("header", True).csv("data/raw/a.csv")
+k.join(a, k.v == a.x).rdd.map(lambda row: (row.id, row.v)).toDF(["id", "v"]).write.parquet("out/joined")
+pairs = spark.table("sales.fact").rdd.map(lambda row: (row.id, 1)).join(k.rdd.union(k.rdd).map(lambda row: (row.id, 2)))
+pairs.map(lambda pair: (pair[0], 1)).toDF("id INT, n INT").write.saveAsTable("t")
+k.rdd.map(lambda row: row.v).saveAsTextFile("out/text")
+spark.read.schema("q INT").json(k.rdd.map(lambda row: row.v)).write.parquet("out/parsed")
+spark.read.csv(a.rdd.map(lambda row: row.x)).write.parquet("out/unknown")
+spark.createDataFrame(k.rdd.repartition(3).sortBy(lambda row: row.id), k.schema).createOrReplaceTempView("w")
+spark.sql("INSERT INTO t SELECT id, id FROM w")
+"""
+    found = seen(runner, tmp_path, text)
+    assert (found.edges, found.writes) == (
+        [],
+        [
+            (["data/k", "data/raw/a.csv"], "out/joined"),
+            (["data/k", "sales.fact"], "default.t"),
+            (["data/k"], "out/text"),
+            (["data/k"], "out/parsed"),
+            (["data/raw/a.csv"], "out/unknown"),
+            (["data/k"], "default.t"),
+        ],
+    )
+
+
+def test_a_table_whose_name_comes_from_data_gets_the_columns_of_a_query_that_is_known(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    text = """\
+spark.read.parquet("data/k").createOrReplaceTempView("w")
+for row in spark.table("w").select("v").distinct().collect():
+    spark.sql(f"INSERT INTO sales_{row.v} SELECT id, upper(v) AS u FROM w")
+    spark.sql(f"INSERT INTO sales_{row.v} (a, b) SELECT id, v FROM w")
+    spark.sql(f"CREATE TABLE made_{row.v} AS SELECT id AS n FROM w")
+    spark.sql(f"INSERT OVERWRITE sales_{row.v} SELECT * FROM other_{row.v}")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.edges == [
+        "data/k.id -> default.made_{v}.n",
+        "data/k.id -> default.sales_{v}.a",
+        "data/k.id -> default.sales_{v}.id",
+        "data/k.v -> default.sales_{v}.b",
+        "data/k.v -> default.sales_{v}.u",
+    ]
+    assert found.problems == [(4, "STAND_IN"), *((line, "PATTERN") for line in (5, 6, 7)), (8, "UNKNOWN_STATEMENT")]
+
+
+# A script may name each argument of PySpark: this one reads PySpark's own sources, in which nothing is replaced.
+NAMES_OF_ARGUMENTS = """\
+import ast, importlib, inspect
+from pyspark import SparkContext, SparkFiles
+from pyspark.rdd import RDD
+from pyspark.sql import streaming, udf
+from pyspark.sql.catalog import Catalog
+from pyspark.sql.group import GroupedData
+from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter, DataFrameWriterV2
+
+def methods(owner):
+    source = ast.parse(open(inspect.getsourcefile(importlib.import_module(owner.__module__))).read())
+    for each in ast.walk(source):
+        if isinstance(each, ast.ClassDef) and each.name == owner.__name__:
+            for method in each.body:
+                if isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
+                    yield method.name, [a.arg for a in (*method.args.args, *method.args.kwonlyargs)][1:]
+
+absent, methods_seen = [], 0
+for owner in (
+    SparkSession, SparkSession.Builder, type(spark.range(1)), DataFrameReader, DataFrameWriter, DataFrameWriterV2,
+    streaming.DataStreamReader, streaming.DataStreamWriter, Catalog, RDD, SparkContext, udf.UDFRegistration,
+    GroupedData, SparkFiles,
+):
+    for name, names in methods(owner):
+        method = getattr(owner, name, None)
+        if not inspect.isfunction(method) and not inspect.ismethod(method):
+            continue
+        methods_seen += 1
+        taken = inspect.signature(method).parameters.values()
+        if not any(each.kind is each.VAR_KEYWORD for each in taken):
+            missing = set(names) - {each.name for each in taken} - {"self", "cls"}
+            absent += [f"{owner.__name__}.{name}({each})" for each in sorted(missing)]
+raise SystemExit(f"{absent}, {methods_seen > 200}")
+"""
+
+
+def test_each_method_that_is_replaced_takes_the_named_arguments_of_pyspark(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    found = seen(runner, tmp_path, NAMES_OF_ARGUMENTS)
+    assert [each for each in found.messages if "[" in each] == ["?"]

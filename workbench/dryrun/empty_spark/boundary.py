@@ -100,6 +100,8 @@ class Reader(_Given):
         self._load_table = load_table
         self._streamed = streamed
         self._schema: Any = None
+        self.strings: Any = None
+        """The RDD or the Dataset of the JVM with the strings that are parsed; None if files are read."""
 
     def schema(self, schema: Any) -> Any:
         """Remember a schema: DDL, or an object of the JVM."""
@@ -125,13 +127,14 @@ class Reader(_Given):
         """Return a table over JDBC."""
         return self.format("jdbc").option("url", url).option("dbtable", table).load()
 
-    def _rows(self) -> Any:
-        """Return rows that are parsed from texts of an RDD or of a DataFrame."""
+    def _rows(self, strings: Any) -> Any:
+        """Return rows that are parsed from strings of an RDD or of a Dataset."""
+        self.strings = strings
         return self._load_place(DataPlace(PARSED, {}), self._schema, self)
 
     def __getattr__(self, name: str) -> Any:
         if name in _SHORT:
-            return lambda *given: self._rows() if any(map(_is_rows, given)) else self.format(name).load(*given)
+            return lambda *given: self._rows(given[0]) if any(map(_is_rows, given)) else self.format(name).load(*given)
         return super().__getattr__(name)
 
 

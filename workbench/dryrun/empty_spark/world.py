@@ -27,6 +27,8 @@ from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
 from openlineage_pyspark.workbench.predict.tables.declaring import compiled_class
+from openlineage_pyspark.workbench.predict.tables.following import FILLS
+from openlineage_pyspark.workbench.predict.tables.parsed import text_items
 from openlineage_pyspark.workbench.predict.tables.words import names_after, names_in
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ _FIXED: dict[str, Columns] = {
 _MADE_UP = frozenset({"rate", "rate-micro-batch"})
 _PROVIDED_VIEW = "CreateTempViewUsing"
 _TEMPORARY_VIEW, _DROPPED_VIEW, _CACHED = "CreateViewCommand", "DropView", "CacheTableAsSelect"
+_INSERT = "InsertIntoStatement"
 _PLACED = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect", "SetTableLocation"})
 _OF_TEXT = frozenset({"csv", "json", "text", "xml"})
 """The formats whose columns depend on options."""
@@ -93,6 +96,7 @@ class World:
         self.session = session
         self.stage = stage
         self._unknown = UnknownNames()
+        self._rdds = 0
         # A pipeline replaces these: the first makes the table or view of a name, if the pipeline defines it; the second
         # removes the pipeline's own schema from a name.
         self.maker: Callable[[str], bool] = lambda _: False
@@ -145,11 +149,11 @@ class World:
         place = self._of_script(place)
         typed = self._schema(place, schema, reader)
         if typed is None:
-            return self._missing(place)
+            return self._missing(place, reader)
         if place.format == PARSED:
-            message = "rows are parsed from strings of the script here: the sources of these strings are unknown"
+            message = "rows are parsed from strings here: which columns these come from is unknown"
             self.stage.problem("STAND_IN", message)
-            return self.spark._jsparkSession.createDataFrame(self._jvm.java.util.ArrayList(), typed)
+            return self._of_strings(reader, typed)
         if place.format in _MADE_UP:
             return self._jvm_frame("rate", place, typed)
         names = [each.identifier.name for each in datasets_of(place)]
@@ -206,7 +210,7 @@ class World:
                 base=reader.given_text("basePath"),
             )
         if known is None and place.is_of_files and len(place.paths) == 1:
-            table = self.session.known((place.short, place.paths[0]))
+            table = self.session.known((SPARK_CATALOG, place.short, place.paths[0]))
             known = table.columns if table is not None else None
         return None if known is None else self._parsed(", ".join(f"{in_backticks(n)} {t}" for n, t in known))
 
@@ -221,12 +225,28 @@ class World:
     def _parsed(self, ddl: str) -> Any:
         return self.spark._jsparkSession.sessionState().sqlParser().parseTableSchema(ddl)
 
-    def _missing(self, place: DataPlace) -> Unknown:
+    def _of_strings(self, reader: Reader, schema: Any) -> Any:
+        """Return a DataFrame of the JVM with the sources of the strings that are parsed, but without their rows."""
+        strings = reader.strings
+        if strings is None:
+            return self.spark._jsparkSession.createDataFrame(self._jvm.java.util.ArrayList(), schema)
+        rows = strings if str(strings.getClass().getName()).endswith("RDD") else strings.toJavaRDD()
+        return self.spark._jsparkSession.createDataFrame(rows, schema)
+
+    def rows_of(self, frame: Any) -> Any:
+        """Return the rows of a DataFrame as an RDD of the JVM, which has none but shows that they come from it."""
+        self._rdds += 1
+        file = self.stage.file_of_rows(self._rdds)
+        self.stage.record("frame", file=file, plan=self.plan(frame))
+        return self.spark.sparkContext._jsc.textFile(file, 1)
+
+    def _missing(self, place: DataPlace, reader: Reader | None = None) -> Unknown:
         """Report that the columns at a place are unknown, and how to supply them."""
-        if place.format == PARSED:
+        if place.format == PARSED and reader is not None:
             message = "the columns of rows that are parsed from strings are unknown: give them with .schema(...)"
             self.stage.problem("UNKNOWN_SCHEMA", message)
-            return Unknown()
+            plan = encoded_query(self.spark, self._of_strings(reader, self._parsed("value STRING")).logicalPlan()).plan
+            return Unknown((plan,))
         folder = self.stage.request.folder
         paths = (os.path.relpath(each, folder) if each.startswith(f"{folder}/") else each for each in place.paths)
         where = ", ".join(paths) or next((_name(each.identifier) for each in datasets_of(place)), place.format)
@@ -486,14 +506,35 @@ class World:
         """
         if not _is_of_data(text) or self._parsed_plan(text) is not None:
             return None
-        message = "parts of this statement come from data: only the tables and paths that its text names are known"
-        self.stage.problem("UNKNOWN_STATEMENT", message)
         quoted = _with_quoted_stand_ins(text)
         target, read = self._read_by(quoted)
         parsed = self._parsed_plan(quoted)
+        if parsed is not None and self._of_known_query(parsed, target.replace("`", "")):
+            return read
+        message = "parts of this statement come from data: only the tables and paths that its text names are known"
+        self.stage.problem("UNKNOWN_STATEMENT", message)
         if parsed is not None and not self.is_query(quoted):
             self._record_of_data(parsed, quoted, target, read)
         return read
+
+    def _of_known_query(self, parsed: Any, target: str) -> bool:
+        """Record a write of a query that is known to a table whose name comes from data; return whether it is one."""
+        kind = str(parsed.nodeName())
+        if kind not in (_INSERT, *FILLS) or not _is_of_data(target):
+            return False
+        try:
+            found = self.session.with_known(
+                lambda: self._frames.ofRows(self.spark._jsparkSession, parsed.query()), str(parsed.query())
+            )
+        except analysis_errors():
+            return False
+        frame = type(self.spark.range(0))(found, self.spark)
+        columns = text_items(parsed.userSpecifiedCols()) if kind == _INSERT else ()
+        if columns and len(columns) == len(frame.columns):
+            frame = frame.toDF(*columns)
+        self._missing_table(target)
+        self.write_table(frame, target, "append" if kind == _INSERT else "create", ())
+        return True
 
     def _record_of_data(self, parsed: Any, text: str, target: str, read: Unknown) -> None:
         """Record the write of a statement, of which only the datasets are known."""
@@ -584,7 +625,10 @@ class World:
 
     def _place_table(self, text: str) -> None:
         """Remember the location that a statement gives a table; record a statement that moves the table as a write."""
-        parsed = self.spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+        parsed = self._parsed_plan(text)
+        if parsed is None:
+            # A statement of another engine, such as CLONE, gives no location.
+            return
         is_moved = str(parsed.nodeName()) == "SetTableLocation"
         if is_moved and parsed.partitionSpec().isDefined():
             return

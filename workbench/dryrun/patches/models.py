@@ -7,14 +7,17 @@ the columns that its parameters name. The values that a model has learned are un
 
 from __future__ import annotations
 
+import copy
 import importlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import attrs
 from openlineage_pyspark.listener.probe.client import spark_errors
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
-from openlineage_pyspark.workbench.dryrun.script.places import data_place
+from openlineage_pyspark.workbench.dryrun.script.places import MODEL, data_place, qualified
+from openlineage_pyspark.workbench.dryrun.script.records import MODEL_FUNCTION, WriteRecord, loaded_function
 from py4j.protocol import Py4JError
 from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
 from pyspark.sql.types import DoubleType, IntegerType, LongType, StructField, StructType
@@ -22,13 +25,24 @@ from pyspark.sql.types import DoubleType, IntegerType, LongType, StructField, St
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
+WithoutColumns: TypeAlias = "Callable[[Any, tuple[str, ...]], Any]"
+"""Makes a DataFrame without known columns from another one and from places, as `DataPlace.to_text` writes them."""
 MODELS = "pyspark.ml"
 """The module of models: it is patched after its import, which is slow, and which most scripts do without."""
 _INPUT_PARAMS = ("userCol", "itemCol"), ("itemsCol",), ("featuresCol",), ("inputCols",), ("inputCol",)
 _WORDS = ("labels", "vocabulary", "originalMax", "originalMin")
 _SOME_MEASURE = 1.0
+
+
+def _model(*_: Any) -> None:
+    """Represent a model's function, which is never called."""
+
+
+# Spark's own models have this name for the function.
+_model.__name__ = MODEL_FUNCTION
 
 
 class Fitted:
@@ -39,19 +53,30 @@ class Fitted:
         stage: records each use of a learned value.
         maker: the estimator; None for a model that is read from a file.
         added: the columns that it adds; None if they are unknown.
+        function: represents the function of the model.
+        places: the folder from which it is loaded, as `DataPlace.to_text` writes it; none if it was not loaded.
     """
 
-    def __init__(self, stage: Stage, maker: Any, added: Sequence[StructField] | None) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        maker: Any,
+        added: Sequence[StructField] | None,
+        function: Callable[..., None] = _model,
+        places: tuple[str, ...] = (),
+    ) -> None:
         self._stage = stage
         self._maker = maker
-        self._added = added
+        self.added = added
+        self._function = function
+        self._places = places
 
-    def transform(self, dataset: Any, unknown: Callable[[Any], Any]) -> Any:
+    def transform(self, dataset: Any, unknown: WithoutColumns) -> Any:
         """Return a DataFrame with the columns that the model adds."""
-        if Unknown.of(dataset) is not None or self._added is None:
-            return unknown(dataset)
+        if Unknown.of(dataset) is not None or self.added is None:
+            return unknown(dataset, self._places)
         known = dataset.columns
-        for field in self._added:
+        for field in self.added:
             sources = [each for each in self._sources(field.name, known) if each in dataset.columns]
             dataset = dataset.withColumn(field.name, self._made(field, sources))
         return dataset
@@ -61,7 +86,7 @@ class Fitted:
         columns = [F.col(f"`{each}`") for each in sources]
         if type(self._maker).__name__ == "Imputer" and columns:
             return F.when(columns[0].isNull(), F.lit(_SOME_MEASURE)).otherwise(columns[0]).cast(field.dataType)
-        return F.udf(_model, field.dataType)(*columns) if columns else F.lit(None).cast(field.dataType)
+        return F.udf(self._function, field.dataType)(*columns) if columns else F.lit(None).cast(field.dataType)
 
     def _sources(self, name: str, known: Sequence[str]) -> Sequence[str]:
         """Return the columns from which a column of the model is made."""
@@ -90,24 +115,74 @@ class Fitted:
         return [f"{{{name}}}"] if name in _WORDS else StandIn(name)
 
 
-def _model(*_: Any) -> None:
-    """Represent a model's function, which is never called."""
+class _SavedModels:
+    """
+    The models that a script saves: it gets them back when it loads them from their folders.
 
+    Args:
+        stage: records the saved models, and the names of the functions of those that are loaded.
+        make: makes a stand-in for a fitted model, with the arguments of `Fitted` after the first.
+    """
 
-# Spark's own models have this name for the function.
-_model.__name__ = "UDF"
+    def __init__(self, stage: Stage, make: Callable[..., Any]) -> None:
+        self._stage = stage
+        self._make = make
+        self._saved: dict[str, Any] = {}
+        self._loaded = 0
+
+    def save(self, model: Any, path: str) -> None:
+        """Record that a model would be written to a folder."""
+        place = self._place(path)
+        self._saved[place.paths[0]] = model
+        self._stage.record("write", **attrs.asdict(WriteRecord(self._stage.spot(), (), target=place.to_text())))
+
+    def load(self, path: str) -> Any:
+        """Return the model in a folder; if the script has not saved it, one about which only the folder is known."""
+        place = self._place(path)
+        if place.paths[0] not in self._saved:
+            message = f"the model {path} is not read in a dry run: the columns that it adds are unknown"
+            self._stage.problem("UNKNOWN_SCHEMA", message)
+            return self._make(None, None, _model, (place.to_text(),))
+        self._loaded += 1
+        name = loaded_function(self._loaded)
+        self._stage.record("model", name=name, place=place.to_text())
+
+        def function(*_: Any) -> None:
+            return None
+
+        function.__name__ = name
+        return self._from_folder(self._saved[place.paths[0]], function, (place.to_text(),))
+
+    def _from_folder(self, model: Any, function: Callable[..., None], places: tuple[str, ...]) -> Any:
+        """Return a model whose function shows that it comes from a folder."""
+        fitted, best = vars(model).get("_fitted"), vars(model).get("bestModel")
+        if isinstance(fitted, Fitted):
+            return self._make(model._maker, fitted.added, function, places)
+        stages = vars(model).get("stages")
+        if not isinstance(stages, list) and best is None:
+            # An object of the JVM has only one owner, and nothing in it was learned.
+            return model
+        copied = copy.copy(model)
+        if isinstance(stages, list):
+            copied.stages = [self._from_folder(each, function, places) for each in stages]
+        if best is not None:
+            copied.bestModel = self._from_folder(best, function, places)
+        return copied
+
+    def _place(self, path: str) -> DataPlace:
+        return data_place(MODEL, {}, (qualified(str(path), self._stage.request.folder),), "")
 
 
 class _Writer:
     """Records that a model would be written."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, saved: _SavedModels, model: Any) -> None:
+        self._saved = saved
+        self._model = model
 
     def save(self, path: str) -> None:
-        """Report that a model would be saved to a path."""
-        place = data_place("model", {}, (str(path),), self._stage.request.folder)
-        self._stage.problem("NOT_DONE", f"the script saves a model to {place.paths[0]}, which a dry run does not do")
+        """Record that a model would be saved to a path."""
+        self._saved.save(self._model, path)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -115,13 +190,13 @@ class _Writer:
         return lambda *_, **__: self
 
 
-def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
+def install_models(stage: Stage, unknown: WithoutColumns) -> None:
     """
     Keep estimators from training, for the rest of the process.
 
     Args:
         stage: records the omitted actions.
-        unknown: makes a DataFrame without known columns from another one.
+        unknown: makes a DataFrame without known columns from another one and from places.
     """
     base, wrapper, util = (importlib.import_module(f"{MODELS}.{each}") for each in ("base", "wrapper", "util"))
     make = _class_of_fitted(base.Model, stage, unknown)
@@ -133,41 +208,48 @@ def install_models(stage: Stage, unknown: Callable[[Any], Any]) -> None:
 
     def transform(transformer: Any, dataset: Any) -> Any:
         if Unknown.of(dataset) is not None:
-            return unknown(dataset)
+            return unknown(dataset, ())
         try:
             return real(transformer, dataset)
         except (Py4JError, *spark_errors()):
             # The transformer reads from the first row what the schema does not state, such as the lengths of vectors.
             return Fitted(stage, transformer, _added(transformer, dataset)).transform(dataset, unknown)
 
-    def read(_: type) -> Any:
-        return _Reader(lambda: make(None, None), stage)
-
     wrapper.JavaEstimator._fit, wrapper.JavaTransformer._transform = fit, transform
-    each: Any
-    for each in _all_below(util.MLWritable):
-        if "write" in vars(each):
-            each.write = lambda _: _Writer(stage)
-    for each in _all_below(util.MLReadable):
-        if "read" in vars(each):
-            each.read = classmethod(read)
+    _install_files(base.Model, util, _SavedModels(stage, make))
     _install_searches(make)
     _install_measures(stage)
     _install_algorithms(unknown)
 
 
-class _Reader:
-    """A reader that reads no model, so the columns that the model adds are unknown."""
+def _install_files(model: Any, util: Any, saved: _SavedModels) -> None:
+    """Make all models return the writer and the reader of saved models."""
 
-    def __init__(self, make: Callable[[], Any], stage: Stage) -> None:
-        self._make = make
-        self._stage = stage
+    def write(self: Any) -> Any:
+        return _Writer(saved, self)
+
+    def read(_: type) -> Any:
+        return _Reader(saved)
+
+    model.write = write
+    each: Any
+    for each in _all_below(util.MLWritable):
+        if "write" in vars(each):
+            each.write = write
+    for each in _all_below(util.MLReadable):
+        if "read" in vars(each):
+            each.read = classmethod(read)
+
+
+class _Reader:
+    """A reader of models: it returns those that the script has saved."""
+
+    def __init__(self, saved: _SavedModels) -> None:
+        self._saved = saved
 
     def load(self, path: str) -> Any:
-        """Return a model about which nothing is known."""
-        message = f"the model {path} is not read in a dry run: the columns that it adds are unknown"
-        self._stage.problem("UNKNOWN_SCHEMA", message)
-        return self._make()
+        """Return the model in a folder."""
+        return self._saved.load(path)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -192,15 +274,15 @@ def _added(maker: Any, dataset: Any) -> list[StructField]:
     return [each for each in fields if each.name not in known]
 
 
-def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) -> Callable[..., Any]:
+def _class_of_fitted(model: Any, stage: Stage, unknown: WithoutColumns) -> Callable[..., Any]:
     """Return a function that makes stand-ins for fitted models."""
 
     class FittedModel(model):  # type: ignore[misc]
         """A stand-in for a fitted model."""
 
-        def __init__(self, maker: Any, added: Sequence[StructField] | None) -> None:
+        def __init__(self, maker: Any, added: Sequence[StructField] | None, *loaded: Any) -> None:
             super().__init__()
-            self._fitted, self._maker = Fitted(stage, maker, added), maker
+            self._fitted, self._maker = Fitted(stage, maker, added, *loaded), maker
 
         def _transform(self, dataset: Any) -> Any:
             return self._fitted.transform(dataset, unknown)
@@ -209,12 +291,8 @@ def _class_of_fitted(model: Any, stage: Stage, unknown: Callable[[Any], Any]) ->
             """Return this model."""
             return self
 
-        def write(self) -> Any:
-            """Return a writer that records that the model would be written."""
-            return _Writer(stage)
-
         def save(self, path: str) -> None:
-            """Report that it would be written."""
+            """Record that it would be written."""
             self.write().save(path)
 
         def __getattr__(self, name: str) -> Any:
@@ -250,14 +328,14 @@ def _install_searches(make: Callable[..., Any]) -> None:
     classification.OneVsRest._fit = one_of_many
 
 
-def _install_algorithms(unknown: Callable[[Any], Any]) -> None:
+def _install_algorithms(unknown: WithoutColumns) -> None:
     """Make algorithms that have no model return the columns that they make, from the columns that they read."""
     clustering, fpm = (importlib.import_module(f"{MODELS}.{each}") for each in ("clustering", "fpm"))
 
     def result(columns_of: Callable[[Any, Any], tuple[Sequence[str], Sequence[StructField]]]) -> Callable[..., Any]:
         def run(algorithm: Any, dataset: Any) -> Any:
             if Unknown.of(dataset) is not None:
-                return unknown(dataset)
+                return unknown(dataset, ())
             sources, fields = columns_of(algorithm, dataset)
             columns = [F.col(f"`{each}`") for each in sources]
             return dataset.select(*(F.udf(_model, each.dataType)(*columns).alias(each.name) for each in fields))

@@ -44,11 +44,10 @@ from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.tables.following import is_kept_setting
 from py4j import java_gateway
 from py4j.clientserver import JavaClient
-from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors.exceptions.captured import AnalysisException
 from pyspark.rdd import RDD
-from pyspark.serializers import CloudPickleSerializer
+from pyspark.serializers import CloudPickleSerializer, CPickleSerializer
 from pyspark.sql import Column, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
 from pyspark.sql.group import GroupedData
@@ -171,10 +170,10 @@ class Patches:
     def _plan(self, frame: Any) -> str:
         return self.world_of(frame.sparkSession).plan(frame)
 
-    def without_columns(self, frame: Any) -> Any:
-        """Return a DataFrame with unknown columns that is made from another one."""
+    def without_columns(self, frame: Any, places: tuple[str, ...] = ()) -> Any:
+        """Return a DataFrame with unknown columns that is made from another one, and from places."""
         known = Unknown.of(frame) or Unknown((self._plan(frame),))
-        return self._unknown(frame.sparkSession, known)
+        return self._unknown(frame.sparkSession, known.joined(Unknown(places=places)))
 
     def _frame_read(self, found: Any, spark: Any) -> Any:
         """Return a DataFrame for data that a script reads, unless it is to be assumed that they do not exist."""
@@ -196,7 +195,8 @@ class Patches:
             self._configure(dict(builder._options))
             return one
 
-        def sql(session: Any, text: str, args: Any = None, **named: Any) -> Any:
+        def sql(session: Any, sqlQuery: str, args: Any = None, **named: Any) -> Any:
+            text = str(sqlQuery) if isinstance(sqlQuery, StandIn) else sqlQuery
             unknown = [Unknown.of(each) for each in named.values()]
             if any(unknown):
                 return self._unknown(session, next(each for each in unknown if each is not None))
@@ -204,7 +204,7 @@ class Patches:
             if named:
                 formatter = sys.modules["pyspark.sql.session"].SQLStringFormatter(session)
                 text = formatter.format(text, **named)
-            text = world.whole_paths(str(text) if isinstance(text, StandIn) else text)
+            text = world.whole_paths(text)
             of_data = world.of_data(text)
             if of_data is not None:
                 return self._unknown(session, of_data)
@@ -218,9 +218,11 @@ class Patches:
         SparkSession.createDataFrame = self._creating(SparkSession.createDataFrame)
         builder = SparkSession.Builder
         builder.getOrCreate = builder.create = get
-        builder.remote = lambda self, _url: self
+        builder.remote = lambda self, url: self  # noqa: ARG005 (Spark's name)
         SparkSession.sql = sql
-        SparkSession.table = lambda session, name: self._frame_read(self.world_of(session).load_table(name), session)
+        SparkSession.table = lambda session, tableName: self._frame_read(
+            self.world_of(session).load_table(tableName), session
+        )
         SparkSession.stop = SparkSession.__exit__ = lambda *_: None
         SparkSession.streams = property(lambda _: NoQueries())
         SparkSession.conf = property(
@@ -296,14 +298,21 @@ class Patches:
     def _patch_functions(self) -> None:
         """Register functions of Java, whose classes are not here, by their names."""
 
-        def one_value(registration: Any, name: str, class_: str, type_: Any = None) -> None:
-            if type_ is None:
-                message = f"the type of {name} is that of {class_}, which is not here: it is assumed to be a string"
+        def one_value(
+            registration: Any,
+            name: str,
+            javaClassName: str,
+            returnType: Any = None,
+        ) -> None:
+            if returnType is None:
+                message = (
+                    f"the type of {name} is that of {javaClassName}, which is not here: it is assumed to be a string"
+                )
                 self._stage.problem("STAND_IN", f"{message} (registerJavaFunction takes a type, too)")
-            registration.register(name, lambda *_: None, type_ or "string")
+            registration.register(name, lambda *_: None, returnType or "string")
 
-        def of_groups(registration: Any, name: str, class_: str) -> None:
-            message = f"the type of {name} is that of {class_}, which is not here: it is assumed to be a string"
+        def of_groups(registration: Any, name: str, javaClassName: str) -> None:
+            message = f"the type of {name} is that of {javaClassName}, which is not here: it is assumed to be a string"
             self._stage.problem("STAND_IN", message)
             try:
                 registration.register(name, UserDefinedFunction(lambda *_: None, "string", name, _OF_GROUPS))
@@ -359,16 +368,16 @@ class Patches:
             writer._df, writer._spark = frame, frame.sparkSession
             writer._jwriter = self.world_of(writer._spark).table_writer(frame, name)
 
-        def each_batch(writer: Any, call: Callable[[Any, int], None]) -> Any:
+        def each_batch(writer: Any, func: Callable[[Any, int], None]) -> Any:
             def save(*_: Any) -> None:
                 self._in_batch += 1
-                call(writer._df, 0)
+                func(writer._df, 0)
                 self._in_batch -= 1
 
             writer._jwrite.save = save
             return writer
 
-        def each_row(writer: Any, _: Any) -> Any:
+        def each_row(writer: Any, f: Any) -> Any:  # noqa: ARG001 (Spark's name)
             writer._jwrite.format("noop")
             return writer
 
@@ -401,14 +410,14 @@ class Patches:
         install_statistics(frame, self._stage, self.without_columns)
         pivot = GroupedData.pivot
 
-        def known_pivot(grouped: Any, column: str, values: Any = None) -> Any:
+        def known_pivot(grouped: Any, pivot_col: str, values: Any = None) -> Any:
             if values:
-                return pivot(grouped, column, values)
-            message = f"the columns of pivot({column!r}) are values in the data: one column represents all of them"
+                return pivot(grouped, pivot_col, values)
+            message = f"the columns of pivot({pivot_col!r}) are values in the data: one column represents all of them"
             self._stage.problem("PATTERN", message)
             # PySpark takes only a name; here the column is cast, because the value must have its type.
-            java = F.col(column).cast("string")._jc
-            return GroupedData(grouped._jgd.pivot(java, [f"{{{column}}}"]), grouped._df)
+            java = F.col(pivot_col).cast("string")._jc
+            return GroupedData(grouped._jgd.pivot(java, [f"{{{pivot_col}}}"]), grouped._df)
 
         GroupedData.pivot = known_pivot
         self._patch_rdds_of_frames()
@@ -420,13 +429,10 @@ class Patches:
         def rdd(self_: Any) -> Any:
             if taken_next(sys._getframe(1)) in _WITHOUT_ROWS:
                 return rows.__get__(self_)
-            message = "rows pass through an RDD here: what is made from them has no known source"
+            message = "rows pass through an RDD here: the columns of what is made from them have no known source"
             self._stage.problem("STAND_IN", message)
-            try:
-                return rows.__get__(self_)
-            except (Py4JError, *spark_errors()):
-                # Spark can't plan to read a table that is only declared.
-                return rows.__get__(self_.sparkSession.createDataFrame([], self_.schema))
+            session = self_.sparkSession
+            return RDD(self.world_of(session).rows_of(self_), session.sparkContext, CPickleSerializer())
 
         frame.rdd = property(rdd)
 
@@ -594,7 +600,7 @@ class ContextConf:
         self._conf = conf
         self._given = dict(given)
 
-    def get(self, key: str, defaultValue: Any = None) -> Any:  # noqa: N803 (Spark's name)
+    def get(self, key: str, defaultValue: Any = None) -> Any:
         """Return a property."""
         if key in self._given:
             return self._given[key]
@@ -618,8 +624,8 @@ class ContextConf:
         return "\n".join(f"{key}={value}" for key, value in sorted(self._given.items()))
 
 
-def _writer_to(frame: Any, name: str) -> Any:
-    return DataFrameWriterV2(frame, name)
+def _writer_to(frame: Any, table: str) -> Any:
+    return DataFrameWriterV2(frame, table)
 
 
 def text_of_column(column: Any) -> str:

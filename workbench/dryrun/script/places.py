@@ -34,6 +34,8 @@ _FILES = ("avro", "binaryfile", "csv", "excel", "image", "json", "libsvm", "orc"
 _WILD = "*?{["
 _KEPT = WHERE | {"subscribe", "assign", "subscribepattern", "query", "preparequery", "kafka.bootstrap.servers"}
 _NOTHING_KEPT = frozenset({"console", "memory", "noop"})
+MODEL = "model"
+"""The format of the folder of a model, which has no columns."""
 SERVERS = "kafka.bootstrap.servers"
 """The option that names a Kafka cluster."""
 

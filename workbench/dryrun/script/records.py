@@ -24,6 +24,20 @@ if TYPE_CHECKING:
     """The codes that a script's process writes: notes, and the reasons for which something is unknown."""
 
 
+MODEL_FUNCTION = "UDF"
+"""The name that Spark gives the function of a model."""
+
+
+def loaded_function(number: int) -> str:
+    """Return the name of the function of a loaded model, by which a plan shows that it calls the model."""
+    return f"__function_of_loaded_model_{number}__"
+
+
+def file_of_rows(number: int) -> str:
+    """Return the name of a file that stands for the rows of a DataFrame in an RDD."""
+    return f"rows_of_dataframe_{number}__"
+
+
 @attrs.frozen
 class Spot:
     """

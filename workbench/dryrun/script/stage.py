@@ -9,6 +9,7 @@ import os
 import sys
 import sysconfig
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -23,7 +24,7 @@ from openlineage_pyspark.workbench.dryrun.script.partitions import (
     without,
 )
 from openlineage_pyspark.workbench.dryrun.script.places import columns_of_query, datasets_of, key_of_dataset
-from openlineage_pyspark.workbench.dryrun.script.records import ProblemRecord, Spot
+from openlineage_pyspark.workbench.dryrun.script.records import ProblemRecord, Spot, file_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -168,6 +169,13 @@ class Stage:
         """Return the files and folders of this machine with known columns, and the files that the script has made."""
         known = [f"/{key.removeprefix(_LOCAL)}" for key in self._columns if key.startswith(_LOCAL)]
         return [*known, *self.own_files.files]
+
+    def file_of_rows(self, number: int) -> str:
+        """Return a new file that stands for the rows of a DataFrame in an RDD: Spark reports it as their source."""
+        # It has a byte, because Spark leaves out RDDs without partitions.
+        made = Path(self.request.scratch) / file_of_rows(number)
+        made.write_bytes(b" ")
+        return str(made)
 
     @contextlib.contextmanager
     def at(self, spot: Spot) -> Iterator[None]:
