@@ -334,6 +334,15 @@ shutil.copyfile("job.py", "other.py")
 assert Path("other.py").read_text().startswith("import os")
 Path("out/_SUCCESS").touch()
 assert os.path.getsize("out/_SUCCESS") == 0
+with open("job.py", "a") as end, open("other.py", "r+b") as begin:
+    end.write("# more")
+    begin.write(b"#")
+assert Path("job.py").read_text().endswith("# more") and open("job.py").read(9) == "import os"
+assert Path("other.py").read_bytes()[:8] == b"#mport o"
+try:
+    open("nowhere", "r+")
+except FileNotFoundError:
+    assert not os.path.exists("nowhere")
 os.remove("out/b.json")
 shutil.rmtree("out")
 assert os.path.getsize("job.py") > 4
@@ -341,7 +350,10 @@ open("out/b.json")
 """
     found = told(tmp_path, source)
     assert [each for each in found if len(each) == 2] == [
-        (line, "NOT_DONE") for line in (3, 4, 8, 10, 11, 12, 14, 16, 17)
+        *((line, "NOT_DONE") for line in (3, 4, 8, 10, 11, 12, 14, 16, 16, 22)),
+        (24, "DECISION"),
+        (25, "NOT_DONE"),
+        (26, "NOT_DONE"),
     ]
     assert found[-1] == ("FileNotFoundError",)
 

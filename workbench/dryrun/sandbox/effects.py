@@ -114,8 +114,9 @@ class Effects:
         if any(each in mode for each in "wax+"):
             name = without_moment(os.fsdecode(file))
             self._stage.problem("NOT_DONE", f"the script writes the file {name}, which a dry run does not do")
-            instead = self._own.write(file)
+            instead = self._own.begin(file, keeps="a" in mode or "r" in mode)
             raw = self._open(instead, f"{mode.replace('b', '').replace('t', '')}b", buffering=0)
+            self._own.add(file)
             return _taking_stand_ins(raw, mode, *arguments, **named)
         return self._open(self._own.find(file) or file, mode, buffering, *arguments, **named)
 

@@ -40,13 +40,24 @@ class OwnFiles:
         """Return whether the script has made a folder."""
         return os.path.realpath(path) in self._folders
 
-    def write(self, path: Any) -> Path:
-        """Return the file in the scratch folder into which the script writes the content of a file."""
-        name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 (a link is not resolved)
-        real = os.path.realpath(name)
-        self._files[real] = name
+    def begin(self, path: Any, *, keeps: bool = False) -> Path:
+        """
+        Return the file in the scratch folder into which the script writes the content of a file.
+
+        Args:
+            path: the file.
+            keeps: whether what is in the file stays.
+        """
+        real = os.path.realpath(os.fsdecode(path))
         self._scratch.mkdir(parents=True, exist_ok=True)
+        if keeps and real not in self._files and _is_copied(Path(real)):
+            self._copy(real).write_bytes(Path(real).read_bytes())
         return self._copy(real)
+
+    def add(self, path: Any) -> None:
+        """Remember a file that the script has begun to write."""
+        name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 (a link is not resolved)
+        self._files[os.path.realpath(name)] = name
 
     def find(self, path: Any) -> Path | None:
         """Return the file with the content of a file that the script has made; None for any other file."""
@@ -78,9 +89,10 @@ class OwnFiles:
 
     def _copied(self, source: str, target: str) -> None:
         found = self.find(source) or Path(source)
-        if found.is_file() and found.stat().st_size <= _MOST_COPIED:
+        if _is_copied(found):
             content = found.read_bytes()
-            self.write(target).write_bytes(content)
+            self.begin(target).write_bytes(content)
+            self.add(target)
 
     def _forget(self, path: str) -> None:
         gone = os.path.realpath(path)
@@ -90,3 +102,7 @@ class OwnFiles:
 
     def _copy(self, real: str) -> Path:
         return self._scratch / real.lstrip(os.sep).replace(os.sep, "__")
+
+
+def _is_copied(file: Path) -> bool:
+    return file.is_file() and file.stat().st_size <= _MOST_COPIED
