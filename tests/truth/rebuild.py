@@ -258,16 +258,22 @@ class Judge:
         last = {each.table: at for at, each in enumerate(new)}
         same, gone = _matched(old, new)
         touched: set[str] = set()
+        views: dict[str, frozenset[str]] = {}
         for at, each in enumerate(new):
             touched |= gone.get(at, set())
             plan = plans.get(each.table)
             is_kept = plan is not None and plan.action == "keep"
             named = each.reads | ({each.table} if each.changes else set())
+            # A view is computed when it is read: what it reads may be touched after its definition.
+            named = named.union(*(views.get(name, ()) for name in named))
+            if each.kind in _VIEWS:
+                views[each.table] = named
             if at in same and touched.isdisjoint(named):
                 # Nothing of the change leads to it so far: no step of the plan does it in another way.
                 touched.discard(each.table)
-                if each.kind not in _VIEWS:
-                    self.world.know(each.table, contents[same[at]])
+                if each.kind in _VIEWS:
+                    continue
+                self.world.know(each.table, contents[same[at]])
                 # What changes the table after it may be gone.
                 if at != last[each.table] or (is_kept and not any(each.table in tables for tables in gone.values())):
                     continue
