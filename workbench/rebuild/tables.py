@@ -96,6 +96,7 @@ class Replay:
         self._unread: dict[int, str] = {}
         self._columns_written: dict[str, str] = {}
         self._leaves: dict[str, None] = {}
+        self._views: dict[str, None] = {}
         self._at = 0
 
     def follow(self, steps: Iterable[FileStep]) -> Final:
@@ -106,7 +107,7 @@ class Replay:
             steps: the statements, in the order in which they run.
         """
         for self._at, step in enumerate(steps):
-            self._leaves = {}
+            self._leaves, self._views = {}, {}
             if step.is_declaration and step.kind.startswith(("Create", "Replace")):
                 # It only declares an existing table: its columns are in the plans of the statements that read it.
                 self._declared = self._terms.of("declared", self._declared, step.key)
@@ -162,7 +163,8 @@ class Replay:
             else:
                 term = self._terms.of("column", key, name, each.type)
             # A plan knows the type of a column from the statement that declares the table.
-            found.append(self._terms.of("typed", term, each.type))
+            is_typed = term.kind == "typed" and term.parts[-1] == each.type
+            found.append(term if is_typed else self._terms.of("typed", term, each.type))
         return rows, found
 
     def keys_of(self, key: str) -> frozenset[frozenset[str]]:
@@ -183,7 +185,8 @@ class Replay:
         Args:
             key: its name.
         """
-        self._leaves[key] = None
+        # It has no rows of its own: the plan contains its query, and reads the tables below it.
+        self._views[key] = None
 
     def _source(self, key: str) -> Term:
         kind = "dropped" if key in self._dropped else "source"
@@ -292,7 +295,8 @@ class Replay:
         before = self._before(target, output)
         if plan.root.name == "AppendData":
             if before.rows.kind == _EMPTY:
-                self._put(target, rows, bound, before.definition, before, layout=query.layout)
+                keys = self._keys_by_name(target, columns, query)
+                self._put(target, rows, bound, before.definition, before, keys=keys, layout=query.layout)
                 return
             how = self._terms.of("append")
         else:
@@ -329,7 +333,10 @@ class Replay:
         assigned = dict(plan.assignments(plan.root.items("assignments"), found))
         for name, value in assigned.items():
             old, type_ = columns[name]
-            columns[name] = (self._terms.of("updated", old, condition, expressions.of(value, scope)), type_)
+            new = expressions.of(value, scope)
+            # A column that is set to itself keeps its values, on whatever condition.
+            if new is not self._terms.of("value", old):
+                columns[name] = (self._terms.of("updated", old, condition, new), type_)
         keys = _keys_without(before, assigned)
         self._put(target, before.rows, columns, before.definition, before, keys=keys)
 
@@ -464,7 +471,7 @@ class Replay:
     def _history(self, key: str, before: Version | None) -> tuple[tuple[int, ...], frozenset[str]]:
         """Return the statements that have made a table, this one last, and the tables that they have read."""
         steps, reads = ((), frozenset[str]()) if before is None else (before.steps, before.reads)
-        return (*steps, self._at), reads | (self._leaves.keys() - {key})
+        return (*steps, self._at), reads | ((self._leaves.keys() | self._views.keys()) - {key})
 
     # Statements without a plan.
 

@@ -584,6 +584,36 @@ def test_rows_in_another_order_are_a_reason_only_for_what_depends_on_their_order
     assert found == {"t": "define", "of_first": "f"}
 
 
+@pytest.mark.parametrize("view", ["VIEW", "TEMP VIEW"])
+def test_what_depends_on_the_order_of_rows_stays_if_only_other_columns_of_a_view_change(
+    view: str, steps: Callable[..., tuple[FileStep, ...]]
+) -> None:
+    of_first = "CREATE TABLE of_first AS SELECT first(id) AS f FROM v"
+    base = f"CREATE {view} v AS SELECT id, amount AS net FROM orders; {of_first}"
+    others = [base.replace("amount AS net", each) for each in ("tax AS net", "amount AS net, tax")]
+    made_again = [base.replace("FROM orders", f"FROM orders {each}") for each in ("ORDER BY tax", "WHERE id > 1")]
+    of_table = f"{NET}; {base.replace('amount AS net', 'id AS net').replace('orders', 't')}"
+
+    for after in others:
+        assert "of_first" not in needs(rebuild_plan(steps(base), steps(after)))
+    for after in made_again:
+        assert "of_first" in needs(rebuild_plan(steps(base), steps(after)))
+    assert "of_first" in needs(rebuild_plan(steps(of_table.format("amount")), steps(of_table.format("tax"))))
+
+
+def test_an_update_that_sets_a_column_to_itself_changes_nothing(
+    steps: Callable[..., tuple[FileStep, ...]],
+) -> None:
+    base, updated = (f"{OF_ORDERS}{each}{READERS}" for each in ("", "; UPDATE t SET {} WHERE id > 1"))
+    both = needs(rebuild_plan(steps(base), steps(updated.format("id = id, net = net * 2"))))
+
+    assert needs(rebuild_plan(steps(base), steps(updated.format("net = net")))) == {}
+    assert needs(rebuild_plan(steps(updated.format("net = t.net")), steps(base))) == {}
+    assert both == {"t": "net", "of_net": "net"}
+    assert needs(rebuild_plan(steps(base), steps(updated.format("net = id")))) == both
+    assert needs(rebuild_plan(steps(base), steps(updated.format("net = CAST(net AS INT)")))) == both
+
+
 def test_a_single_row_of_other_values_is_a_single_row(steps: Callable[..., tuple[FileStep, ...]]) -> None:
     base = f"CREATE TABLE t AS SELECT count(*) AS id, max(amount) AS net FROM orders WHERE id > 1{READERS}"
 
@@ -615,6 +645,29 @@ def test_a_table_has_the_key_that_its_rows_were_made_with_until_a_statement_chan
     definition, then, is_kept = AFTER_IT[what]
     table = TABLE_WITH_KEY.format(definition, then)
     base = f"{table}{LOOKED_UP.format('SELECT * FROM d', 'o.cust = d.id')}{READERS}"
+
+    found = needs(rebuild_plan(steps(base), steps(base.replace("id > 1", "id > 2"))))
+
+    assert found.pop("d") == "make"
+    all_rows = {"t": "make", "of_id": "make", "of_net": "make", "counted": "n"}
+    assert found == ({"t": "net", "of_net": "net"} if is_kept else all_rows)
+
+
+FILLED_WITH_KEY = {
+    "a table that is new": ("TABLE d (id INT, name STRING)", True),
+    "a table that may be there": ("TABLE IF NOT EXISTS d (id INT, name STRING)", False),
+    "a key of another type": ("TABLE d (id SMALLINT, name STRING)", False),
+    "a format that may give back other values": ("TABLE d (id INT, name STRING) USING csv", False),
+}
+
+
+@pytest.mark.parametrize("what", FILLED_WITH_KEY)
+def test_an_empty_table_gets_the_key_of_the_rows_that_are_inserted(
+    what: str, steps: Callable[..., tuple[FileStep, ...]]
+) -> None:
+    definition, is_kept = FILLED_WITH_KEY[what]
+    filled = f"CREATE {definition}; INSERT INTO d SELECT id, max(name) FROM people WHERE id > 1 GROUP BY id; "
+    base = f"{filled}{LOOKED_UP.format('SELECT * FROM d', 'o.cust = d.id')}{READERS}"
 
     found = needs(rebuild_plan(steps(base), steps(base.replace("id > 1", "id > 2"))))
 
