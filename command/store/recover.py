@@ -20,7 +20,7 @@ from openlineage_pyspark.command.store_option import add_store, asking, count_of
 from openlineage_pyspark.errors import RecoveryError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication
-from openlineage_pyspark.workbench.recovery.applying.journal import CONTINUE, journal_of, journals_of_store
+from openlineage_pyspark.workbench.recovery.applying.journal import journal_of, journals_of_store
 from openlineage_pyspark.workbench.recovery.applying.kept_copies import doubts_of_copies, drop_copy, kept_copies
 from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
 from openlineage_pyspark.workbench.recovery.applying.recording import Recorder
@@ -206,7 +206,7 @@ def _refuse_start(options: argparse.Namespace, plan: RecoveryPlan, journal: Jour
     for other in [] if journal.entries or not plan.store else journals_of_store(Path(plan.store)):
         if other.is_unfinished:
             raise RecoveryError(
-                f"another recovery of this store is not finished ({other.path}): {CONTINUE}, and plan again"
+                f"another recovery of this store is not finished ({other.path}): {other.remains}. Then plan again"
             )
         if other.is_written_after(plan.made):
             raise RecoveryError(

@@ -10,7 +10,7 @@ from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import time_of
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef, now
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
-from openlineage_pyspark.workbench.recovery.applying.journal import CONTINUE, journals_of_store
+from openlineage_pyspark.workbench.recovery.applying.journal import journals_of_store
 from openlineage_pyspark.workbench.recovery.model.formats import PLAN_FORMATS
 from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryRequest
 from openlineage_pyspark.workbench.recovery.planning.make_plan import plan
@@ -69,11 +69,14 @@ def _unfinished_recoveries(tables: QueriedTables) -> list[Diagnostic]:
     """
     try:
         every = journals_of_store(tables.path) if isinstance(tables, Database) else []
-        unfinished = [each.path for each in every if each.is_unfinished]
+        unfinished = [(each.path, each.remains) for each in every if each.is_unfinished]
     except RecoveryError as problem:
         raise StoreError(str(problem)) from problem
-    message = f"a recovery of this store is not finished, so the plan may lack what it still has to do: {CONTINUE}"
-    return [Diagnostic("unfinished-recovery", message, missing=True, place=str(each)) for each in unfinished]
+    message = "a recovery of this store is not finished, so the plan may lack what it still has to do"
+    return [
+        Diagnostic("unfinished-recovery", f"{message}: {remains}", missing=True, place=str(path))
+        for path, remains in unfinished
+    ]
 
 
 def _versions_called(text: str, facts: Facts) -> list[tuple[int, str]]:

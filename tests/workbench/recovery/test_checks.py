@@ -18,6 +18,7 @@ from openlineage_pyspark.workbench.recovery.applying.checks import (
     statement_problem,
 )
 from openlineage_pyspark.workbench.recovery.applying.live import (
+    Layout,
     LiveStatement,
     LiveTable,
     LiveVersion,
@@ -57,6 +58,7 @@ class Held:
     refused: str = ""
     files_are_there: bool = True
     rows: int = 0
+    layouts: tuple[Layout, Layout] = (Layout(()), Layout(()))
 
     def table(self, table: TableId, /) -> LiveTable | None:
         return next((live for each, live in self.tables.items() if each.parts == table.parts), None)
@@ -79,6 +81,9 @@ class Held:
 
     def files_of(self, _table: TableId, /) -> str:
         return ""
+
+    def layouts_of(self, _table: TableId, _version: str, /) -> tuple[Layout, Layout]:
+        return self.layouts
 
 
 def back(to: str = "1", newest: str = "3", table: TableId = TABLE) -> RecoveryStep:
@@ -131,6 +136,83 @@ def test_a_table_that_is_gone_stops_the_plan() -> None:
 def test_versions_of_unknown_writers_name_the_table_that_can_be_accepted() -> None:
     (problem,) = found(Held({TABLE: line("1", "2", "3", "4")}), back()).problems
     assert (problem.step, problem.newer) == (1, "ice.db.t")
+
+
+OVERWRITE = "INSERT OVERWRITE TABLE ice.db.t SELECT k, v FROM ice.db.s"
+DYNAMIC = (("spark.sql.sources.partitionOverwriteMode", "dynamic"),)
+OTHER_COLUMNS = (
+    "ice.db.t has the columns v, k, and had k, v when the run that it repeats made its version: values may get into "
+    "other columns, unless each is named"
+)
+OTHER_PARTITIONS = (
+    "ice.db.t has other partitions than when the run that it repeats made its version, and it replaces those of its "
+    "rows: [ 1001: k: identity(1) ], and not [ 1000: day: identity(2) ]. So it may remove other rows than that run"
+)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "settings", "job", "doubts"),
+    [
+        (Layout(("k", "v")), Layout(("k", "v")), DYNAMIC, "", []),
+        (Layout(("k", "v")), Layout(("k", "v", "w")), (), "", []),
+        (Layout(("k", "v")), Layout(("v", "k")), (), "", [OTHER_COLUMNS]),
+        (
+            Layout((), "[\n  1000: day: identity(2)\n]"),
+            Layout((), "[\n  1001: k: identity(1)\n]"),
+            DYNAMIC,
+            "",
+            [OTHER_PARTITIONS],
+        ),
+        (
+            Layout((), "[\n  1000: day: identity(2)\n]"),
+            Layout((), "[\n  1001: k: identity(1)\n]"),
+            (),
+            "app.overwrite_partitions_dynamic.t",
+            [OTHER_PARTITIONS],
+        ),
+        (Layout((), "[]"), Layout((), "[\n  1001: k: identity(1)\n]"), (), "app.append_data.t", []),
+        (Layout((), None), Layout((), "[\n  1001: k: identity(1)\n]"), DYNAMIC, "", []),
+    ],
+)
+def test_a_run_is_uncertain_on_a_table_whose_layout_is_not_that_of_its_version(
+    then: Layout, now: Layout, settings: tuple[tuple[str, str], ...], job: str, doubts: list[str]
+) -> None:
+    session = Held({TABLE: line("1", "2")}, {OVERWRITE: LiveStatement("InsertIntoStatement", TABLE.parts)})
+    session = attrs.evolve(session, layouts=(then, now))
+    step = RecoveryStep(
+        "run",
+        "Run it.",
+        "sql",
+        (OVERWRITE,),
+        again=(RepeatedRun("r", job),),
+        writes=(TABLE,),
+        settings=settings,
+        after=(TableCheck("like", TABLE, "2"),),
+    )
+    by_hand = attrs.evolve(step, language="shell", after=(TableCheck("made", TABLE, known=("2", "gone")),))
+    copy = TableId(("ice", "db", "t_s1"), "iceberg")
+    copied = RecoveryStep("copy", "Copy it.", writes=(copy,), before=(TableCheck("newest", TABLE, "2"),))
+    on_copy = attrs.evolve(by_hand, after=(TableCheck("like", copy, "2"),))
+
+    assert found(session, step).doubts == tuple((1, doubt) for doubt in doubts)
+    assert found(session, by_hand).doubts == tuple((1, doubt) for doubt in doubts)
+    assert found(session, copied, on_copy).doubts == tuple((2, doubt) for doubt in doubts)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_restore_that_takes_back_properties_which_no_run_sets_again_is_uncertain(*, known: bool) -> None:
+    table = TableId(("spark_catalog", "db", "t"), "delta", "file:/lake/db/t")
+    live = line("0", "1", "2")
+    altered = attrs.evolve(live.versions["2"], operation="SET TBLPROPERTIES")
+    live = attrs.evolve(live, versions={**live.versions, "2": altered})
+    newest = TableCheck("newest", table, "1", known=("0", "1", *(("2",) if known else ())))
+    step = attrs.evolve(back("0", table=table), before=(newest,), after=(TableCheck("current", table, "0"),))
+
+    doubt = (
+        "it also takes back properties of spark_catalog.db.t that were changed since, and no step sets them again: "
+        "2 (SET TBLPROPERTIES, now)"
+    )
+    assert found(Held({table: live}), step).doubts == (() if known else ((1, doubt),))
 
 
 def test_a_table_that_can_be_accepted_is_quoted_for_a_shell() -> None:

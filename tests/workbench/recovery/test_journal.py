@@ -166,6 +166,38 @@ def test_a_started_plan_is_found_again_where_the_folder_of_its_store_can_be_writ
     exclude_each_other(journal_of(plan, file), journal_of(attrs.evolve(plan, version="2"), file))
 
 
+def test_an_unfinished_plan_tells_what_is_done_and_which_copies_stand_and_to_keep_its_journal(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j.jsonl", 5)
+    copy = "CREATE TABLE c.`a b`.`x y_before_recovery` USING parquet AS SELECT * FROM c.`a b`.`x y`"
+    journal.write(JournalEntry(1, 0, "begun", text=copy))
+    journal.write(JournalEntry(1, 0, "finished"))
+    for place, text in enumerate(
+        (
+            "CREATE TABLE c.x_empty USING parquet AS SELECT * FROM c.x WHERE false",
+            "INSERT OVERWRITE c.x SELECT * FROM c.x_empty",
+            "DROP TABLE c.x_empty",
+        )
+    ):
+        journal.write(JournalEntry(2, place, "begun", text=text))
+    journal.write(JournalEntry(2, 3, "finished"))
+    journal.write(JournalEntry(3, 0, "begun", text="INSERT INTO c.x SELECT * FROM c.y"))
+
+    assert journal.remains == (
+        "2 of its 5 steps are done (1, 2), and step 3 was begun. Continue it by `recover apply PLAN --resume`. "
+        "These copies may have rows that are nowhere else: c.`a b`.`x y_before_recovery`. Do not remove its journal: "
+        "no new plan has the steps that are left. If you give it up, first do these by hand, or undo the others: the "
+        "journal states the versions of their tables before and after each statement. Only then move it away"
+    )
+
+
+def test_an_unfinished_plan_without_a_finished_step_or_a_copy_names_none(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j.jsonl", 5)
+    journal.write(JournalEntry(1, 0, "waits"))
+
+    assert journal.remains.startswith("0 of its 5 steps are done, and step 1 was begun. Continue it by")
+    assert "copies" not in journal.remains
+
+
 def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "file" / "plan.jsonl")
     (tmp_path / "file").touch()

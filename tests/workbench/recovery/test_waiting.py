@@ -12,7 +12,7 @@ import pytest
 from openlineage_pyspark.errors import StepFailedError, StoreError
 from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.applying.journal import Journal
-from openlineage_pyspark.workbench.recovery.applying.live import LiveStatement, LiveTable, LiveVersion
+from openlineage_pyspark.workbench.recovery.applying.live import Layout, LiveStatement, LiveTable, LiveVersion
 from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryStep, RepeatedRun, TableCheck
 from openlineage_pyspark.workbench.recovery.model.statements import TableId
 
@@ -51,6 +51,9 @@ class Tables:
             f"RESTORE to {restored[number]}" if number in restored else "append"
             for number in range(1, int(version or 0) + 1)
         )
+
+    def layouts_of(self, _table: TableId, _version: str) -> tuple[Layout, Layout]:
+        return Layout(()), Layout(())
 
     def write(self, name: str) -> None:
         """Append to a table."""
@@ -590,6 +593,8 @@ class Older(Tables):
     def __init__(self, *, columns: bool) -> None:
         super().__init__()
         self.has_same_columns = columns
+        self.partitions: tuple[str, ...] = ()
+        self.properties: dict[str, str] = {}
         self.under: tuple[tuple[str, str], ...] = ()
 
     def run(self, sql: str, settings: object = ()) -> None:
@@ -605,6 +610,14 @@ class Older(Tables):
 
     def problem_of(self, _sql: str) -> str:
         return ""
+
+    def partitions_of(self, name: str) -> tuple[str, ...]:
+        assert name == "ice.db.daily"
+        return self.partitions
+
+    def properties_of(self, name: str) -> dict[str, str]:
+        assert name == "ice.db.daily"
+        return self.properties
 
     def is_as_wide(self, query: str, name: str, _settings: object) -> bool:
         assert (query, name) == ("SELECT k FROM ice.db.raw", "ice.db.daily")
@@ -630,6 +643,63 @@ def test_a_table_that_no_query_can_replace_gets_its_rows_where_it_has_its_column
     assert (outcome, tables.ran) == (("applied", [create, insert]) if is_same else ("failed", [create]))
     assert tables.under == ((ansi, ("spark.sql.sources.partitionOverwriteMode", "STATIC")) if is_same else ())
     assert ("  This Spark can't replace a table of Delta Lake by a query, so it does this instead:" in said) is is_same
+
+
+@pytest.mark.parametrize("is_accepted", [True, False])
+def test_a_table_that_keeps_its_partitions_and_properties_because_no_query_can_replace_it_is_told(
+    tmp_path: Path, *, is_accepted: bool
+) -> None:
+    create = (
+        "CREATE OR REPLACE TABLE ice.db.daily USING DELTA PARTITIONED BY (day, `a b`) TBLPROPERTIES ('x'='1') "
+        "COMMENT 'c' AS SELECT k FROM ice.db.raw"
+    )
+    step = RecoveryStep("run", "Run it.", "sql", (create,), writes=TABLES[:1])
+    plan, tables, said = attrs.evolve(PLAN, steps=(step,)), Older(columns=True), list[str]()
+    tables.partitions, tables.properties = ("k",), {"x": "1", "y": "2"}
+
+    def apply(*doubts: int) -> str:
+        session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
+        return PlanApplication(plan, session, journal, said.append, None, Consent(doubts=doubts)).apply()
+
+    assert apply(1) == "failed"
+    but = "step 1 was done, but: ice.db.daily: only its rows were replaced, and not its"
+    assert said[-3:] == [
+        f"{but} partitions: they are k, and the statement has day, `a b`",
+        f"{but} properties: they are x=1, y=2, and the statement has x=1",
+        "step 1: if that is right, --resume --accept-doubt 1 continues",
+    ]
+    if not is_accepted:
+        tables.partitions, tables.properties = ("day", "`a b`"), {"x": "1"}
+    assert apply(*([1] if is_accepted else [])) == "applied"
+    assert len(tables.ran) == 2
+
+
+def test_a_run_on_a_table_with_another_layout_is_done_only_where_that_is_accepted(tmp_path: Path) -> None:
+    class Altered(Older):
+        def layouts_of(self, _table: TableId, _version: str) -> tuple[Layout, Layout]:
+            return Layout(("k", "v")), Layout(("v", "k"))
+
+    insert = "INSERT INTO ice.db.daily SELECT k, v FROM ice.db.raw"
+    like = (TableCheck("like", TABLES[0], "1"),)
+    step = RecoveryStep("run", "Run it.", "sql", (insert,), writes=TABLES[:1], after=like)
+    plan, tables, said = attrs.evolve(PLAN, steps=(step,)), Altered(columns=True), list[str]()
+
+    def apply(*doubts: int) -> str:
+        session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
+        return PlanApplication(plan, session, journal, said.append, None, Consent(doubts=doubts)).apply()
+
+    assert (apply(), tables.ran) == ("declined", [])
+    doubt = (
+        "ice.db.daily has the columns v, k, and had k, v when the run that it repeats made its version: values may "
+        "get into other columns, unless each is named"
+    )
+    assert said == [
+        "step 1 is uncertain. Run it.",
+        f"- {doubt}",
+        "accept it with --accept-doubt 1, or leave out --yes",
+        "nothing was done",
+    ]
+    assert (apply(1), tables.ran) == ("applied", [insert])
 
 
 def test_a_table_that_is_not_there_is_created_where_none_can_be_replaced(tmp_path: Path) -> None:

@@ -175,14 +175,18 @@ class PlanApplication:
         """Return whether the steps may begin: the user confirms that, and accepts each uncertain step."""
         if self._ask is not None and not self._ask(f"Apply {len(steps)} of {len(self._plan.steps)} steps?"):
             return False
+        found: dict[int, tuple[str, ...]] = {}
+        for number, doubt in self._findings.doubts:
+            found[number] = (*found.get(number, ()), doubt)
         doubtful = [
-            (number, step)
+            (number, step, (*step.doubts, *found.get(number, ())))
             for number, step in steps
-            if step.doubts and step.language and number not in {*self._consent.doubts, *self._consent.done}
+            if step.language and number not in {*self._consent.doubts, *self._consent.done}
         ]
-        for number, step in doubtful:
+        doubtful = [each for each in doubtful if each[-1]]
+        for number, step, doubts in doubtful:
             self._say(f"step {number} is uncertain. {step.title}")
-            for doubt in step.doubts:
+            for doubt in doubts:
                 self._say(f"- {doubt}")
             if self._ask is None:
                 self._say(f"accept it with --accept-doubt {number}, or leave out --yes")
@@ -395,6 +399,7 @@ class PlanApplication:
             *(lost_meanwhile(step, there, self._session) if step.action == "roll back" else ()),
             *beside_problem(step, before, there, {each.application for each in begun} - {""}, self._session),
             *read_problem(step, self._left(), self._consent.newer, self._session),
+            *self._layout_kept(step, begun),
         ]
         if problems and not self._is_accepted(number, step, problems, was_done=was_done):
             return "failed"
@@ -501,6 +506,26 @@ class PlanApplication:
         settings = (*step.settings, WHOLE_TABLE)
         is_same = self._session.is_as_wide(found.query, found.table, settings)
         return attrs.evolve(step, code=(found.overwrite,), settings=settings) if is_same else None
+
+    def _layout_kept(self, step: RecoveryStep, begun: Sequence[JournalEntry]) -> Iterator[str]:
+        """Yield what the overwrite of a table, in place of its replacement, has left as it was: all but the rows."""
+        instead = [(step.code[each.place], each.text) for each in begun if each.text != step.code[each.place]]
+        for planned, text in instead if step.action == "run" else ():
+            from openlineage_pyspark.workbench.recovery.model.rewriting import without_replace
+
+            found = without_replace(planned)
+            if found is None or text != found.overwrite:
+                continue
+            kept = "only its rows were replaced, and not its"
+            if (now := self._session.partitions_of(found.table)) != found.partitions:
+                wanted, there = (", ".join(each) or "none" for each in (found.partitions, now))
+                yield f"{found.table}: {kept} partitions: they are {there}, and the statement has {wanted}"
+            if (properties := self._session.properties_of(found.table)) != dict(found.properties):
+                wanted, there = (
+                    ", ".join(f"{key}={value}" for key, value in sorted(each.items())) or "none"
+                    for each in (dict(found.properties), properties)
+                )
+                yield f"{found.table}: {kept} properties: they are {there}, and the statement has {wanted}"
 
     def _set_back(self, number: int, step: RecoveryStep, move: CheckpointMove) -> PlanOutcome:
         self._journal.write(JournalEntry(number, 0, "begun", text=step.code[0] if step.code else step.title))

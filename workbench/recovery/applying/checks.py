@@ -12,7 +12,7 @@ import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.applying.checkpoint import problem_of_move
 from openlineage_pyspark.workbench.recovery.applying.live import KEEPING_ROWS
-from openlineage_pyspark.workbench.recovery.model.facts import changes_rows
+from openlineage_pyspark.workbench.recovery.model.facts import changes_rows, replaces_partitions
 from openlineage_pyspark.workbench.recovery.model.statements import (
     is_table_of_path,
     is_version,
@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.recovery.model.statements import (
 )
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.applying.live import LiveStatement, LiveTable, LiveVersion
+    from openlineage_pyspark.workbench.recovery.applying.live import Layout, LiveStatement, LiveTable, LiveVersion
     from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan, RecoveryStep, TableCheck, TableId
 
 _SHOWN = 5
@@ -62,6 +62,12 @@ _KINDS: Mapping[str, frozenset[str]] = {
 }
 
 
+# The setting under which an overwrite replaces the partitions of its rows.
+_DYNAMIC = ("spark.sql.sources.partitionOverwriteMode", "dynamic")
+# The operation of Delta Lake that changes properties and no rows.
+_PROPERTIES = "SET TBLPROPERTIES"
+
+
 class TableReader(Protocol):
     """Whatever reads tables."""
 
@@ -86,6 +92,9 @@ class TableSession(TableReader, Protocol):
 
     def files_of(self, table: TableId, /) -> str:
         """Return a text that differs once the files of a table have changed; empty if there is no such table."""
+
+    def layouts_of(self, table: TableId, version: str, /) -> tuple[Layout, Layout]:
+        """Return the layout that an Iceberg table had when a version was made, and the current one."""
 
 
 @attrs.frozen
@@ -112,6 +121,7 @@ class Findings:
     Args:
         problems: why it is not begun.
         notes: the deviations from the plan, with the number of the step.
+        doubts: what is uncertain about steps because of the tables as they are now, with the number of the step.
         detached: the numbers of the steps that roll back to a version that is not an ancestor of the current one.
         versions: the names of the tables that were checked -> their versions then.
         files: the names of the tables without versions whose rows are kept in copies -> a text that differs once their
@@ -121,6 +131,7 @@ class Findings:
     problems: tuple[PlanProblem, ...] = ()
     notes: tuple[tuple[int, str], ...] = ()
     detached: frozenset[int] = frozenset()
+    doubts: tuple[tuple[int, str], ...] = ()
     versions: Mapping[str, str] = attrs.field(factory=dict, eq=False)
     files: Mapping[str, str] = attrs.field(factory=dict, eq=False)
 
@@ -165,6 +176,8 @@ class _Checking:
         self._tables: dict[TableId, LiveTable | None] = {}
         self._problems: dict[PlanProblem, None] = {}
         self._notes: list[tuple[int, str]] = []
+        self._doubts: dict[tuple[int, str], None] = {}
+        self._copied: dict[str, TableId] = {}
         self._detached: set[int] = set()
         self._seen: set[tuple[str, str]] = set()
 
@@ -178,7 +191,7 @@ class _Checking:
                 made |= {sql_name(each) for each in step.writes}
         versions = {sql_name(table): live.version for table, live in self._tables.items() if live is not None}
         problems, notes = tuple(self._problems), tuple(self._notes)
-        return Findings(problems, notes, frozenset(self._detached), versions, self._files())
+        return Findings(problems, notes, frozenset(self._detached), tuple(self._doubts), versions, self._files())
 
     def _files(self) -> dict[str, str]:
         """Return the names of the tables whose rows are kept in copies -> a text for their files."""
@@ -192,6 +205,7 @@ class _Checking:
     def _step(self, number: int, step: RecoveryStep, made: set[str]) -> None:
         for check in step.before:
             self._before(number, step, check)
+        self._layouts(number, step)
         if step.move is not None and (problem := problem_of_move(step.move)):
             self._add(number, problem)
         if step.language != "sql":
@@ -212,6 +226,55 @@ class _Checking:
 
     def _add(self, number: int, message: str, newer: str = "") -> None:
         self._problems[PlanProblem(number, message, newer)] = None
+
+    def _layouts(self, number: int, step: RecoveryStep) -> None:
+        """Doubt what a step does because the layout or the properties of its tables were changed."""
+        if step.action == "copy" and step.writes and step.before:
+            self._copied[sql_name(step.writes[0])] = step.before[0].table
+        for check in step.after:
+            for version in {"like": (check.version,), "made": check.known}.get(check.check, ()):
+                self._laid_out(number, step, self._copied.get(sql_name(check.table), check.table), version)
+        if step.action == "roll back":
+            self._properties(number, step)
+
+    def _laid_out(self, number: int, step: RecoveryStep, table: TableId, version: str) -> None:
+        """Doubt a run that is repeated on a table which has another layout than when it ran."""
+        live = self._live(table) if table.format == "iceberg" else None
+        if live is None or version not in live.versions:
+            return
+        name = sql_name(table)
+        then, now = self._session.layouts_of(table, version)
+        if now.columns[: len(then.columns)] != then.columns:
+            self._doubt(
+                number,
+                f"{name} has the columns {', '.join(now.columns)}, and had {', '.join(then.columns)} when the run that "
+                "it repeats made its version: values may get into other columns, unless each is named",
+            )
+        is_of_partitions = _DYNAMIC in step.settings or any(replaces_partitions(each.job) for each in step.again)
+        if is_of_partitions and then.partitions is not None and then.partitions != now.partitions:
+            self._doubt(
+                number,
+                f"{name} has other partitions than when the run that it repeats made its version, and it replaces "
+                f"those of its rows: {_spec(now.partitions)}, and not {_spec(then.partitions)}. So it may remove other "
+                "rows than that run",
+            )
+
+    def _properties(self, number: int, step: RecoveryStep) -> None:
+        """Doubt a RESTORE that also takes back properties of its table which no run in the store sets again."""
+        known = {version for check in step.before for version in (check.version, *check.known)}
+        goal = next((check.version for check in step.after), "")
+        for table in step.writes if goal else ():
+            live = self._live(table) if table.format == "delta" else None
+            taken = [] if live is None else [each for each in _since(live, goal) if each.operation == _PROPERTIES]
+            if lost := [each for each in taken if each.version not in known]:
+                self._doubt(
+                    number,
+                    f"it also takes back properties of {sql_name(table)} that were changed since, and no step sets "
+                    f"them again: {listed_versions(lost)}",
+                )
+
+    def _doubt(self, number: int, doubt: str) -> None:
+        self._doubts[number, doubt] = None
 
     def _live(self, table: TableId) -> LiveTable | None:
         if table not in self._tables:
@@ -714,6 +777,11 @@ def _planning_without(name: str, version: str) -> str:
 def listed_versions(versions: Sequence[LiveVersion]) -> str:
     """Return versions as the end of a sentence, each with what made it and when."""
     return _listed([*map(str, versions)])
+
+
+def _spec(partitions: str | None) -> str:
+    """Return the partitions of an Iceberg table in one line."""
+    return " ".join((partitions or "").split())
 
 
 def _listed(texts: Sequence[str]) -> str:

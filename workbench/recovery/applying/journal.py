@@ -13,12 +13,11 @@ from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.errors import RecoveryError
+from openlineage_pyspark.workbench.recovery.model.statements import copy_made, table_dropped
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan
 
-CONTINUE = "continue it by `recover apply PLAN --resume`, or remove its journal if you have given it up"
-"""What to do about a recovery that is not finished."""
 State: TypeAlias = Literal["begun", "done", "failed", "waits", "finished"]
 """Of a statement or of what a person does: `begun`, `done`, `failed`, `waits`. Of a whole step: `finished`."""
 
@@ -153,6 +152,36 @@ class Journal:
     def is_unfinished(self) -> bool:
         """Return whether the plan was begun, and some of its steps are left."""
         return bool(self.entries) and len(self.finished()) < max(each.steps for each in self.entries)
+
+    @property
+    def remains(self) -> str:
+        """
+        Return how far an unfinished plan has come, and what to do about it, as sentences.
+
+        The store has the runs of its finished steps. So a new plan would not contain the steps that are left.
+        """
+        finished, copies = sorted(self.finished()), self._copies()
+        begun = sorted({each.step for each in self.entries} - self.finished())
+        count = max((each.steps for each in self.entries), default=0)
+        numbers = f" ({', '.join(map(str, finished))})" if finished else ""
+        parts = [f"{len(finished)} of its {count} steps are done{numbers}"]
+        parts += [f"step {number} was begun" for number in begun]
+        kept = f" These copies may have rows that are nowhere else: {', '.join(copies)}." if copies else ""
+        return (
+            f"{', and '.join(parts)}. Continue it by `recover apply PLAN --resume`.{kept} Do not remove its journal: "
+            "no new plan has the steps that are left. If you give it up, first do these by hand, or undo the others: "
+            "the journal states the versions of their tables before and after each statement. Only then move it away"
+        )
+
+    def _copies(self) -> list[str]:
+        """Return the names of the copies that it has begun to make and not begun to drop."""
+        copies: dict[str, None] = {}
+        for entry in self.entries:
+            if entry.state == "begun" and (copy := copy_made(entry.text)):
+                copies[copy] = None
+            elif entry.state == "begun" and (dropped := table_dropped(entry.text)):
+                copies.pop(dropped, None)
+        return [*copies]
 
     def is_written_after(self, made: str) -> bool:
         """

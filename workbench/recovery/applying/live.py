@@ -48,6 +48,8 @@ KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM ST
 # In DESCRIBE TABLE: the heading of partitions by columns alone, the line below it, the heading of other partitions, and
 # the beginning of each of these, before its number.
 _BY_COLUMNS, _HEADER, _BY_FUNCTIONS, _PART = "# Partition Information", "# col_name", "# Partitioning", "Part "
+# The beginnings of the properties of a Delta table that Delta Lake itself sets.
+_OF_FORMAT = ("delta.minReaderVersion", "delta.minWriterVersion", "delta.feature.", "delta.columnMapping.maxColumnId")
 # What Delta Lake writes into the log with a version.
 _MADE_BY = "spark.databricks.delta.commitInfo.userMetadata"
 # The class of an unresolved name -> the method that gives its parts.
@@ -143,6 +145,20 @@ class LiveTable:
             seen.add(version)
             version = here.origin
         return version
+
+
+@attrs.frozen
+class Layout:
+    """
+    How a table lays out rows.
+
+    Args:
+        columns: the names of its columns, in their order.
+        partitions: what it is partitioned by, as its format writes that; None if that is unknown.
+    """
+
+    columns: tuple[str, ...]
+    partitions: str | None = None
 
 
 @attrs.frozen
@@ -266,6 +282,47 @@ class LiveSession:
         """
         rows = self._rows(f"DESCRIBE TABLE {name}")
         return partitions_in([(str(row["col_name"]), str(row["data_type"])) for row in rows])
+
+    def properties_of(self, name: str) -> dict[str, str]:
+        """
+        Return the properties of a table that users have set.
+
+        Args:
+            name: the table's name, as statements have it.
+
+        Raises:
+            StoreError: Spark can't read it.
+        """
+        rows = self._rows(f"SHOW TBLPROPERTIES {name}")
+        found = {str(row["key"]): str(row["value"]) for row in rows}
+        return {key: value for key, value in found.items() if not key.startswith(_OF_FORMAT)}
+
+    def layouts_of(self, table: TableId, version: str) -> tuple[Layout, Layout]:
+        """
+        Return the layout that an Iceberg table had when a version was made, and the current one.
+
+        A rollback of an Iceberg table brings back its rows, and not the layout. Statements run under the current one.
+
+        Raises:
+            StoreError: Spark can't read the version.
+        """
+        name = sql_name(table)
+        then, now = (
+            tuple(self._columns_of(f"SELECT * FROM {name}{which}"))  # noqa: S608 (a quoted name, a number)
+            for which in (f" VERSION AS OF {version}", "")
+        )
+        query = f"SELECT DISTINCT partition_spec_id FROM {name}.all_manifests WHERE added_snapshot_id = {version}"  # noqa: S608
+        written = {int(row[0]) for row in self._rows(query)}
+        with named_failure("Spark can't read its partitions"):
+            jvm: Any = self._session.sparkContext._jvm
+            loaded = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(self._session._jsparkSession, name)
+            specs = loaded.specs()
+            former = ", ".join(str(specs.get(each)) for each in sorted(written))
+            return Layout(then, former or None), Layout(now, str(loaded.spec()))
+
+    def _columns_of(self, query: str) -> list[str]:
+        with named_failure("Spark can't read it"):
+            return list(self._session.sql(query).columns)
 
     def count_of(self, table: TableId) -> int:
         """

@@ -97,12 +97,17 @@ class WithoutReplace:
         overwrite: the one that only replaces the rows of the table if it exists.
         table: the name of the table.
         query: the query.
+        partitions: what the replaced table would be partitioned by, as statements have it. An overwrite changes no
+            partitioning and no properties.
+        properties: the properties that it would have, sorted.
     """
 
     create: str
     overwrite: str
     table: str
     query: str
+    partitions: tuple[str, ...] = ()
+    properties: tuple[tuple[str, str], ...] = ()
 
 
 def without_replace(sql: str) -> WithoutReplace | None:
@@ -118,7 +123,17 @@ def without_replace(sql: str) -> WithoutReplace | None:
         return None
     table, text = tree.this.sql(dialect=_DIALECT), query.sql(dialect=_DIALECT)
     tree.args["replace"] = False
-    return WithoutReplace(tree.sql(dialect=_DIALECT), f"INSERT OVERWRITE TABLE {table} {text}", table, text)
+    stated = tree.args["properties"].expressions if tree.args.get("properties") else []
+    partitions = tuple(
+        part.sql(dialect=_DIALECT)
+        for each in stated
+        if isinstance(each, exp.PartitionedByProperty)
+        for part in each.this.expressions
+    )
+    # Those that Spark itself means by other clauses have classes of their own.
+    properties = tuple(sorted((each.name, str(each.text("value"))) for each in stated if type(each) is exp.Property))
+    overwrite = f"INSERT OVERWRITE TABLE {table} {text}"
+    return WithoutReplace(tree.sql(dialect=_DIALECT), overwrite, table, text, partitions, properties)
 
 
 def query_of_view(sql: str, known: Sequence[DatasetFacts]) -> str:

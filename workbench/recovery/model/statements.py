@@ -24,6 +24,8 @@ FORMATS = OVERWRITTEN_FORMATS | {"iceberg", "delta", "hudi", "paimon"}
 _EMPTY = "_empty"
 _KEPT = "_before_recovery"
 _BESIDE = "_s1"
+_MAKES = re.compile(r"CREATE TABLE ((?:`(?:[^`]|``)*`|[^`\s])+) ")
+_DROPS = re.compile(r"DROP TABLE (?:IF EXISTS )?(.+)", re.DOTALL)
 _COPIES = re.compile(r" AS SELECT \* FROM (.+?)(?: VERSION AS OF -?\d+| WHERE false)?\Z", re.DOTALL)
 
 NO_ROWS = "no rows"
@@ -221,6 +223,18 @@ def copied_table(sql: str) -> str:
         sql: the statement of `copied` or `copied_whole`.
     """
     found = _COPIES.search(sql)
+    return "" if found is None else found[1]
+
+
+def copy_made(sql: str) -> str:
+    """Return the name of the copy that a statement of `copied` or `copied_whole` makes; empty for another statement."""
+    found = _MAKES.match(sql) if copied_table(sql) else None
+    return "" if found is None else found[1]
+
+
+def table_dropped(sql: str) -> str:
+    """Return the name of the table that a statement of `drop` or `switched` drops; empty for another statement."""
+    found = _DROPS.fullmatch(sql)
     return "" if found is None else found[1]
 
 
