@@ -58,6 +58,7 @@ class Held:
     refused: str = ""
     files_are_there: bool = True
     rows: int = 0
+    columns: dict[str, tuple[str, ...]] = attrs.field(factory=dict)
     layouts: tuple[Layout, Layout] = (Layout(()), Layout(()))
 
     def table(self, table: TableId, /) -> LiveTable | None:
@@ -81,6 +82,9 @@ class Held:
 
     def files_of(self, _table: TableId, /) -> str:
         return ""
+
+    def columns_of(self, _table: TableId, version: str = "", /) -> tuple[str, ...]:
+        return self.columns.get(version, ())
 
     def layouts_of(self, _table: TableId, _version: str, /) -> tuple[Layout, Layout]:
         return self.layouts
@@ -197,6 +201,34 @@ def test_a_run_is_uncertain_on_a_table_whose_layout_is_not_that_of_its_version(
     assert found(session, step).doubts == tuple((1, doubt) for doubt in doubts)
     assert found(session, by_hand).doubts == tuple((1, doubt) for doubt in doubts)
     assert found(session, copied, on_copy).doubts == tuple((2, doubt) for doubt in doubts)
+
+
+@pytest.mark.parametrize(("restored", "is_refused"), [(("k", "v"), True), (("k",), False)])
+def test_a_statement_on_a_table_whose_columns_a_restore_takes_back_is_not_analyzed_before_that(
+    restored: tuple[str, ...], *, is_refused: bool
+) -> None:
+    table = TableId(("spark_catalog", "db", "t"), "delta", "file:/lake/db/t")
+    insert = "INSERT INTO spark_catalog.db.t SELECT k FROM spark_catalog.db.s"
+    restore = "RESTORE TABLE spark_catalog.db.t TO VERSION AS OF 0"
+    parsed = {
+        insert: LiveStatement("InsertIntoStatement", table.parts),
+        restore: LiveStatement("RestoreTableStatement", table.parts),
+    }
+    session = Held({table: line("0", "1")}, parsed, refused=insert, columns={"": ("k", "v"), "0": restored})
+    first = attrs.evolve(back("0", "1", table), code=(restore,))
+    then = RecoveryStep("run", "Run it.", "sql", (insert,), writes=(table,))
+
+    assert [each.message for each in found(session, first, then).problems] == [f"no column: {insert}"] * is_refused
+
+
+def test_a_copy_that_has_no_rows_of_its_own_may_be_dropped() -> None:
+    copy = TableId(("ice", "db", "t_s1"), "iceberg")
+    step = RecoveryStep("copy", "Copy it.", "sql", ("CTAS",), writes=(copy,))
+    session = Held({copy: line("1")}, {"CTAS": LiveStatement("CreateTableAsSelect", copy.parts)})
+
+    assert [each.message for each in found(session, step).problems] == [
+        "ice.db.t_s1 already exists: inspect it, then drop or rename it"
+    ]
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -337,7 +369,7 @@ def test_a_copy_that_is_there_stops_the_plan_unless_the_step_was_begun() -> None
     session = Held({copy: line("1")}, {"CTAS": LiveStatement("CreateTableAsSelect", copy.parts)})
 
     assert [each.message for each in found(session, keep).problems] == [
-        "ice.db.copy already exists: inspect it, then drop or rename it"
+        "ice.db.copy already exists: inspect it, then rename it, because its rows may be nowhere else"
     ]
     assert found(session, keep, begun=[1]).problems == ()
 

@@ -24,7 +24,7 @@ from openlineage_pyspark.workbench.recovery.model.facts import (
 )
 from openlineage_pyspark.workbench.recovery.model.formats import PLAN_FORMATS
 from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryRequest
-from openlineage_pyspark.workbench.recovery.model.rewriting import rewritten
+from openlineage_pyspark.workbench.recovery.model.rewriting import Rewritten, rewritten
 from openlineage_pyspark.workbench.recovery.model.statements import copy_name, switched
 from openlineage_pyspark.workbench.recovery.planning.make_plan import plan
 from openlineage_pyspark.workbench.recovery.recover import ModeName
@@ -1748,6 +1748,38 @@ def test_a_clone_of_a_version_that_is_corrected_reads_what_is_corrected() -> Non
 
     assert found.text == "CREATE OR REPLACE TABLE db.made_s1 SHALLOW CLONE db.raw_s1"
     assert found.doubts == ("it named a version of db.raw, and now reads the current rows",)
+
+
+@pytest.mark.parametrize("version", ["", " VERSION AS OF 2"])
+def test_a_clone_keeps_its_location_and_a_copy_of_it_gets_another(version: str) -> None:
+    made, raw = (
+        DatasetFacts(number, f"db.{name}", f"spark_catalog.db.{name}", "delta", f"file:/lake/db/{name}")
+        for number, name in ((1, "made"), (2, "raw"))
+    )
+    sql = f"CREATE TABLE db.made SHALLOW CLONE db.raw{version} LOCATION '{{}}';"
+
+    def again(place: str, copies: dict[int, str]) -> Rewritten:
+        return rewritten(sql.format(place), [(raw, "")], [made, raw], copies, {})
+
+    clone = f"CREATE OR REPLACE TABLE {{}} SHALLOW CLONE spark_catalog.db.raw{version}"
+    found = again("/lake/db/made/", {})
+    assert (found.text, found.doubts) == (f"{clone.format('spark_catalog.db.made')} LOCATION '/lake/db/made/'", ())
+    assert found.before == ("DELETE FROM spark_catalog.db.made",)
+    copied = again("/lake/db/made/", {1: "spark_catalog.db.made_s1"})
+    assert (copied.text, copied.doubts) == (clone.format("spark_catalog.db.made_s1"), ())
+    assert again("/else", {}).doubts == ("it clones to /else, and the table is at file:/lake/db/made",)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE db.made SHALLOW CLONE db.raw TBLPROPERTIES ('a' = 'b') LOCATION '/lake/db/made'",
+        "CREATE TABLE db.made (v INT) COMMENT 'a CLONE b' LOCATION '/lake/db/made'",
+    ],
+)
+def test_a_clone_of_another_form_is_not_repeated_by_its_text(sql: str) -> None:
+    made = DatasetFacts(1, "db.made", "spark_catalog.db.made", "delta", "/lake/db/made")
+    assert rewritten(sql, [], [made], {}, {}).text == ""
 
 
 @pytest.mark.parametrize("before", [" " * 5000, "/* a */" * 1000, "-- a\n" * 1000])

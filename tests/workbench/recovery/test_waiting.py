@@ -52,6 +52,9 @@ class Tables:
             for number in range(1, int(version or 0) + 1)
         )
 
+    def columns_of(self, _table: TableId, _version: str = "") -> tuple[str, ...]:
+        return ()
+
     def layouts_of(self, _table: TableId, _version: str) -> tuple[Layout, Layout]:
         return Layout(()), Layout(())
 

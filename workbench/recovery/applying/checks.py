@@ -93,6 +93,9 @@ class TableSession(TableReader, Protocol):
     def files_of(self, table: TableId, /) -> str:
         """Return a text that differs once the files of a table have changed; empty if there is no such table."""
 
+    def columns_of(self, table: TableId, version: str = "", /) -> tuple[str, ...]:
+        """Return the names of the columns that a table has, or had at a version."""
+
     def layouts_of(self, table: TableId, version: str, /) -> tuple[Layout, Layout]:
         """Return the layout that an Iceberg table had when a version was made, and the current one."""
 
@@ -178,6 +181,7 @@ class _Checking:
         self._notes: list[tuple[int, str]] = []
         self._doubts: dict[tuple[int, str], None] = {}
         self._copied: dict[str, TableId] = {}
+        self._reshaped: set[str] = set()
         self._detached: set[int] = set()
         self._seen: set[tuple[str, str]] = set()
 
@@ -219,7 +223,7 @@ class _Checking:
         named = {sql_name(table) for table in (*step.writes, *step.reads)}
         for sql in step.code:
             problem = statement_problem(step, sql, self._session)
-            if not problem and step.action in ("run", "correct") and not made & named:
+            if not problem and step.action in ("run", "correct") and not (made | self._reshaped) & named:
                 problem = self._session.problem_of(sql)
             if problem:
                 self._add(number, f"{problem}: {sql}")
@@ -235,7 +239,7 @@ class _Checking:
             for version in {"like": (check.version,), "made": check.known}.get(check.check, ()):
                 self._laid_out(number, step, self._copied.get(sql_name(check.table), check.table), version)
         if step.action == "roll back":
-            self._properties(number, step)
+            self._restored(number, step)
 
     def _laid_out(self, number: int, step: RecoveryStep, table: TableId, version: str) -> None:
         """Doubt a run that is repeated on a table which has another layout than when it ran."""
@@ -259,13 +263,21 @@ class _Checking:
                 "rows than that run",
             )
 
-    def _properties(self, number: int, step: RecoveryStep) -> None:
-        """Doubt a RESTORE that also takes back properties of its table which no run in the store sets again."""
+    def _restored(self, number: int, step: RecoveryStep) -> None:
+        """
+        Find out what a RESTORE takes back besides rows: columns, and properties.
+
+        It is uncertain if no run in the store sets these properties again.
+        """
         known = {version for check in step.before for version in (check.version, *check.known)}
         goal = next((check.version for check in step.after), "")
-        for table in step.writes if goal else ():
+        for table in step.writes:
             live = self._live(table) if table.format == "delta" else None
-            taken = [] if live is None else [each for each in _since(live, goal) if each.operation == _PROPERTIES]
+            if live is None or goal not in live.versions:
+                continue
+            if self._session.columns_of(table) != self._session.columns_of(table, goal):
+                self._reshaped.add(sql_name(table))
+            taken = (each for each in _since(live, goal) if each.operation == _PROPERTIES)
             if lost := [each for each in taken if each.version not in known]:
                 self._doubt(
                     number,
@@ -288,7 +300,10 @@ class _Checking:
         is_copy = step.action in ("copy", "keep") or (step.action == "empty" and table != step.writes[0])
         if is_copy:
             if live is not None and name not in made and number not in self._begun:
-                self._add(number, f"{name} already exists: inspect it, then drop or rename it")
+                # An earlier recovery may have kept rows there, and emptied their table.
+                is_kept = step.action == "keep"
+                how = "rename it, because its rows may be nowhere else" if is_kept else "drop or rename it"
+                self._add(number, f"{name} already exists: inspect it, then {how}")
             return
         if live is None:
             if name not in made and step.action != "run":

@@ -307,12 +307,13 @@ class LiveSession:
             StoreError: Spark can't read the version.
         """
         name = sql_name(table)
-        then, now = (
-            tuple(self._columns_of(f"SELECT * FROM {name}{which}"))  # noqa: S608 (a quoted name, a number)
-            for which in (f" VERSION AS OF {version}", "")
-        )
-        query = f"SELECT DISTINCT partition_spec_id FROM {name}.all_manifests WHERE added_snapshot_id = {version}"  # noqa: S608
-        written = {int(row[0]) for row in self._rows(query)}
+        then, now = self.columns_of(table, version), self.columns_of(table)
+        # A version may also have rewritten the manifests of files that it removed, which have former partitions.
+        added = f"added_snapshot_id = {version} AND added_data_files_count > 0"
+        written = {
+            int(row[0])
+            for row in self._rows(f"SELECT DISTINCT partition_spec_id FROM {name}.all_manifests WHERE {added}")  # noqa: S608
+        }
         with named_failure("Spark can't read its partitions"):
             jvm: Any = self._session.sparkContext._jvm
             loaded = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(self._session._jsparkSession, name)
@@ -320,9 +321,16 @@ class LiveSession:
             former = ", ".join(str(specs.get(each)) for each in sorted(written))
             return Layout(then, former or None), Layout(now, str(loaded.spec()))
 
-    def _columns_of(self, query: str) -> list[str]:
-        with named_failure("Spark can't read it"):
-            return list(self._session.sql(query).columns)
+    def columns_of(self, table: TableId, version: str = "") -> tuple[str, ...]:
+        """
+        Return the names of the columns that a table has, or had at a version.
+
+        Raises:
+            StoreError: Spark can't read it.
+        """
+        which = f" VERSION AS OF {version}" if version else ""
+        with named_failure("Spark can't read its columns"):
+            return tuple(self._session.sql(f"SELECT * FROM {sql_name(table)}{which}").columns)  # noqa: S608 (a quoted name)
 
     def count_of(self, table: TableId) -> int:
         """

@@ -15,7 +15,12 @@ import attrs
 from openlineage_pyspark.facets.sql_names import name_parts
 from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
 from openlineage_pyspark.workbench.recovery.model.facts import COMMENTS
-from openlineage_pyspark.workbench.recovery.model.statements import NO_ROWS, PLAIN_CHARACTERS, table_in_sql
+from openlineage_pyspark.workbench.recovery.model.statements import (
+    NO_ROWS,
+    PLAIN_CHARACTERS,
+    place_of_files,
+    table_in_sql,
+)
 from sqlglot import exp
 
 if TYPE_CHECKING:
@@ -27,6 +32,12 @@ _HIDDEN = "***"
 _REPLACE = re.compile(rf"\A({COMMENTS})REPLACE\s+TABLE\b", re.IGNORECASE | re.DOTALL)
 _EVOLVING = re.compile(rf"\A{COMMENTS}MERGE{COMMENTS}\bWITH\s+SCHEMA\s+EVOLUTION\s+INTO\b", re.IGNORECASE | re.DOTALL)
 _EVOLVES = "MERGE WITH SCHEMA EVOLUTION INTO"
+_LOCATED_CLONE = re.compile(
+    r"\A((?:(?!\bAS\b).)*\bCLONE\s+(?:`(?:[^`]|``)*`|[^\s`;])+(?:\s+VERSION\s+AS\s+OF\s+\d+)?)"
+    r"\s+LOCATION\s+'([^'\\]*)'\s*;?\s*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_LOCATION = "LOCATION"
 _CLONED = re.compile(
     r"\A((?:(?!\bAS\b).)*\bCLONE\s+(?:`(?:[^`]|``)*`|[^\s`;])+)\s+VERSION\s+AS\s+OF\s+(\d+)\s*;?\s*\Z",
     re.IGNORECASE | re.DOTALL,
@@ -273,6 +284,8 @@ class _TableRewriter:
 def _text(tree: Any) -> str:
     """Return the text of a tree, with the words that sqlglot does not know."""
     text: str = tree.sql(dialect=_DIALECT)
+    if tree.meta.get(_LOCATION) is not None:
+        text = f"{text} LOCATION '{tree.meta[_LOCATION]}'"
     return text.replace("MERGE INTO", _EVOLVES, 1) if tree.meta.get(_EVOLVES) else text
 
 
@@ -280,6 +293,20 @@ def _tree_of(sql: str) -> Any:
     """Return the tree of a statement, or why it can't run again from its text."""
     if _HIDDEN in sql:
         return "parts of its statement were hidden as possible secrets"
+    # sqlglot does not know that a clone may have a location.
+    located = _LOCATED_CLONE.match(sql)
+    if located is None:
+        return _tree_without_location(sql)
+    tree = _tree_without_location(located[1])
+    if not isinstance(tree, str):
+        if not isinstance(tree.args.get("clone"), exp.Clone):
+            return "its statement is of a kind that can't be rewritten"
+        tree.meta[_LOCATION] = located[2]
+    return tree
+
+
+def _tree_without_location(sql: str) -> Any:
+    """Return the tree of a statement that is no clone with a location, or why it can't run again from its text."""
     evolves, version = _EVOLVING.match(sql), _CLONED.match(sql)
     if version is not None:
         sql = version[1]
@@ -355,8 +382,12 @@ def _over_what_is_there(
     tree.args["exists"] = False
     places = list(tree.find_all(exp.LocationProperty))
     if is_copy:
+        tree.meta.pop(_LOCATION, None)
         for place in places:
             place.pop()
+    elif (clone := tree.meta.get(_LOCATION)) and place_of_files(clone) != place_of_files(dataset.location):
+        # Delta Lake refuses a clone over a table that is elsewhere, after the table was emptied for it.
+        doubts.append(f"it clones to {clone}, and the table is at {dataset.location or 'an unknown location'}")
     if tree.args.get("replace") or tree.kind != "TABLE" or dataset.has_versions:
         tree.args["replace"] = True
         # Delta Lake refuses to clone over a table that has rows.
