@@ -35,6 +35,7 @@ from openlineage_pyspark.facets.datasets.tables import (
     catalog_table,
     is_elsewhere,
     known_table,
+    storage_of,
     table_key,
     table_name,
 )
@@ -466,6 +467,10 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
     dataset = resolved_table(plan, plan.operators[name], session, fields, _spec(plan, operator, "location"))
     if dataset is None:
         return unnamed(None, query)
+    if (dataset.storage_layer, dataset.file_format) == ("default", None):
+        # The session catalog does not have the table yet.
+        layer, format_ = storage_of(_spec(plan, operator, "provider"))
+        dataset = attrs.evolve(dataset, storage_layer=layer, file_format=format_)
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.name.startswith("Replace") else "CREATE"
     if operator.name == "CreateTable" and _spec(plan, operator, "location"):
         # It may only register data that already exist there.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from openlineage_pyspark.facets.commands.registry import QUIET, WRITES
 from openlineage_pyspark.facets.datasets.jdbc import jdbc_dataset
 from openlineage_pyspark.facets.datasets.source import SOURCES, Session
@@ -191,6 +192,17 @@ def test_a_table_of_a_catalog_lies_where_its_clause_says():
     dataset = made(named(ICE, "t", "db"), tableSpec=Described("TableSpec", {"location": "s3a://lake/t"}))
     assert (dataset.identifier.namespace, dataset.identifier.name) == ("s3://lake", "t")
     assert [(field.name, field.type) for field in dataset.fields] == [("a", "int")]
+
+
+@pytest.mark.parametrize(
+    ("provider", "stored"), [("delta", ("delta", "parquet")), ("orc", ("default", "orc")), (None, ("default", None))]
+)
+def test_a_table_that_the_session_catalog_does_not_have_yet_is_stored_as_its_clause_says(provider, stored):
+    catalog = Described("org.apache.spark.sql.delta.catalog.DeltaCatalog", {"name": "spark_catalog"})
+    resolved = named(catalog, "t", "db")
+    resolved = node("ResolvedIdentifier", {**resolved.arguments, "tableMetadata": None, "tablePath": "file:/w/db.db/t"})
+    dataset = made(resolved, tableSpec=Described("TableSpec", {"provider": provider}))
+    assert (dataset.identifier.name, dataset.storage_layer, dataset.file_format) == ("/w/db.db/t", *stored)
 
 
 def test_a_table_that_a_catalog_makes_is_what_the_table_is_called_later_too():

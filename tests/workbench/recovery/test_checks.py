@@ -18,10 +18,10 @@ from openlineage_pyspark.workbench.recovery.applying.checks import (
     statement_problem,
 )
 from openlineage_pyspark.workbench.recovery.applying.live import (
-    Layout,
     LiveStatement,
     LiveTable,
     LiveVersion,
+    TableLayout,
     application_of,
     marked,
     partitions_in,
@@ -59,7 +59,7 @@ class Held:
     files_are_there: bool = True
     rows: int = 0
     columns: dict[str, tuple[str, ...]] = attrs.field(factory=dict)
-    layouts: tuple[Layout, Layout] = (Layout(()), Layout(()))
+    layouts: tuple[TableLayout, TableLayout] = (TableLayout(()), TableLayout(()))
 
     def table(self, table: TableId, /) -> LiveTable | None:
         return next((live for each, live in self.tables.items() if each.parts == table.parts), None)
@@ -86,7 +86,7 @@ class Held:
     def columns_of(self, _table: TableId, version: str = "", /) -> tuple[str, ...]:
         return self.columns.get(version, ())
 
-    def layouts_of(self, _table: TableId, _version: str, /) -> tuple[Layout, Layout]:
+    def layouts_of(self, _table: TableId, _version: str, /) -> tuple[TableLayout, TableLayout]:
         return self.layouts
 
 
@@ -157,29 +157,29 @@ OTHER_PARTITIONS = (
 @pytest.mark.parametrize(
     ("then", "now", "settings", "job", "doubts"),
     [
-        (Layout(("k", "v")), Layout(("k", "v")), DYNAMIC, "", []),
-        (Layout(("k", "v")), Layout(("k", "v", "w")), (), "", []),
-        (Layout(("k", "v")), Layout(("v", "k")), (), "", [OTHER_COLUMNS]),
+        (TableLayout(("k", "v")), TableLayout(("k", "v")), DYNAMIC, "", []),
+        (TableLayout(("k", "v")), TableLayout(("k", "v", "w")), (), "", []),
+        (TableLayout(("k", "v")), TableLayout(("v", "k")), (), "", [OTHER_COLUMNS]),
         (
-            Layout((), "[\n  1000: day: identity(2)\n]"),
-            Layout((), "[\n  1001: k: identity(1)\n]"),
+            TableLayout((), "[\n  1000: day: identity(2)\n]"),
+            TableLayout((), "[\n  1001: k: identity(1)\n]"),
             DYNAMIC,
             "",
             [OTHER_PARTITIONS],
         ),
         (
-            Layout((), "[\n  1000: day: identity(2)\n]"),
-            Layout((), "[\n  1001: k: identity(1)\n]"),
+            TableLayout((), "[\n  1000: day: identity(2)\n]"),
+            TableLayout((), "[\n  1001: k: identity(1)\n]"),
             (),
             "app.overwrite_partitions_dynamic.t",
             [OTHER_PARTITIONS],
         ),
-        (Layout((), "[]"), Layout((), "[\n  1001: k: identity(1)\n]"), (), "app.append_data.t", []),
-        (Layout((), None), Layout((), "[\n  1001: k: identity(1)\n]"), DYNAMIC, "", []),
+        (TableLayout((), "[]"), TableLayout((), "[\n  1001: k: identity(1)\n]"), (), "app.append_data.t", []),
+        (TableLayout((), None), TableLayout((), "[\n  1001: k: identity(1)\n]"), DYNAMIC, "", []),
     ],
 )
 def test_a_run_is_uncertain_on_a_table_whose_layout_is_not_that_of_its_version(
-    then: Layout, now: Layout, settings: tuple[tuple[str, str], ...], job: str, doubts: list[str]
+    then: TableLayout, now: TableLayout, settings: tuple[tuple[str, str], ...], job: str, doubts: list[str]
 ) -> None:
     session = Held({TABLE: line("1", "2")}, {OVERWRITE: LiveStatement("InsertIntoStatement", TABLE.parts)})
     session = attrs.evolve(session, layouts=(then, now))

@@ -14,7 +14,7 @@ import pytest
 from openlineage_pyspark.errors import StepFailedError
 from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication, PlanOutcome
 from openlineage_pyspark.workbench.recovery.applying.journal import Journal, JournalEntry
-from openlineage_pyspark.workbench.recovery.applying.live import Layout, LiveStatement, LiveTable, LiveVersion
+from openlineage_pyspark.workbench.recovery.applying.live import LiveStatement, LiveTable, LiveVersion, TableLayout
 from openlineage_pyspark.workbench.recovery.applying.recording import Recorder
 from openlineage_pyspark.workbench.recovery.model.statements import sql_name
 from openlineage_pyspark.workbench.store_api import Store
@@ -176,8 +176,8 @@ class Process:
     def columns_of(self, _table: TableId, _version: str = "") -> tuple[str, ...]:
         return ()
 
-    def layouts_of(self, _table: TableId, _version: str) -> tuple[Layout, Layout]:
-        return Layout(()), Layout(())
+    def layouts_of(self, _table: TableId, _version: str) -> tuple[TableLayout, TableLayout]:
+        return TableLayout(()), TableLayout(())
 
     def parsed(self, sql: str) -> LiveStatement:
         kind, found = _match(sql)

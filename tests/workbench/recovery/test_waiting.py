@@ -12,7 +12,7 @@ import pytest
 from openlineage_pyspark.errors import StepFailedError, StoreError
 from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.applying.journal import Journal
-from openlineage_pyspark.workbench.recovery.applying.live import Layout, LiveStatement, LiveTable, LiveVersion
+from openlineage_pyspark.workbench.recovery.applying.live import LiveStatement, LiveTable, LiveVersion, TableLayout
 from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryStep, RepeatedRun, TableCheck
 from openlineage_pyspark.workbench.recovery.model.statements import TableId
 
@@ -55,8 +55,8 @@ class Tables:
     def columns_of(self, _table: TableId, _version: str = "") -> tuple[str, ...]:
         return ()
 
-    def layouts_of(self, _table: TableId, _version: str) -> tuple[Layout, Layout]:
-        return Layout(()), Layout(())
+    def layouts_of(self, _table: TableId, _version: str) -> tuple[TableLayout, TableLayout]:
+        return TableLayout(()), TableLayout(())
 
     def write(self, name: str) -> None:
         """Append to a table."""
@@ -679,8 +679,8 @@ def test_a_table_that_keeps_its_partitions_and_properties_because_no_query_can_r
 
 def test_a_run_on_a_table_with_another_layout_is_done_only_where_that_is_accepted(tmp_path: Path) -> None:
     class Altered(Older):
-        def layouts_of(self, _table: TableId, _version: str) -> tuple[Layout, Layout]:
-            return Layout(("k", "v")), Layout(("v", "k"))
+        def layouts_of(self, _table: TableId, _version: str) -> tuple[TableLayout, TableLayout]:
+            return TableLayout(("k", "v")), TableLayout(("v", "k"))
 
     insert = "INSERT INTO ice.db.daily SELECT k, v FROM ice.db.raw"
     like = (TableCheck("like", TABLES[0], "1"),)

@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.recovery.model.statements import (
 )
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.recovery.applying.live import Layout, LiveStatement, LiveTable, LiveVersion
+    from openlineage_pyspark.workbench.recovery.applying.live import LiveStatement, LiveTable, LiveVersion, TableLayout
     from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan, RecoveryStep, TableCheck, TableId
 
 _SHOWN = 5
@@ -96,7 +96,7 @@ class TableSession(TableReader, Protocol):
     def columns_of(self, table: TableId, version: str = "", /) -> tuple[str, ...]:
         """Return the names of the columns that a table has, or had at a version."""
 
-    def layouts_of(self, table: TableId, version: str, /) -> tuple[Layout, Layout]:
+    def layouts_of(self, table: TableId, version: str, /) -> tuple[TableLayout, TableLayout]:
         """Return the layout that an Iceberg table had when a version was made, and the current one."""
 
 

@@ -148,7 +148,7 @@ class LiveTable:
 
 
 @attrs.frozen
-class Layout:
+class TableLayout:
     """
     How a table lays out rows.
 
@@ -297,7 +297,7 @@ class LiveSession:
         found = {str(row["key"]): str(row["value"]) for row in rows}
         return {key: value for key, value in found.items() if not key.startswith(_OF_FORMAT)}
 
-    def layouts_of(self, table: TableId, version: str) -> tuple[Layout, Layout]:
+    def layouts_of(self, table: TableId, version: str) -> tuple[TableLayout, TableLayout]:
         """
         Return the layout that an Iceberg table had when a version was made, and the current one.
 
@@ -319,7 +319,7 @@ class LiveSession:
             loaded = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(self._session._jsparkSession, name)
             specs = loaded.specs()
             former = ", ".join(str(specs.get(each)) for each in sorted(written))
-            return Layout(then, former or None), Layout(now, str(loaded.spec()))
+            return TableLayout(then, former or None), TableLayout(now, str(loaded.spec()))
 
     def columns_of(self, table: TableId, version: str = "") -> tuple[str, ...]:
         """
