@@ -503,7 +503,7 @@ def _columns(plan: Plan, operator: Operator) -> tuple[Field, ...]:
     return tuple(found) or schema_fields(operator.text("tableSchema"))
 
 
-@reads({f"{LOGICAL}.TableSpecBase": {"location": "#pathOf:location"}})
+@reads({f"{LOGICAL}.TableSpecBase": {"location": "#pathOf:location", "provider": "provider"}})
 def _spec(plan: Plan, operator: Operator, name: str) -> str | None:
     """Return the value of a clause of CREATE TABLE, from a TableSpec or from an unresolved expression."""
     spec = operator.arguments.get("tableSpec")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,6 +30,7 @@ from openlineage_pyspark.workbench.recovery.model.facts import (
     ReadFacts,
     RunFacts,
     effect,
+    registers_files,
     restored,
 )
 from openlineage_pyspark.workbench.recovery.model.statements import quoted_part
@@ -350,15 +352,20 @@ class _FactsReader:
         read: Mapping[tuple[str, int], str],
     ) -> Iterator[MadeVersion]:
         was_there = False
-        for version in self.versions.of(dataset.id):
-            run = of_runs.runs.get(version.run_id)
-            sql = run.sql if run else ""
-            job = run.job if run else ""
+        every = [*self.versions.of(dataset.id)]
+        for version, after in itertools.zip_longest(every, every[1:]):
+            sql, job = _text_and_job(of_runs.runs.get(version.run_id))
             part = next((at.replaced for at in self._of_names(of_runs.writes, version.run_id, names, "")), "")
             back = restored(sql, job, read.get((version.run_id, dataset.id), ""))
             did = effect(version.change, sql, job, dataset.format, was_there=was_there, replaced=part)
-            did = did if back is None else Effect(nothing=True)
             was_there = version.change != "DROP"
+            # A DROP leaves the files of a table with a location, and a CREATE over them finds its rows there.
+            is_kept = (
+                after is not None
+                and not was_there
+                and registers_files(after.change, *_text_and_job(of_runs.runs.get(after.run_id)), dataset.format)
+            )
+            did = Effect(nothing=True) if is_kept or back is not None else did
             written = next(self._of_names(of_runs.writes, version.run_id, names, version.id), _Written())
             yield MadeVersion(
                 dataset.id,
@@ -582,6 +589,11 @@ def _run(
     session = next((run.session for run in about if run.session is not None), None)
     gaps = tuple(dict.fromkeys(_gaps(events)))
     return RunFacts(run_id, job, job_id, state, started, *about_query, gaps, seconds, corrects, session)
+
+
+def _text_and_job(run: RunFacts | None) -> tuple[str, str]:
+    """Return the statement of a run and the name of its job; empty texts if it is unknown."""
+    return (run.sql, run.job) if run is not None else ("", "")
 
 
 def _ids(dataset: DatasetName) -> tuple[int, ...]:

@@ -646,6 +646,33 @@ def test_a_version_that_went_with_the_drop_of_its_table_is_named(filled: Fill) -
     assert doubts_of(found) == ["version 70 of db.r was lost with its drop: it reads the current data"]
 
 
+@pytest.mark.parametrize("sql", ["CREATE TABLE spark_catalog.db.b (v INT) USING parquet LOCATION '/lake/db/b'", ""])
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_a_table_over_files_that_is_emptied_is_not_created_once_more(
+    filled: Fill, sql: str, *, is_dropped: bool
+) -> None:
+    made = statement("execute_create_data_source_table_command.b", 0, sql, (), plain("b"))
+    dropped = (
+        *statement("x", 3, "DROP TABLE spark_catalog.db.b", (), plain("b", change="DROP")),
+        *statement("execute_create_data_source_table_command.b", 4, sql, (), plain("b")),
+    )
+    insert = "INSERT INTO spark_catalog.db.b SELECT * FROM ice.db.a"
+    again = statement("b", 2, insert, (table("a", "1"),), plain("b"))
+
+    found = filled(*made, *ROOT, *again, *(dropped if is_dropped else ())).recover("db.a").result
+
+    assert code_of(found)[-4:] == [
+        "INSERT OVERWRITE spark_catalog.db.b SELECT * FROM spark_catalog.db.b_empty",
+        "DROP TABLE spark_catalog.db.b_empty",
+        "(correct)",
+        insert,
+    ]
+    assert [doubt.split(":")[0] for step in found.steps if step.action == "empty" for doubt in step.doubts] == [
+        "db.b may have had rows before execute_create_data_source_table_command.b-0",
+        *["db.b was dropped and created again since"] * is_dropped,
+    ]
+
+
 def test_files_that_a_stream_wrote_are_emptied_with_its_list_of_them(filled: Fill) -> None:
     sink = plain("b")
     found = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 from openlineage_pyspark.errors import StoreError
 from openlineage_pyspark.workbench.recovery.applying.checkpoint import problem_of_move
-from openlineage_pyspark.workbench.recovery.applying.live import KEEPING_ROWS
+from openlineage_pyspark.workbench.recovery.applying.live import ALTERING, KEEPING_ROWS
 from openlineage_pyspark.workbench.recovery.model.facts import changes_rows, replaces_partitions
 from openlineage_pyspark.workbench.recovery.model.statements import (
     is_table_of_path,
@@ -58,7 +58,7 @@ _KINDS: Mapping[str, frozenset[str]] = {
     "copy": frozenset({"CreateTableAsSelect"}),
     "switch": frozenset({"InsertIntoStatement", "DropTable"}),
     "correct": _WRITING,
-    "run": _WRITING | {"DropTable"},
+    "run": _WRITING | ALTERING | {"DropTable"},
 }
 
 

@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 _NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE")
 # What Delta Lake answers about a path without a Delta table, even if nothing is there.
 _NOT_FOUND_AT_PATH = (*_NOT_FOUND, "DELTA_TABLE_ONLY_OPERATION")
+ALTERING = frozenset(
+    {
+        *("AddColumns", "AlterColumn", "AlterColumns", "DropColumns", "RenameColumn", "ReplaceColumns"),
+        *("SetTableProperties", "UnsetTableProperties"),
+    }
+)
+"""The classes of parsed statements that change the columns or the properties of a table: a RESTORE takes that back."""
+
 # The class of a parsed statement -> the method that gives its target. Other kinds of statements are not run.
 _TARGETS = {
     "InsertIntoStatement": "table",
@@ -42,6 +50,7 @@ _TARGETS = {
     "CloneTableStatement": "target",
     "DropTable": "child",
     "RestoreTableStatement": "table",
+    **dict.fromkeys(ALTERING, "table"),
 }
 # Operations that change no row, as Iceberg and Delta Lake call them.
 KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM START", "VACUUM END", "CREATE TABLE"})

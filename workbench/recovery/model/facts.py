@@ -48,6 +48,7 @@ _PARTITION_OVERWRITTEN = re.compile(
 _ROW_LEVEL = re.compile(r"\.(replace_data|write_delta|merge_into_table|update_table|delete_from_table)\.")
 _FOUND_THERE = re.compile(r"\s*CREATE\b(?:(?!\bAS\b|\().)*\bIF\s+NOT\s+EXISTS\b", re.IGNORECASE | re.DOTALL)
 _OVER_FILES = re.compile(r"\bLOCATION\s*['\"]|\bpath\b\s*=?\s*['\"]", re.IGNORECASE)
+_QUERIED_SHORTLY = re.compile(r"\bAS\s*(?:TABLE|VALUES)\b", re.IGNORECASE)
 _REPLACED = re.compile(r"\s*(?:CREATE\s+OR\s+)?REPLACE\s+TABLE\b", re.IGNORECASE)
 # A name, whose parts in backquotes may have spaces.
 _NAME = r"(?:`(?:[^`]|``)*`|[^\s`])+"
@@ -327,6 +328,17 @@ class Effect:
     nothing: bool = False
 
 
+def registers_files(change: str, sql: str, job: str, format_: str) -> bool:
+    """
+    Return whether a run only gave a table a location, with whatever rows are there.
+
+    The arguments are those of `effect`. A table of Iceberg has no rows then: its catalog alone knows which it had.
+    """
+    is_empty = _is_empty_creation(sql, job) and not _QUERIED_SHORTLY.search(sql)
+    is_over_files = is_empty and (not sql or _OVER_FILES.search(sql) is not None)
+    return not change and format_ != "iceberg" and is_over_files
+
+
 def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool, replaced: str = "") -> Effect:
     """
     Return the change of a dataset by a run that wrote it.
@@ -346,6 +358,8 @@ def effect(change: str, sql: str, job: str, format_: str, *, was_there: bool, re
         return Effect() if is_part else Effect(whole=True, empties=True)
     if change == "RENAME":
         return Effect(whole=True, nothing=True)
+    if registers_files(change, sql, job, format_):
+        return Effect(nothing=True)
     if change == "ALTER" and format_ != "delta" and _COLUMNS_ALTERED.match(sql):
         # A RESTORE also resets the columns of a Delta table. A rollback of other tables does not.
         return Effect(nothing=True)
@@ -393,9 +407,13 @@ def _overwrite(sql: str, job: str, replaced: str) -> Effect:
     return Effect(whole=True if _WHOLE_OVERWRITE.match(sql) else None)
 
 
-def _creation(sql: str, job: str, *, was_there: bool) -> Effect:
+def _is_empty_creation(sql: str, job: str) -> bool:
     # The run of a CREATE TABLE may have no text. Then the name of its operator shows its kind.
-    is_empty = bool(_CREATED_EMPTY.match(sql) if sql else _EMPTY_CREATION.search(job))
+    return bool(_CREATED_EMPTY.match(sql) if sql else _EMPTY_CREATION.search(job))
+
+
+def _creation(sql: str, job: str, *, was_there: bool) -> Effect:
+    is_empty = _is_empty_creation(sql, job)
     may_be_there = _FOUND_THERE.match(sql) or (is_empty and (not sql or _OVER_FILES.search(sql)))
     if not was_there or not may_be_there:
         return Effect(whole=True, empties=is_empty)
