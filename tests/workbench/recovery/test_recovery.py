@@ -25,7 +25,7 @@ from openlineage_pyspark.workbench.recovery.model.facts import (
 from openlineage_pyspark.workbench.recovery.model.formats import PLAN_FORMATS
 from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryRequest
 from openlineage_pyspark.workbench.recovery.model.rewriting import Rewritten, rewritten
-from openlineage_pyspark.workbench.recovery.model.statements import copy_name, switched
+from openlineage_pyspark.workbench.recovery.model.statements import copied_whole, copy_name, switched
 from openlineage_pyspark.workbench.recovery.planning.make_plan import plan
 from openlineage_pyspark.workbench.recovery.recover import ModeName
 from openlineage_pyspark.workbench.store_api import Store
@@ -961,7 +961,7 @@ def test_a_table_that_may_be_external_is_truncated_or_emptied_by_hand(filled: Fi
     )
 
     files = "INSERT OVERWRITE DIRECTORY 'file:/lake/db/b' USING text SELECT '' WHERE false"
-    kept = "CREATE TABLE spark_catalog.db.b_before_recovery AS SELECT * FROM spark_catalog.db.b"
+    kept = "CREATE TABLE spark_catalog.db.b_before_recovery USING parquet AS SELECT * FROM spark_catalog.db.b"
     assert [step.code for step in found.steps[:2]] == [(kept,), ("TRUNCATE TABLE spark_catalog.db.b",)]
     assert found.steps[1].notes[1:] == (
         "TRUNCATE TABLE refuses an external table: then empty it by hand, and continue with the next step.",
@@ -1748,6 +1748,21 @@ def test_a_clone_of_a_version_that_is_corrected_reads_what_is_corrected() -> Non
 
     assert found.text == "CREATE OR REPLACE TABLE db.made_s1 SHALLOW CLONE db.raw_s1"
     assert found.doubts == ("it named a version of db.raw, and now reads the current rows",)
+
+
+@pytest.mark.parametrize(
+    ("format_", "using"),
+    [
+        ("parquet", "parquet"),
+        ("orc", "orc"),
+        ("iceberg", "iceberg"),
+        *((each, "parquet") for each in ("csv", "json", "")),
+    ],
+)
+def test_a_copy_is_of_a_format_that_alters_no_row(format_: str, using: str) -> None:
+    """CSV cuts off the blanks around strings, JSON parts of seconds; without USING it may be a Hive table of text."""
+    table_ = DatasetFacts(1, "db.t", "db.t", format_, "/lake/db/t")
+    assert copied_whole(table_, "db.t_kept") == f"CREATE TABLE db.t_kept USING {using} AS SELECT * FROM db.t"
 
 
 @pytest.mark.parametrize("version", ["", " VERSION AS OF 2"])
