@@ -221,6 +221,22 @@ def test_a_statement_on_a_table_whose_columns_a_restore_takes_back_is_not_analyz
     assert [each.message for each in found(session, first, then).problems] == [f"no column: {insert}"] * is_refused
 
 
+@pytest.mark.parametrize(
+    ("action", "target", "said"),
+    [
+        ("run", TABLE.parts, ""),
+        ("run", ("ice", "db", "other"), "it writes ice.db.other, and the step is about ice.db.t"),
+        ("correct", TABLE.parts, "AddColumns is not a kind of statement that the step correct may run"),
+    ],
+)
+def test_a_run_may_alter_its_own_table_again(action: str, target: tuple[str, ...], said: str) -> None:
+    alter = "ALTER TABLE ice.db.t ADD COLUMN w INT"
+    session = Held({TABLE: line("1")}, {alter: LiveStatement("AddColumns", target)})
+    step = RecoveryStep(action, "Alter it.", "sql", (alter,), writes=(TABLE,))  # type: ignore[arg-type]
+
+    assert statement_problem(step, alter, session) == said
+
+
 def test_a_copy_that_has_no_rows_of_its_own_may_be_dropped() -> None:
     copy = TableId(("ice", "db", "t_s1"), "iceberg")
     step = RecoveryStep("copy", "Copy it.", "sql", ("CTAS",), writes=(copy,))
