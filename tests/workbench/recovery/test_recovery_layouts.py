@@ -673,6 +673,28 @@ def test_a_table_over_files_that_is_emptied_is_not_created_once_more(
     ]
 
 
+def test_a_table_of_delta_that_was_created_at_a_location_is_rolled_back_to_that(filled: Fill) -> None:
+    def of(name: str, *version: str, **facets: Any) -> Event:
+        return table(name, *version, lake="delta", **facets)
+
+    create = "CREATE TABLE spark_catalog.db.b (v INT) USING delta LOCATION '/lake/db/b'"
+    found = (
+        filled(
+            *statement("create_table.b", 0, create, (), of("b", "0")),
+            *statement("a", 1, "INSERT INTO db.a VALUES (1)", (), of("a", "1")),
+            *statement("b", 2, "INSERT INTO db.b SELECT * FROM db.a", (of("a", "1"),), of("b", "1", parent="0")),
+        )
+        .recover("db.a")
+        .result
+    )
+
+    assert code_of(found)[-3:] == [
+        "RESTORE TABLE spark_catalog.db.b TO VERSION AS OF 0",
+        "(correct)",
+        "INSERT INTO spark_catalog.db.b SELECT * FROM spark_catalog.db.a",
+    ]
+
+
 def test_files_that_a_stream_wrote_are_emptied_with_its_list_of_them(filled: Fill) -> None:
     sink = plain("b")
     found = (
