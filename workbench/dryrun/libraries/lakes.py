@@ -11,8 +11,8 @@ from openlineage_pyspark.workbench.dryrun.libraries.merges import (
     MergeIntoBuilder,
     MergeStatement,
     set_clause,
+    text_of_column,
 )
-from openlineage_pyspark.workbench.dryrun.patches.patched import text_of_column
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, module_of
 from openlineage_pyspark.workbench.dryrun.script.answers import DETAIL, HISTORY, OPTIMIZED, RESTORED
 from openlineage_pyspark.workbench.predict.tables.declared import in_backticks

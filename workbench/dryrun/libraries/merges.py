@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.dryrun.patches.patched import text_of_column
+from openlineage_pyspark.workbench.dryrun.script.values import with_quoted_operators
 from openlineage_pyspark.workbench.predict.tables.declared import in_backticks
 
 if TYPE_CHECKING:
@@ -13,6 +14,18 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.empty_spark.world import World
 
 _VIEW = "openlineage_merge_source"
+
+
+def text_of_column(column: Any) -> str:
+    """Return the SQL of a column, as it may appear in a statement; any other value as a text."""
+    # The tests of the builders need no PySpark; a script that has a column has imported it.
+    spark_sql = sys.modules.get("pyspark.sql")
+    if spark_sql is None or not isinstance(column, spark_sql.Column):
+        return str(column)
+    java = column._jc
+    if sys.modules["pyspark"].__version__.startswith("3."):
+        return str(java.expr().sql())
+    return with_quoted_operators(str(java.node().sql()))
 
 
 def set_clause(values: Mapping[Any, Any]) -> str:

@@ -8,7 +8,6 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-import pyspark
 from openlineage_pyspark.listener.probe.client import spark_errors
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import (
     Unknown,
@@ -38,7 +37,7 @@ from openlineage_pyspark.workbench.dryrun.patches.unknown_arguments import insta
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import is_absence_handled
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, taken_next
 from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
-from openlineage_pyspark.workbench.dryrun.script.values import texts_in, with_quoted_operators, with_values
+from openlineage_pyspark.workbench.dryrun.script.values import texts_in, with_values
 from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.tables.following import is_kept_setting
@@ -48,7 +47,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors.exceptions.captured import AnalysisException
 from pyspark.rdd import RDD
 from pyspark.serializers import CloudPickleSerializer, CPickleSerializer
-from pyspark.sql import Column, Row, SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
 from pyspark.sql.group import GroupedData
 from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter, DataFrameWriterV2
@@ -626,13 +625,3 @@ class ContextConf:
 
 def _writer_to(frame: Any, table: str) -> Any:
     return DataFrameWriterV2(frame, table)
-
-
-def text_of_column(column: Any) -> str:
-    """Return the SQL of a column, as it may appear in a statement."""
-    if not isinstance(column, Column):
-        return str(column)
-    java = column._jc
-    if pyspark.__version__.startswith("3."):
-        return str(java.expr().sql())
-    return with_quoted_operators(str(java.node().sql()))
