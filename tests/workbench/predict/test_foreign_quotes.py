@@ -38,6 +38,13 @@ def test_a_string_in_double_quotes_stays_one(dialect: str) -> None:
         ("SELECT 1\nGO\nSELECT 2", "tsql"),
         ("SELECT 1\nGO", "tsql"),
         ("SELECT a FROM [dbo].[t]", "tsql"),
+        ("SELECT a FROM [t]", "tsql"),
+        ("SELECT a FROM b -- (\nJOIN [t] ON 1 = 1", "tsql"),
+        ("CREATE TABLE\n[t] (a INT)", "tsql"),
+        ("UPDATE [t] SET a = 1", "tsql"),
+        ("SELECT 1\nGO\n{% if x %}\nSELECT 2", "tsql"),
+        ('SELECT a FROM {{ x }}."y"', "unknown"),
+        ('INSERT INTO "t" FROM @stage', "unknown"),
         ("-- DECLARE @a\nSELECT 'SET NOCOUNT ON', go\nFROM t", ""),
         ("SELECT 'a\nGO\nb', \"x\" FROM t", ""),
         ('SELECT a."b" FROM t', "unknown"),
@@ -52,6 +59,46 @@ def test_a_string_in_double_quotes_stays_one(dialect: str) -> None:
 )
 def test_a_dialect_is_recognized_by_what_spark_does_not_have(text: str, expected: str) -> None:
     assert recognized(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A column called GO is on a line of its own.
+        'SELECT\n  a,\n  go\nFROM t WHERE b = "c"',
+        'SELECT\n  go\n, b FROM t WHERE b = "c"',
+        'SELECT a AS\n  go\nFROM t WHERE b = "c"',
+        'SELECT a, "x" AS b FROM t ORDER BY\n  go\n',
+        'SELECT a FROM t WHERE b = "c" AND\ngo\n',
+        # FROM has other white space, or is that of a command.
+        'SELECT a FROM t WHERE b IS NOT DISTINCT\n   FROM "x"\n AND c = "d"',
+        'SELECT a FROM t WHERE b IS DISTINCT /* as */  FROM "x" AND c = "d"',
+        'IMPORT TABLE t FROM "x";\nSELECT a FROM t WHERE b = "c"',
+        'COPY INTO t FROM "x" FILEFORMAT = CSV',
+        # A column or an option has the name of a kind.
+        'SELECT view[k], t.table[k], t.from[k], update [k], "x" AS l FROM t',
+        'CREATE VIEW v USING org.apache.spark.sql.cassandra OPTIONS (table "words", keyspace "test")',
+        'CREATE TABLE t USING s OPTIONS (\n  url "x",\n  table "y", s.view "z", from "a", into "b" )',
+        'SELECT CASE WHEN c = "TRY" THEN a END try FROM t',
+        # Templates and comments have any signs.
+        '{# It\'s the "x". #}\nSELECT a FROM t WHERE b = "c"',
+        '{% set p = "a,b".split(",") %}\nSELECT a FROM t WHERE b = "c"',
+        '{% from "macros" import x %}\nSELECT a FROM t WHERE b = "c"',
+        'SELECT a FROM {{ "x".lower() }} WHERE b = "{{ var("c") ~ "." ~ "d" }}"',
+        '# the "x". Or FROM "y"\nSELECT a FROM t WHERE b = "c"',
+        '# don\'t\nSELECT a FROM t WHERE b = \'"x".y\' AND c = "d"',
+        # BigQuery has further strings, functions after strings, and names.
+        'CREATE FUNCTION f() RETURNS STRING LANGUAGE js AS """\n return "a".length + "[dbo].[x]";\n"""',
+        'CREATE TABLE t (a INT64 OPTIONS(description="""It\'s the "x". a"""))',
+        'SELECT "Two birds".REPLACE("birds", "dogs"), (x).STRPOS("y") FROM t',
+        'RAISE USING MESSAGE = FORMAT("Wrong: %s", @@error.message)',
+        'SELECT a FROM [p:d.t] WHERE b = "c"',
+        'SELECT 1. "x" FROM t',
+    ],
+)
+def test_no_dialect_is_recognized_by_what_spark_hive_bigquery_or_templates_have(text: str) -> None:
+    assert recognized(text) == ""
+    assert with_backquotes(text) == text
 
 
 @pytest.mark.parametrize(

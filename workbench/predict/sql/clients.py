@@ -36,6 +36,10 @@ _SLASH = re.compile(
     re.MULTILINE,
 )
 _NO_BATCH = re.compile(r"\s*(?:[,.)=+*/<>-]|(?i:as|from|is|in|not|and|or|on|where|group|order|union|join)\b)")
+# After one of these, GO is a name, such as that of a column.
+_BEFORE_NAME = frozenset(
+    {",", "(", ".", "=", "AND", "BY", "DISTINCT", "IN", "NOT", "ON", "OR", "SELECT", "WHEN", "WHERE"}
+)
 # A table of SQL Server may have a name such as `#temp`, and PostgreSQL has operators such as `#>`.
 _AFTER_SIGN = re.compile(r"#(?:\s|#|$)")
 
@@ -48,7 +52,28 @@ def for_parsers(text: str, *, has_set: bool = False) -> str:
         text: the content of a file.
         has_set: whether SET ... ON is a statement, which others may follow on its line, and no command of SQL*Plus.
     """
-    return text if _CANDIDATE.search(text) is None else "".join(_Blanking(text, has_set=has_set).parts())
+    return ClientText(text, has_set=has_set).sql
+
+
+class ClientText:
+    """
+    The text of a file that is written for a client.
+
+    Args:
+        text: as for `for_parsers`.
+        has_set: as for `for_parsers`.
+
+    Attributes:
+        sql: its SQL, as `for_parsers` returns it.
+        has_batches: whether it ends a batch as SQL Server does.
+    """
+
+    def __init__(self, text: str, *, has_set: bool) -> None:
+        self.sql, self.has_batches = text, False
+        if _CANDIDATE.search(text) is not None:
+            blanking = _Blanking(text, has_set=has_set)
+            self.sql = "".join(blanking.parts())
+            self.has_batches = blanking.has_batches
 
 
 class _Blank(NamedTuple):
@@ -65,9 +90,13 @@ class _Blanking:
     Args:
         text: the text.
         has_set: as for `for_parsers`.
+
+    Attributes:
+        has_batches: as in `ClientText`.
     """
 
     def __init__(self, text: str, *, has_set: bool) -> None:
+        self.has_batches = False
         self._text = text
         self._has_set = has_set
         self._at = 0
@@ -139,7 +168,10 @@ class _Blanking:
             return None
         found = _BATCH.match(text, at)
         if found is not None:
-            return None if _NO_BATCH.match(text, found.end()) else found.end()
+            if self._last.upper() in _BEFORE_NAME or _NO_BATCH.match(text, found.end()):
+                return None
+            self.has_batches = True
+            return found.end()
         found = _SLASH.match(text, at)
         return None if found is None else found.end()
 

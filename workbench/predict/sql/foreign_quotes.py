@@ -9,9 +9,14 @@ The dialect is given, or recognized from what no file of Spark has.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, tokens
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
+from openlineage_pyspark.workbench.predict.sql.clients import ClientText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 NAMES_IN_DOUBLE_QUOTES = frozenset(
     "athena clickhouse dremio druid duckdb dune exasol fabric materialize oracle postgres presto redshift risingwave "
@@ -30,23 +35,43 @@ _NAMES_IN_BRACKETS = SQL_SERVER | {"sqlite"}
 _ESCAPING = frozenset({"athena", "clickhouse", "redshift", "snowflake"})
 # What has the names of an unknown engine in double quotes, and its strings are like those of Spark.
 _UNKNOWN = "unknown"
-# A comment in it has no content, and a string in double quotes is a letter or a question mark.
+# The following are searched in a text without what comments, strings and templates contain, and with one character
+# for white space. A string in double quotes is a letter or a question mark there.
+_MARKS_OF_SQL_SERVER = (
+    r"\bDECLARE\s+@|\bSET\s+NOCOUNT\b|\b(?:ALTER|CREATE)\s+PROC\b|\bBEGIN\s+TRAN\b|"
+    r"\bPROC(?:EDURE)?\s+[\w.`]+\s*\(?\s*@|\bBEGIN\s+(?:TRY|CATCH)\b|"
+    r"@@(?:ERROR|FETCH_STATUS|ROWCOUNT|TRANCOUNT)\b(?!\.)|\.\[[^\W\d][^\]\n:]*\]"
+)
+# In Spark, a column may have the name `view` and an index, but none of these words before it. Legacy SQL of BigQuery
+# has names such as [project:dataset.table].
 _OF_SQL_SERVER = re.compile(
-    r"\bDECLARE\s+@|\bSET\s+NOCOUNT\b|^[ \t]*GO[ \t]*(?:--[^\n]*)?$|\b(?:ALTER|CREATE)\s+PROC\b|\bBEGIN\s+TRAN\b|"
-    r"\bPROC(?:EDURE)?\s+[\w.`]+\s*\(?\s*@|\b(?:BEGIN|END)\s+(?:TRY|CATCH)\b|"
-    r"@@(?:ERROR|FETCH_STATUS|ROWCOUNT|TRANCOUNT)\b|(?:\b(?:FROM|INTO|JOIN|TABLE|UPDATE|VIEW)\s*|\.)\[[^\W\d][^\]\n]*\]",
-    re.IGNORECASE | re.MULTILINE,
+    rf"{_MARKS_OF_SQL_SERVER}|(?:(?<![(,.])(?<![(,.]\s)\b(?:FROM|INTO|JOIN)\s|\b(?:ALTER|CREATE|DROP|TRUNCATE)\s"
+    r"(?:TABLE|VIEW)\s)\[[^\W\d][^\]\n:]*\]|\bUPDATE\s\[[^\W\d][^\]\n]*\]\s(?:SET|WITH)\b",
+    re.IGNORECASE,
+)
+# What may be one of these in the text as it is.
+_MAYBE_OF_SQL_SERVER = re.compile(
+    rf"{_MARKS_OF_SQL_SERVER}|\b(?:FROM|INTO|JOIN|TABLE|UPDATE|VIEW)\s+\[|^[ \t]*GO\b", re.IGNORECASE | re.MULTILINE
 )
 # A text without any of these needs no slower search.
 _IN_SQL_SERVER = ("@", "[", "begin", "nocount", "proc")
 _BATCH = re.compile(r"^[ \t]*go\b", re.IGNORECASE | re.MULTILINE)
-# Where Spark can have no string. FROM comes before a string in some functions and commands.
+# Where Spark can have no string. An option of a table may have the name `table`, and a function of BigQuery may be
+# after a string and a dot.
 _NAMED = re.compile(
-    r"\"[x?]\"\s*\.|\.\s*\"[x?]\"|\b(?:INTO|JOIN|TABLE|UPDATE|VIEW)\s+\"[x?]\"|"
-    r"(?<!DISTINCT\s)\bFROM\s+\"x\"\s*(?:[,;]|\Z|[^\W\d])",
+    r"\"[x?]\"\s?\.(?!\s?\w+\s?\()|\.\s?\"[x?]\"|(?<![(,.])(?<![(,.]\s)\b(?:INTO|JOIN|TABLE|UPDATE|VIEW)\s\"[x?]\"",
     re.IGNORECASE,
 )
-# What may be one of these in the text as it is.
+# FROM comes before a string in some functions and commands.
+_READ = re.compile(r"(?<!DISTINCT\s)(?<![(,.])(?<![(,.]\s)\bFROM\s\"x\"\s?(?:[,;]|\Z|[^\W\d])", re.IGNORECASE)
+_COPIED = re.compile(r"\b(?:COPY\s+INTO|IMPORT)\b[^;]*", re.IGNORECASE)
+# Where none of them ends, each beginning would be searched to the end of the text.
+_TEMPLATES = re.compile(r"\{#(?s:.{0,20000}?)#\}|\{%(?s:.{0,20000}?)%\}|(?P<value>\{\{(?s:.{0,20000}?)\}\})")
+# In Spark, the quotes inside these strings of BigQuery would be their ends.
+_IN_THREE_QUOTES = re.compile(
+    r"(?:\bAS\s*|\b[rb]{1,2})(?P<quotes>\"{3}|'{3})(?s:.{0,20000}?)(?P=quotes)|=\s*\"{3}(?!\")(?s:.{0,20000}?)\"{3}",
+    re.IGNORECASE,
+)
 _MAYBE_NAMED = re.compile(r"\"\s*\.|\.\s*\"|\b(?:FROM|INTO|JOIN|TABLE|UPDATE|VIEW)\s+\"", re.IGNORECASE)
 _PLAIN = re.compile(r'"[^\W\d][\w $#-]*"')
 _UNQUOTING = re.compile(r"\bSET\s+(?:\w+\s*,\s*)*QUOTED_IDENTIFIER\s+OFF\b", re.IGNORECASE)
@@ -79,18 +104,38 @@ def recognized(text: str) -> str:
     """Return the dialect of a text: `tsql`, another one that has names in double quotes, or empty for any other."""
     lower = text.lower()
     is_maybe = any(each in lower for each in _IN_SQL_SERVER) or _BATCH.search(text) is not None
-    if not (is_maybe and _OF_SQL_SERVER.search(text)) and not ('"' in text and _MAYBE_NAMED.search(text)):
+    if not (is_maybe and _MAYBE_OF_SQL_SERVER.search(text)) and not ('"' in text and _MAYBE_NAMED.search(text)):
         return ""
-    plain = "".join(map(_without_content, tokens(text)))
-    if _OF_SQL_SERVER.search(plain) is not None:
+    given = _IN_THREE_QUOTES.sub("''", _TEMPLATES.sub(_without_template, text))
+    parsed = ClientText(given, has_set=True)
+    plain = "".join(_without_content(tokens(parsed.sql)))
+    if parsed.has_batches or _OF_SQL_SERVER.search(plain) is not None:
         return "tsql"
-    return _UNKNOWN if _NAMED.search(plain) is not None else ""
+    is_named = _NAMED.search(plain) is not None or _READ.search(_COPIED.sub(" ", plain)) is not None
+    return _UNKNOWN if is_named else ""
 
 
-def _without_content(token: Token) -> str:
-    """Return a token without what a string or a comment contains; a string in double quotes stays one."""
-    if token.kind is TokenKind.COMMENT:
-        return blanked(token.text)
+def _without_template(found: re.Match[str]) -> str:
+    """Return a word for the value of a template, and white space for its other parts, which keep their lines."""
+    return "_" if found["value"] is not None else f" {blanked(found[0])} "
+
+
+def _without_content(given: Iterable[Token]) -> Iterator[str]:
+    """Yield tokens without what strings contain; one character stands for white space and comments together."""
+    is_after_space = False
+    for token in given:
+        is_space = token.kind in (TokenKind.SPACE, TokenKind.COMMENT)
+        if not is_space:
+            yield _plain_token(token)
+        elif not is_after_space:
+            yield " "
+        is_after_space = is_space
+
+
+def _plain_token(token: Token) -> str:
+    """Return a token without what a string contains; a string in double quotes stays one."""
+    if token.kind is TokenKind.NUMBER:
+        return "0"
     if token.kind is not TokenKind.STRING:
         return token.text
     if not token.text.startswith('"'):
