@@ -793,3 +793,32 @@ def test_what_is_applied_to_each_row_of_a_change_stays_unknown() -> None:
     (found,) = read_statement("UPDATE x SET a = y.c FROM t AS x CROSS APPLY (SELECT c FROM u) AS y", None, "tsql") or ()
     assert (found.target, found.tables, found.rows_known) == ("t", ("t", "u"), False)
     assert found.columns == (("a", None),)
+
+
+@pytest.mark.parametrize("dialect", ["", "mysql"])
+@pytest.mark.parametrize(
+    ("statement", "kinds"),
+    [
+        ("UPDATE t JOIN u ON t.i = u.i SET t.a = u.c WHERE u.k = 1", {"i": ["JOIN"], "k": ["FILTER"]}),
+        ("UPDATE t AS x LEFT JOIN u AS y USING (i, k) SET x.a = y.c", {"i": ["JOIN"], "k": ["JOIN"]}),
+        ("UPDATE t, u SET t.a = u.c WHERE t.i = u.i", {"i": ["FILTER"]}),
+        ("UPDATE t, (SELECT i, c FROM u) AS y SET t.a = y.c WHERE t.i = y.i", {"i": ["FILTER"]}),
+    ],
+)
+def test_a_change_may_read_the_tables_before_its_set(statement: str, kinds: dict[str, list[str]], dialect: str) -> None:
+    (found,) = read_statement(statement, None, dialect) or ()
+    assert (found.target, set(found.tables), found.rows_known) == ("t", {"t", "u"}, True)
+    assert [(name, sorted(sources or {})) for name, sources in found.columns] == [("a", [("t", "a"), ("u", "c")])]
+    of_other = {name: sorted(kind.name for kind in each) for (table, name), each in found.rows.items() if table == "u"}
+    assert of_other == kinds
+    assert {table for table, _ in found.rows} == {"t", "u"}
+
+
+def test_the_columns_by_which_a_deletion_joins_are_known_if_they_are_named_and_of_two_tables() -> None:
+    (found,) = read_statement("DELETE t FROM t JOIN u USING (i) WHERE u.k = 1", None, "mysql") or ()
+    kinds = {source: sorted(kind.name for kind in each) for source, each in found.rows.items()}
+    assert (found.target, found.rows_known) == ("t", True)
+    assert kinds == {("t", "i"): ["JOIN"], ("u", "i"): ["JOIN"], ("u", "k"): ["FILTER"]}
+    for statement in ("DELETE t FROM t JOIN u USING (i) JOIN v USING (i)", "DELETE t FROM t NATURAL JOIN u"):
+        (found,) = read_statement(statement, None, "mysql") or ()
+        assert (found.target, found.rows_known) == ("t", False)

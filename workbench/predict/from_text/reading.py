@@ -80,6 +80,8 @@ _ROUTINES = frozenset({"FUNCTION", "PROCEDURE", "TASK", "TRIGGER"})
 # In Databricks, an expression in IDENTIFIER() may make the name of a table.
 _MADE_NAME = "IDENTIFIER"
 _MADE = frozenset((UseKind.TRANSFORMATION,))
+# Of three tables, USING does not tell which one has a column.
+_TWO = 2
 
 
 @attrs.frozen
@@ -453,7 +455,8 @@ def _with_own_target(tree: Any) -> tuple[Any, tuple[str, ...], list[Any]]:
         return tree, tuple(dict.fromkeys(_tables(tree))), []
     made = tree.copy()
     named = made.args.get("tables") or ([made.this] if isinstance(made, exp.Update) else [])
-    rows = _further(made) if isinstance(made, exp.Update) else [*_with_joined(made.this), *_further(made)]
+    # In MySQL, further tables come before the SET.
+    rows = [*_with_joined(made.this)[isinstance(made, exp.Update) :], *_further(made)]
     joins = [join for row in [made.this, *rows] for join in row.args.get("joins") or ()]
     is_alias = len(named) == 1 and isinstance(named[0], exp.Table) and len(named[0].parts) == 1 and not named[0].alias
     made.set("tables", None)
@@ -476,7 +479,21 @@ def _with_own_target(tree: Any) -> tuple[Any, tuple[str, ...], list[Any]]:
     made.set("using", rows)
     every = (made.this, *rows)
     known = [_selected([join.args["on"]], every, made) for join in joins if join.args.get("on") is not None]
-    return made, tables, [*known, *(None for join in joins if join.args.get("using")), *applied]
+    shared = [
+        _selected([_equal(join, every)], every, made) if len(every) == _TWO and join.args.get("using") else None
+        for join in joins
+        if join.args.get("using") or join.args.get("method") == "NATURAL"
+    ]
+    return made, tables, [*known, *shared, *applied]
+
+
+def _equal(join: Any, rows: Sequence[Any]) -> Any:
+    """Return the condition of a join of two tables by columns with the same names."""
+    from sqlglot import exp
+
+    names = [each.name for each in join.args["using"]]
+    pairs = [[exp.column(name, table=row.alias_or_name) for row in rows] for name in names]
+    return exp.and_(*(exp.EQ(this=left, expression=right) for left, right in pairs))
 
 
 def _with_joined(row: Any) -> list[Any]:
