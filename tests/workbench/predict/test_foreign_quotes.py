@@ -111,6 +111,11 @@ def test_no_dialect_is_recognized_by_what_spark_hive_bigquery_or_templates_have(
         ("snowflake", 'AS $$ SELECT "a", \'b $$; SELECT "c"', "AS $$ SELECT `a`, 'b $$; SELECT `c`"),
         ("snowflake", 'CREATE TABLE t (a INT COMMENT "b")', 'CREATE TABLE t (a INT COMMENT "b")'),
         ("snowflake", 'SELECT {{ ref("a") }}, {% x "b" %} "c"', 'SELECT {{ ref("a") }}, {% x "b" %} `c`'),
+        (
+            "",
+            """{{ config(hook='{{ m(a = \\'["x"]\\', b = "y") }}') }} SELECT t."from" {{ it's }} FROM t""",
+            """{{ config(hook='{{ m(a = \\'["x"]\\', b = "y") }}') }} SELECT t.`from` {{ it's }} FROM t""",
+        ),
         ("tsql", 'SELECT [a]]b], [O\'Brien], "c"', "SELECT `a]b` , `O'Brien`, `c`"),
         ("tsql", 'SET QUOTED_IDENTIFIER OFF SELECT [a], "c"', 'SET QUOTED_IDENTIFIER OFF SELECT `a`, "c"'),
         ("trino", 'SELECT a[1], "b"[2]', "SELECT a[1], `b`[2]"),

@@ -65,8 +65,13 @@ _NAMED = re.compile(
 # FROM comes before a string in some functions and commands.
 _READ = re.compile(r"(?<!DISTINCT\s)(?<![(,.])(?<![(,.]\s)\bFROM\s\"x\"\s?(?:[,;]|\Z|[^\W\d])", re.IGNORECASE)
 _COPIED = re.compile(r"\b(?:COPY\s+INTO|IMPORT)\b[^;]*", re.IGNORECASE)
-# Where none of them ends, each beginning would be searched to the end of the text.
-_TEMPLATES = re.compile(r"\{#(?s:.{0,20000}?)#\}|\{%(?s:.{0,20000}?)%\}|(?P<value>\{\{(?s:.{0,20000}?)\}\})")
+# A template may be in a string of another one.
+_OF_TEMPLATE = r"'(?:[^'\\]|\\(?s:.)){0,2000}'|\"(?:[^\"\\]|\\(?s:.)){0,2000}\""
+_TEMPLATES = {
+    "}}": rf"\{{\{{(?:{_OF_TEMPLATE}|[^'\"}}]|\}}(?!\}})){{0,2000}}\}}\}}|\{{\{{(?s:.*?)\}}\}}",
+    "%}": r"\{%(?s:.*?)%\}",
+    "#}": r"\{#(?s:.*?)#\}",
+}
 # In Spark, the quotes inside these strings of BigQuery would be their ends.
 _IN_THREE_QUOTES = re.compile(
     r"(?:\bAS\s*|\b[rb]{1,2})(?P<quotes>\"{3}|'{3})(?s:.{0,20000}?)(?P=quotes)|=\s*\"{3}(?!\")(?s:.{0,20000}?)\"{3}",
@@ -78,7 +83,7 @@ _UNQUOTING = re.compile(r"\bSET\s+(?:\w+\s*,\s*)*QUOTED_IDENTIFIER\s+OFF\b", re.
 # After these words, every engine that has them has a string.
 _STRING_NEXT = re.compile(r"\b(?:COMMENT|LOCATION)\s*\Z", re.IGNORECASE)
 _NEAR = 40
-_SKIPPED = r"--[^\n]*|/\*(?s:.*?)(?:\*/|\Z)|\{\{(?s:.*?)\}\}|\{[%#](?s:.*?)[%#]\}"
+_COMMENT = r"--[^\n]*|/\*(?s:.*?)(?:\*/|\Z)"
 _PLAIN_STRING = r"'[^']*(?:''[^']*)*(?:'|\Z)"
 _ESCAPING_STRING = r"'[^'\\]*(?:(?:''|\\(?s:.)|\\\Z)[^'\\]*)*(?:'|\Z)"
 _DOUBLE = r'"(?P<double>[^"\n]+(?:""[^"\n]*)*)"'
@@ -106,7 +111,9 @@ def recognized(text: str) -> str:
     is_maybe = any(each in lower for each in _IN_SQL_SERVER) or _BATCH.search(text) is not None
     if not (is_maybe and _MAYBE_OF_SQL_SERVER.search(text)) and not ('"' in text and _MAYBE_NAMED.search(text)):
         return ""
-    given = _IN_THREE_QUOTES.sub("''", _TEMPLATES.sub(_without_template, text))
+    templates = "|".join(_templates(text))
+    given = re.sub(templates, _without_template, text) if templates else text
+    given = _IN_THREE_QUOTES.sub("''", given) if '"""' in text or "'''" in text else given
     parsed = ClientText(given, has_set=True)
     plain = "".join(_without_content(tokens(parsed.sql)))
     if parsed.has_batches or _OF_SQL_SERVER.search(plain) is not None:
@@ -117,7 +124,12 @@ def recognized(text: str) -> str:
 
 def _without_template(found: re.Match[str]) -> str:
     """Return a word for the value of a template, and white space for its other parts, which keep their lines."""
-    return "_" if found["value"] is not None else f" {blanked(found[0])} "
+    return "_" if found[0].startswith("{{") else f" {blanked(found[0])} "
+
+
+def _templates(text: str) -> list[str]:
+    """Return the patterns of the templates that a text may have: without an end, each search would be in vain."""
+    return [pattern for end, pattern in _TEMPLATES.items() if end in text]
 
 
 def _without_content(given: Iterable[Token]) -> Iterator[str]:
@@ -146,7 +158,7 @@ def _plain_token(token: Token) -> str:
 def _rewritten(text: str, dialect: str) -> str:
     escapes = dialect in _ESCAPING or dialect == _UNKNOWN
     doubles = dialect not in SQL_SERVER or _UNQUOTING.search(text) is None
-    parts = [_SKIPPED, f"(?P<string>{_ESCAPING_STRING if escapes else _PLAIN_STRING})", _BODY]
+    parts = [_COMMENT, *_templates(text), f"(?P<string>{_ESCAPING_STRING if escapes else _PLAIN_STRING})", _BODY]
     parts += [_DOUBLE] * doubles + [_SQUARE] * (dialect in _NAMES_IN_BRACKETS)
     pattern = re.compile("|".join(parts))
 
