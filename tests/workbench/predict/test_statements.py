@@ -466,3 +466,9 @@ def test_the_statements_of_routines_and_blocks_of_other_engines_are_taken_one_by
     text: str, expected: list[str]
 ) -> None:
     assert texts(text) == expected
+
+
+@pytest.mark.parametrize("before", ["SELECT a FROM t ORDER BY", "SELECT a,", "SELECT a FROM t WHERE b AND"])
+def test_the_name_go_on_a_line_of_its_own_ends_no_statement(before: str) -> None:
+    text = f"{before}\n  go\n"
+    assert [each.text for each in statements_of(text, "f.sql")] == [text.rstrip()]
