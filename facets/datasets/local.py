@@ -27,7 +27,7 @@ SOURCES.unread.update(
         "org.apache.spark.sql.execution.streaming.continuous": "RateStreamContinuousStream",
     }
 )
-@reads({LOCAL_RELATION: {"text": "#ownText", "scope": "#variablesInUse"}})
+@reads({LOCAL_RELATION: {"names": "#namesInValues", "scope": "#variablesInUse"}})
 def local_rows(_plan: Plan, _operator: Operator, _session: Session) -> Relation:
     """Resolve a leaf whose rows come from no dataset."""
     return NO_DATASETS

@@ -9,7 +9,6 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -33,11 +32,11 @@ final class Chain {
     if (chain.equals("#sessionPath")) return inCatalog("defaultTablePath", sessionTable(o), session);
     if (chain.equals("#rddSources")) return RddSources.of(o, false);
     if (chain.equals("#text")) return o.toString();
-    if (chain.equals("#ownText")) return o instanceof TreeNode ? Statements.part(((TreeNode) o).origin()) : null;
     if (chain.startsWith("#long:")) return read(o, argument(chain), session);
     if (chain.equals("#sinkPath")) return sinkPath(o);
     if (chain.equals("#calledTable")) return IcebergTables.called(o);
     if (chain.equals("#variables")) return variables(session);
+    if (chain.equals("#namesInValues")) return InlineTables.names(o, session);
     if (chain.equals("#variablesInUse")) return hasVariables(session) ? variables(session) : null;
     if (chain.equals("#database")) return database(o, session);
     if (chain.startsWith("#pathOf:")) return Paths.qualified(read(o, argument(chain), session), session);
@@ -96,7 +95,7 @@ final class Chain {
   }
 
   /** Returns whether a session may have variables; those of a running script are not among them. */
-  private static boolean hasVariables(Object session) {
+  static boolean hasVariables(Object session) {
     Object known = follow(session, "sessionState.catalogManager.tempVariableManager");
     return known != null && !Boolean.TRUE.equals(Reflection.call(known, "isEmpty"));
   }

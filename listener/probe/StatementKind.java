@@ -26,17 +26,22 @@ final class StatementKind {
   }
 
   static StatementKind of(String text, Object session) {
-    Object state = Reflection.call(session, "sessionState");
-    Object parser = Reflection.call(state, "sqlParser");
-    Object conf = Reflection.call(state, "conf");
-    if (!(parser instanceof ParserInterface) || !(conf instanceof SQLConf)) return UNKNOWN;
     try {
-      // The parser reads its configuration from the thread's session, and the listener's thread has none.
-      Object parsed = SQLConf.withExistingConf((SQLConf) conf, new Parsing((ParserInterface) parser, text));
-      return parsed == null ? UNKNOWN : of((LogicalPlan) parsed);
+      LogicalPlan parsed = parsed(text, session);
+      return parsed == null ? UNKNOWN : of(parsed);
     } catch (StackOverflowError tooDeep) {
       return UNKNOWN;
     }
+  }
+
+  /** Returns what a session's parser makes of a text, or null. */
+  static LogicalPlan parsed(String text, Object session) {
+    Object state = Reflection.call(session, "sessionState");
+    Object parser = Reflection.call(state, "sqlParser");
+    Object conf = Reflection.call(state, "conf");
+    if (!(parser instanceof ParserInterface) || !(conf instanceof SQLConf)) return null;
+    // The parser reads its configuration from the thread's session, and the listener's thread has none.
+    return (LogicalPlan) SQLConf.withExistingConf((SQLConf) conf, new Parsing((ParserInterface) parser, text));
   }
 
   private static StatementKind of(LogicalPlan parsed) {

@@ -30,11 +30,19 @@ VARIABLES: dict[VariableName, VariableValue | None] = {
 }
 
 
-def lineage_of(text: Value, columns: int = 2, scope: int | None = 1) -> PlanLineage:
+def lineage_of(names: Value, columns: int = 2, scope: int | None = 1) -> PlanLineage:
+    """Return the lineage of a VALUES in whose rows the probe found names."""
     output = tuple(Output(at, f"col{at}") for at in range(columns))
-    leaf = Operator("LocalRelation", LOCAL_RELATION, {"text": text, "scope": scope}, output)
+    leaf = Operator("LocalRelation", LOCAL_RELATION, {"names": names, "scope": scope}, output)
     plan = Plan((leaf,), (), {at: Attribute(f"col{at}", "int") for at in range(columns)})
     return lineage_of_plan(plan, Session("file:/w"), EarlierPlans(variables=VARIABLES), paths=True)
+
+
+def row(*columns: str) -> tuple[tuple[bool | str, ...], ...]:
+    """Return a row of names: a column is one name, or in brackets those of an expression."""
+    return tuple(
+        (False, *each[1:-1].split()) if each.startswith("(") else (True, each) if each else (False,) for each in columns
+    )
 
 
 def sources(found: PlanLineage) -> list[list[str]]:
@@ -47,82 +55,67 @@ def sources(found: PlanLineage) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("rows", "expected"),
     [
-        ("VALUES (m, 'k')", [["pay AGGREGATION"], []]),
-        ("values (1, session.M)", [[], ["pay AGGREGATION"]]),
-        ("VALUES (1, system.session.m)", [[], ["pay AGGREGATION"]]),
-        ("VALUES (copy, copy || 'x')", [["name IDENTITY"], ["name TRANSFORMATION"]]),
-        ("VALUES (copy, 1), (2, m), (m, 3)", [["name IDENTITY", "pay AGGREGATION"], ["pay AGGREGATION"]]),
-        ("VALUES (f(copy, [m]), 1) AS t(copy, m)", [["name TRANSFORMATION", "pay AGGREGATION"], []]),
-        ("VALUES (copy, 1) copy", [["name IDENTITY"], []]),
-        ("VALUES -- m\n (`odd name`, /* m */ 'copy')", [["odd IDENTITY"], []]),
-        ("VALUES (r.v.m, v.x)", [["struct TRANSFORMATION"], ["struct TRANSFORMATION"]]),
-        ("VALUES (copy(1), session.copy.y)", [[], ["name TRANSFORMATION"]]),
-        ("VALUES ((copy), (1 + m) * 2)", [["name TRANSFORMATION"], ["pay AGGREGATION"]]),
+        ((row("m", ""),), [["pay AGGREGATION"], []]),
+        ((row("", "session.M"),), [[], ["pay AGGREGATION"]]),
+        ((row("", "system.session.m"),), [[], ["pay AGGREGATION"]]),
+        ((row("copy", "(copy)"),), [["name IDENTITY"], ["name TRANSFORMATION"]]),
+        ((row("copy", ""), row("m", "m")), [["name IDENTITY", "pay AGGREGATION"], ["pay AGGREGATION"]]),
+        ((row("(copy m)", ""),), [["name TRANSFORMATION", "pay AGGREGATION"], []]),
+        ((row("`odd name`", "`Odd Name`"),), [["odd IDENTITY"], ["odd IDENTITY"]]),
+        ((row("r.v.m", "v.x"),), [["struct TRANSFORMATION"], ["struct TRANSFORMATION"]]),
+        ((row("unknown", "session.copy.y"),), [[], ["name TRANSFORMATION"]]),
     ],
 )
 def test_a_column_of_values_has_the_sources_of_the_variables_in_its_expressions(
-    text: str, expected: list[list[str]]
+    rows: Value, expected: list[list[str]]
 ) -> None:
-    found = lineage_of(text)
+    found = lineage_of(rows)
     assert sources(found) == expected
     assert found.gaps == ()
     assert [each.identifier.name for each in found.inputs] == ["/lake/t"]
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("rows", "scope"),
     [
-        ("VALUES m, 2", ["pay AGGREGATION"]),
-        ("VALUES 1, copy AS t(m)", ["name IDENTITY"]),
-        ("VALUES (1 + copy) * 2", ["name TRANSFORMATION"]),
-        ("VALUES (copy)", ["name IDENTITY"]),
-    ],
-)
-def test_values_of_one_column_need_no_brackets(text: str, expected: list[str]) -> None:
-    assert sources(lineage_of(text, 1)) == [expected]
-
-
-@pytest.mark.parametrize(
-    ("text", "scope"),
-    [
-        ("VALUES ('m', 'copy')", 1),
-        ("VALUES (fixed, 1)", 1),
-        ("VALUES (other, 1)", 1),
-        ("VALUES (mm, copy2)", 1),
-        ("VALUES (m, 1)", 3),
-        ("VALUES", 1),
-        ("VALUES ,", 1),
-        ("", 1),
+        ((row("fixed", ""),), 1),
+        ((row("other", ""),), 1),
+        ((row("mm", "copy2"),), 1),
+        ((row("m", ""),), 3),
+        ((), 1),
         (None, 1),
-        (7, 1),
+        ("m", 1),
+        ((7,), 1),
+        (((7, 7),), 1),
+        ((((True, 7), (True,)),), 1),
     ],
 )
-def test_values_without_a_variable_that_has_sources_come_from_no_dataset(text: Value, scope: int) -> None:
-    found = lineage_of(text, scope=scope)
+def test_values_without_a_variable_that_has_sources_come_from_no_dataset(rows: Value, scope: int) -> None:
+    found = lineage_of(rows, scope=scope)
     assert (sources(found), found.inputs, found.gaps) == ([[], []], (), ())
 
 
 def test_an_edge_that_only_the_text_shows_is_marked_so() -> None:
-    found = lineage_of("VALUES (copy, 1)")
+    found = lineage_of((row("copy", ""),))
     assert found.columns is not None
     ((edge,), _) = (column.edges for column in found.columns.columns)
     assert {each.way.certainty for each in edge.transformations} == {Certainty.TEXT}
 
 
 def test_a_variable_of_an_unknown_session_is_found() -> None:
-    assert sources(lineage_of("VALUES (other, 1)", scope=None)) == [["other IDENTITY"], []]
+    assert sources(lineage_of((row("other", ""),), scope=None)) == [["other IDENTITY"], []]
 
 
 def test_a_variable_with_unknown_sources_is_a_gap_and_hides_an_older_one_of_its_name() -> None:
-    found = lineage_of("VALUES (a, copy)")
+    found = lineage_of((row("a", "copy"),))
     assert sources(found) == [[], ["name IDENTITY"]]
     assert [gap.message for gap in found.gaps] == ["the variable r.a: the sources of its value are unknown"]
 
 
 def test_rows_of_another_length_than_the_text_has_are_a_gap() -> None:
-    found = lineage_of("VALUES (m, 1, 2)")
+    found = lineage_of((row("m", "", ""),))
     assert sources(found) == [[], []]
     assert [gap.message for gap in found.gaps] == [
         "VALUES with the variables session.m: which columns have their values is unknown"

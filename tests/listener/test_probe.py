@@ -212,6 +212,20 @@ def test_the_rows_of_local_data_are_never_encoded(spark, encode):
     assert CANARY not in encode(f"SELECT * FROM VALUES (1, '{CANARY}'), (2, 'x') AS t(a, b)")
 
 
+def test_of_values_with_variables_only_the_names_are_encoded(spark, encode):
+    if spark.version.startswith("3."):
+        pytest.skip("Spark 3.5 refuses variables in VALUES")
+    spark.sql("DECLARE OR REPLACE VARIABLE probed INT DEFAULT 1")
+    try:
+        rows = f"(session.probed + 1, '{CANARY}'), (2, upper('{CANARY}')), (probed, -- {CANARY}\n r'\\{CANARY}')"
+        text = encode(f"SELECT * FROM VALUES {rows} AS t(a, b)")
+    finally:
+        spark.sql("DROP TEMPORARY VARIABLE probed")
+    assert CANARY not in text
+    (leaf,) = (operator for operator in decode_plan(text).operators if operator.name == "LocalRelation")
+    assert leaf.arguments["names"] == (((False, "session.probed"), (False,)), ((True, "probed"), (False,)))
+
+
 def test_the_values_of_options_never_leave_the_jvm(spark, encode, tmp_path):
     """Neither of a reader of either API, nor of a table or a directory that is written."""
     versions = spark.conf.get("spark.sql.sources.useV1SourceList")

@@ -71,6 +71,8 @@ WORDS = {
     "#rootFiles": ("rootPaths",),
     # Of the session, and of whatever field holds options.
     "#variables": (),
+    "#variablesInUse": (),
+    "#namesInValues": ("origin.sqlText",),
     "#whereOf": (),
 }
 SESSION_WORDS = dict.fromkeys(("#sessionTable", "#sessionPath"), ("catalog.name", "identifier.name"))

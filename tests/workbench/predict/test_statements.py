@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from openlineage_pyspark.workbench.predict.sql.headers import plainly_created
+from openlineage_pyspark.workbench.predict.sql.inserted import insert_of_queries
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement, statements_of
 from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, placeheld, substituted
-from openlineage_pyspark.workbench.predict.tables.words import before_default, insert_of_queries
+from openlineage_pyspark.workbench.predict.tables.words import before_default
 
 SCRIPT = """\
 BEGIN

@@ -61,8 +61,8 @@ def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[
 def _script(file: Path, *, is_ddl: bool) -> Script:
     try:
         if is_mode(file, stat.S_ISDIR):
-            # It could not be listed.
-            list(file.iterdir())
+            # It could not be listed: the reason is that of the next attempt.
+            os.scandir(file).close()
         read = file.read_bytes()
     except OSError as problem:
         return Script(str(file), "", is_ddl, unreadable=f"can't be read: {problem.strerror}")

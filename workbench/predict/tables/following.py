@@ -9,6 +9,7 @@ from openlineage_pyspark.facets.sql_lexer import tokens
 from openlineage_pyspark.listener.probe.client import analysis_errors
 from openlineage_pyspark.workbench.predict.from_text.text import is_format_and_path
 from openlineage_pyspark.workbench.predict.sql.assigned import assigned
+from openlineage_pyspark.workbench.predict.sql.inserted import insert_of_queries
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, Parts, in_backticks
 from openlineage_pyspark.workbench.predict.tables.parsed import (
     column_before,
@@ -24,7 +25,6 @@ from openlineage_pyspark.workbench.predict.tables.words import (
     before_default,
     declared_name,
     insert_of_flow,
-    insert_of_queries,
     names_after,
 )
 

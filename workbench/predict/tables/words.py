@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.facets.plan_lineage.inline_tables import rows_of_values
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from openlineage_pyspark.workbench.predict.tables.declared import Parts
 
 _DECLARING = frozenset({"DECLARE", "OR", "REPLACE", "VARIABLE", "VAR"})
@@ -55,30 +52,6 @@ def before_default(text: str) -> str:
             return text[:at].rstrip()
         at += len(token.text)
     return text
-
-
-def insert_of_queries(text: str, variables: Collection[str]) -> str | None:
-    """
-    Return the INSERT of queries that is equivalent to an INSERT of VALUES with variables; None for any other.
-
-    While Spark analyzes VALUES, it replaces variables by their values.
-
-    Args:
-        text: the INSERT.
-        variables: the names of variables, in lower case.
-    """
-    at = depth = 0
-    for token in tokens(text):
-        if token.kind is TokenKind.WORD and token.text.upper() == "VALUES" and depth == 0:
-            rows = list(rows_of_values(text[at:]))
-            used = {each.text.strip("`").lower() for row in rows for expression in row for each in expression}
-            if used.isdisjoint(variables):
-                return None
-            expressions = ([" ".join(each.text for each in expression) for expression in row] for row in rows)
-            return text[:at] + " UNION ALL ".join(f"SELECT {', '.join(row)}" for row in expressions)
-        depth += (token.text == "(") - (token.text == ")")
-        at += len(token.text)
-    return None
 
 
 def insert_of_flow(text: str) -> str:
