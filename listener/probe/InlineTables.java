@@ -9,7 +9,8 @@ import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 
 /**
- * Finds the variables in VALUES. While Spark analyzes it, it replaces VALUES by rows, and the variables by their values.
+ * Finds the variables in VALUES. While Spark analyzes a statement, it replaces VALUES by rows, and the variables in it
+ * by their values.
  */
 final class InlineTables {
   /** Longer texts are not parsed. */
