@@ -75,7 +75,7 @@ def test_two_checkpoints_of_one_frame_have_their_own_conditions(
 def test_a_variable_in_values_has_the_sources_of_what_it_was_set_to(frames: Any) -> None:
     """Spark has replaced it by its value."""
     if importlib.metadata.version("pyspark").startswith("3."):
-        pytest.skip("Spark 3.5 refuses variables in VALUES")
+        pytest.skip("Spark 3.5 has no variables")
     event = writing(frames, "highest")
     columns = event["outputs"][0]["facets"]["columnLineage"]["fields"]
 
