@@ -7,19 +7,19 @@ computed them. Usually the leaf has the exprIds of that plan's output.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+import functools
+from collections.abc import Hashable, Sequence
 from typing import TypeVar
 
 from openlineage_pyspark.facets.datasets.rdd import is_checkpoint, rdd_id
-from openlineage_pyspark.facets.model.lineage import UseKind, Way, Wording
+from openlineage_pyspark.facets.model.lineage import Wording
 from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, Operator, Plan
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage.results import (
     EarlierColumn,
     EarlierRows,
     PlanLineage,
-    RememberedKinds,
-    SourceField,
+    joined_kinds,
 )
 from openlineage_pyspark.facets.trace.solve import ROWS
 
@@ -129,11 +129,8 @@ def _one_of(alike: Sequence[EarlierRows]) -> EarlierRows:
     for each in zip(*(rows.columns for rows in alike), strict=True):
         texts = {column.text for column in each}
         columns.append(
-            EarlierColumn(_joined(column.sources for column in each), texts.pop() if len(texts) == 1 else "")
+            EarlierColumn(joined_kinds(column.sources for column in each), texts.pop() if len(texts) == 1 else "")
         )
-    wording = Wording()
-    for rows in alike:
-        wording = wording.joined(rows.wording)
     gap = Gap(
         LOGICAL_RDD,
         f"the rows are those of one of {len(alike)} checkpoints with the same columns: all conditions of these"
@@ -142,21 +139,10 @@ def _one_of(alike: Sequence[EarlierRows]) -> EarlierRows:
     return EarlierRows(
         tuple({dataset.identifier: dataset for rows in alike for dataset in rows.inputs}.values()),
         tuple(columns),
-        _joined(rows.rows for rows in alike),
-        wording,
+        joined_kinds(rows.rows for rows in alike),
+        functools.reduce(Wording.joined, (rows.wording for rows in alike)),
         tuple(dict.fromkeys((gap, *(gap for rows in alike for gap in rows.gaps)))),
     )
-
-
-def _joined(sources: Iterable[RememberedKinds]) -> RememberedKinds:
-    found: dict[SourceField, dict[UseKind, tuple[Way, ...]]] = {}
-    for each in sources:
-        for field, kinds in each.items():
-            there = found.setdefault(field, {})
-            for kind, ways in kinds.items():
-                known = there.get(kind, ())
-                there[kind] = (*known, *(way for way in ways if way not in known))
-    return found
 
 
 def _put(memory: dict[_Key, _Value], key: _Key, value: _Value) -> None:

@@ -18,7 +18,7 @@ _LOGICAL = f"{_CATALYST}plans.logical."
 
 CTE_DEFINITION = f"{_LOGICAL}CTERelationDef"
 EXTERNAL_RDD = "org.apache.spark.sql.execution.ExternalRDD"
-LOCAL_RELATION = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
+LOCAL_RELATION = f"{_LOGICAL}LocalRelation"
 LOGICAL_RDD = "org.apache.spark.sql.execution.LogicalRDD"
 PROJECT = f"{_LOGICAL}Project"
 SUBQUERY_ALIAS = f"{_LOGICAL}SubqueryAlias"

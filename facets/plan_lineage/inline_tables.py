@@ -11,11 +11,17 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from openlineage_pyspark.facets.model.lineage import Certainty, UseKind, Way, Wording, compose
+from openlineage_pyspark.facets.model.lineage import Certainty, UseKind, Wording, compose
 from openlineage_pyspark.facets.model.plan import LOCAL_RELATION, Operator, Value
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.variables import VariableName
-from openlineage_pyspark.facets.plan_lineage.results import EarlierColumn, EarlierRows, SourceField, VariableValue
+from openlineage_pyspark.facets.plan_lineage.results import (
+    EarlierColumn,
+    EarlierRows,
+    RememberedKinds,
+    VariableValue,
+    joined_kinds,
+)
 from openlineage_pyspark.facets.sql_lexer import dotted
 
 _Variables = Mapping[VariableName, VariableValue | None]
@@ -67,16 +73,16 @@ def _variables_of(operator: Operator, variables: _Variables) -> _Variables:
 
 def _column(expressions: Iterable[Value], variables: _Variables) -> EarlierColumn:
     """Return a column of VALUES, given what its expression in each row names."""
-    found: dict[SourceField, dict[UseKind, tuple[Way, ...]]] = {}
-    for expression in expressions:
-        for use in _uses(expression, variables):
-            for field, kinds in (use.value.sources if use.value is not None else {}).items():
-                there = found.setdefault(field, {})
-                for inner, ways in kinds.items():
-                    kind = inner if use.is_copy else compose(UseKind.TRANSFORMATION, inner)
-                    unsure = (way._replace(certainty=Certainty.TEXT) for way in ways)
-                    there[kind] = tuple(dict.fromkeys((*there.get(kind, ()), *unsure)))
-    return EarlierColumn(found)
+    uses = (use for expression in expressions for use in _uses(expression, variables))
+    return EarlierColumn(joined_kinds(source for use in uses for source in _sources(use)))
+
+
+def _sources(use: _Use) -> Iterator[RememberedKinds]:
+    """Yield the sources of a use of a variable, each with one kind."""
+    for field, kinds in (use.value.sources if use.value is not None else {}).items():
+        for inner, ways in kinds.items():
+            kind = inner if use.is_copy else compose(UseKind.TRANSFORMATION, inner)
+            yield {field: {kind: tuple(way._replace(certainty=Certainty.TEXT) for way in ways)}}
 
 
 class _Use(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
@@ -18,6 +18,17 @@ SourceField = tuple[Identifier, str]
 """A dataset and one of its columns."""
 RememberedKinds = Mapping[SourceField, Mapping[UseKind, Sequence[Way]]]
 """Source column of an earlier plan -> kind of its influence -> its paths."""
+
+
+def joined_kinds(sources: Iterable[RememberedKinds]) -> RememberedKinds:
+    """Return the source columns of something that has all of some sources, each path once."""
+    found: dict[SourceField, dict[UseKind, tuple[Way, ...]]] = {}
+    for each in sources:
+        for field, kinds in each.items():
+            there = found.setdefault(field, {})
+            for kind, ways in kinds.items():
+                there[kind] = tuple(dict.fromkeys((*there.get(kind, ()), *ways)))
+    return found
 
 
 @attrs.frozen

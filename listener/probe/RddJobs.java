@@ -70,7 +70,8 @@ final class RddJobs {
     return record.end();
   }
 
-  private static StageInfo lastStage(SparkListenerJobStart event) {
+  /** Returns the stage of a job that has the result; null if it has no stage. */
+  static StageInfo lastStage(SparkListenerJobStart event) {
     StageInfo last = null;
     scala.collection.Iterator stages = ((scala.collection.Iterable) event.stageInfos()).iterator();
     while (stages.hasNext()) {

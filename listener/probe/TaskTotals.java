@@ -30,16 +30,14 @@ final class TaskTotals {
   /** Counts the stages of a job for its owner from now on. */
   void begin(SparkListenerJobStart job, long owner) {
     ArrayList ids = new ArrayList();
-    StageInfo last = null;
     scala.collection.Iterator stages = ((scala.collection.Iterable) job.stageInfos()).iterator();
     while (stages.hasNext()) {
-      StageInfo stage = (StageInfo) stages.next();
-      Integer id = Integer.valueOf(stage.stageId());
+      Integer id = Integer.valueOf(((StageInfo) stages.next()).stageId());
       ids.add(id);
       ownerOfStage.put(id, Long.valueOf(owner));
-      if (last == null || stage.stageId() > last.stageId()) last = stage;
     }
     stagesOfJob.put(Integer.valueOf(job.jobId()), ids);
+    StageInfo last = RddJobs.lastStage(job);
     // The first RDD of a stage is the one that it computes.
     scala.collection.Iterator rdds = last == null ? null : ((scala.collection.Iterable) last.rddInfos()).iterator();
     if (owner >= 0 && rdds != null && rdds.hasNext()) {
