@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
 from openlineage_pyspark.workbench.recovery.model.plan import TableId
 from openlineage_pyspark.workbench.recovery.model.statements import quoted_part, sql_name
@@ -64,17 +65,22 @@ class World:
         table = self._pipeline.tables[place]
         if table.is_path:
             return TableId(("parquet", str(self._folder / "paths" / table.name)), "parquet")
+        # The session catalog writes names in lower case.
+        in_session = ("spark_catalog", self._namespace, table.name.lower())
         if not table.has_versions:
-            return TableId(("spark_catalog", self._namespace, table.name), "parquet")
+            return TableId(in_session, "parquet")
         if self._lake == "iceberg":
             return TableId(("ice", self._namespace, table.name), "iceberg")
         if _is_plain(table):
-            return TableId(("spark_catalog", self._namespace, table.name), "delta")
+            return TableId(in_session, "delta")
         return TableId(("delta", str(self._folder / "paths" / table.name)), "delta")
 
     def name(self, place: int) -> str:
-        """Return the name of a table in statements."""
-        return sql_name(self.table_id(place))
+        """Return the name of a table in statements, with the capital letters that its author gave it."""
+        table = self.table_id(place)
+        if place in self._copies or table.parts[0] != "spark_catalog":
+            return sql_name(table)
+        return sql_name(attrs.evolve(table, parts=(*table.parts[:-1], self._pipeline.tables[place].name)))
 
     def version(self, place: int) -> str:
         """Return the current version of a table; for one without versions, its files."""

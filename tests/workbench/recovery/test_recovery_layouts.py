@@ -1057,3 +1057,24 @@ def test_a_correction_that_reads_what_is_rebuilt_after_it_is_uncertain(
     (step,) = (step for step in found.steps if step.action == "correct")
     assert step.doubts == doubts
     assert [each.parts[-1] for each in step.reads] == reads
+
+
+def test_a_delta_table_that_got_a_column_after_it_was_overwritten_is_rolled_back_first(filled: Fill) -> None:
+    overwrite = "INSERT OVERWRITE TABLE spark_catalog.db.b SELECT * FROM ice.db.a"
+    written = table("b", "11", change="OVERWRITE", replaced="all", lake="delta")
+    add = "ALTER TABLE spark_catalog.db.b ADD COLUMN w INT"
+    events = (
+        *ROOT,
+        *statement("b", 1.5, "CREATE TABLE spark_catalog.db.b (k INT) USING delta", (), table("b", "10", lake="delta")),
+        *statement("b", 2, overwrite, (table("a", "1"),), written),
+    )
+    altered = statement("b", 3, add, (), table("b", "12", change="ALTER", lake="delta"))
+
+    # With the columns that it had, its statement needs no rollback.
+    assert code_of(filled(*events).recover("db.a").result) == ["(correct)", overwrite]
+    assert code_of(filled(*altered).recover("db.a").result) == [
+        "RESTORE TABLE spark_catalog.db.b TO VERSION AS OF 10",
+        "(correct)",
+        overwrite,
+        add,
+    ]

@@ -249,15 +249,16 @@ class _Settling:
         history, known = self._facts.histories[dataset], self._facts.datasets[dataset]
         is_kept = known.has_versions and not self._flow.is_dropped_after(HistoryPlace(dataset, place))
         is_root, is_gone = dataset == self._root, self._flow.is_gone(dataset)
-        if history[place].whole is True and not is_root:
-            return Base(place, replaced=True)
         wanted = ""
         here: HistoryPlace | None = HistoryPlace(dataset, place)
+        # What replaces all rows does not give a table its earlier columns, which its statement may need. A rollback
+        # does, on Delta Lake, and what altered them is repeated.
+        is_altered = known.format == "delta" and is_kept and self._is_altered_since(HistoryPlace(dataset, place))
         while here is not None:
             at = here.place
             if at < place and history[at].change == "RENAME":
                 return Base(at, instead_of=wanted, old=self._old_name(here))
-            if at < place and history[at].whole is True:
+            if history[at].whole is True and not (at == place and (is_root or is_altered)):
                 return Base(at, replaced=True, instead_of=wanted)
             here = self._flow.before.get(here)
             before = history[here.place] if here else None
@@ -270,10 +271,15 @@ class _Settling:
             if is_there:
                 return Base(at, version, instead_of=wanted)
             wanted = wanted or (version if is_expired else "")
-        if is_root:
-            return Base(place, instead_of=wanted)
+        if is_root or history[place].whole is True:
+            return Base(place, replaced=not is_root, instead_of=wanted)
         begin = live(self._flow, dataset, place)
         return Base(min(place, begin[0][1]) if begin else place, instead_of=wanted)
+
+    def _is_altered_since(self, key: HistoryPlace) -> bool:
+        """Return whether the dataset was altered after a version."""
+        later = (each for each in self._flow.line(key.dataset) if each.place > key.place)
+        return any(self._flow.made(each).change == "ALTER" for each in later)
 
     def _old_name(self, renamed: HistoryPlace) -> HistoryPlace | None:
         """Return from where a renamed dataset is rebuilt under its old name; None if no event read it under that."""
