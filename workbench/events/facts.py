@@ -221,6 +221,21 @@ class SessionOfRun(NamedTuple):
     schema: str = ""
 
 
+class RecoveryOfRun(NamedTuple):
+    """
+    The recovery that made a run.
+
+    Args:
+        plan: the id of its plan.
+        step: the number of the step.
+        last: the number of the last step of the plan that becomes a run.
+    """
+
+    plan: str
+    step: int
+    last: int
+
+
 class RowsAndBytes(NamedTuple):
     """How many rows and bytes were read or written; None where the event does not state it."""
 

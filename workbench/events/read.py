@@ -35,6 +35,7 @@ from openlineage_pyspark.workbench.events.facts import (
     ParentRun,
     Place,
     ReadByBatch,
+    RecoveryOfRun,
     RowsAndBytes,
     SchemaField,
     SessionOfRun,
@@ -486,6 +487,17 @@ class RunOfEvent:
         return self._odd.text("pyspark_recovery", self._facet("pyspark_recovery"), "corrects") or ""
 
     @property
+    def recovery(self) -> RecoveryOfRun | None:
+        """The recovery whose step it is; None if it is of none, or if the event does not state which step."""
+        odd, own, facet = self._odd, self._facet("pyspark_recovery"), "pyspark_recovery"
+        plan, step, last = (
+            odd.text(facet, own, "plan"),
+            odd.number(facet, own, "step"),
+            odd.number(facet, own, "lastStep"),
+        )
+        return None if plan is None or step is None or last is None else RecoveryOfRun(plan, step, last)
+
+    @property
     def event_id(self) -> str | None:
         """The id of the event itself, by which a repetition of the event is recognized."""
         return self._odd.text("pyspark_event", self._facet("pyspark_event"), "id")
@@ -499,7 +511,7 @@ class RunOfEvent:
     def odd(self) -> tuple[Diagnostic, ...]:
         """The diagnostics about its facets. All of them are read for this."""
         _ = (self.parent, self.root, self.error, self.query_id, self.checkpoint, self.batches, self.call_site)
-        _ = (self.submission, self.event_id, self.corrects, self.session, self.gaps)
+        _ = (self.submission, self.event_id, self.corrects, self.recovery, self.session, self.gaps)
         return tuple(self._odd.found)
 
     @property

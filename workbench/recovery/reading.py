@@ -587,8 +587,9 @@ def _run(
     about = [event.run for event in events if event.run is not None]
     corrects = next((run.corrects for run in about if run.corrects), "")
     session = next((run.session for run in about if run.session is not None), None)
+    recovery = next((run.recovery for run in about if run.recovery is not None), None)
     gaps = tuple(dict.fromkeys(_gaps(events)))
-    return RunFacts(run_id, job, job_id, state, started, *about_query, gaps, seconds, corrects, session)
+    return RunFacts(run_id, job, job_id, state, started, *about_query, gaps, seconds, corrects, session, recovery)
 
 
 def _text_and_job(run: RunFacts | None) -> tuple[str, str]:

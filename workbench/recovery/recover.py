@@ -19,6 +19,8 @@ from openlineage_pyspark.workbench.store.names import QueriedTables
 from openlineage_pyspark.workbench.store.sqlite.database import Database
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from openlineage_pyspark.workbench.answer import Writer
     from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts, Facts
 
@@ -57,26 +59,57 @@ def recover(
     facts, start, passes = read_facts(tables, dataset, BadVersion(version, run, batch, when), column)
     gone = frozenset(pair for each in expired for pair in _versions_called(each, facts))
     made = plan(facts, RecoveryRequest(start, Mode(mode), passes, gone, tuple(correction), bool(column)))
-    return answered(made, _unfinished_recoveries(tables))
+    return answered(made, _unfinished_recoveries(tables, facts))
 
 
-def _unfinished_recoveries(tables: QueriedTables) -> list[Diagnostic]:
+def _unfinished_recoveries(tables: QueriedTables, facts: Facts) -> list[Diagnostic]:
     """
     Return a diagnostic for each unfinished recovery of the store: its finished steps hide what it still has to do.
 
     Raises:
         StoreError: a journal can't be read.
     """
+    if not isinstance(tables, Database):
+        return []
+    journals = journals_of_store(tables.path)
     try:
-        every = journals_of_store(tables.path) if isinstance(tables, Database) else []
-        unfinished = [(each.path, each.remains) for each in every if each.is_unfinished]
+        unfinished = [(each.path, each.remains) for each in journals if each.is_unfinished]
     except RecoveryError as problem:
         raise StoreError(str(problem)) from problem
     message = "a recovery of this store is not finished, so the plan may lack what it still has to do"
     return [
-        Diagnostic("unfinished-recovery", f"{message}: {remains}", missing=True, place=str(path))
-        for path, remains in unfinished
+        *(
+            Diagnostic("unfinished-recovery", f"{message}: {remains}", missing=True, place=str(path))
+            for path, remains in unfinished
+        ),
+        *_without_journal(facts, {each.path.stem for each in journals}),
     ]
+
+
+def _without_journal(facts: Facts, journals: Collection[str]) -> Iterator[Diagnostic]:
+    """
+    Yield a diagnostic for each recovery whose journal is gone, if no run shows that its last step was done.
+
+    Args:
+        facts: the facts.
+        journals: the ids of the plans whose journals are there.
+    """
+    steps: dict[str, dict[int, int]] = {}
+    for run in facts.runs.values():
+        if run.recovery is not None and run.recovery.plan not in journals:
+            steps.setdefault(run.recovery.plan, {})[run.recovery.step] = run.recovery.last
+    for plan_id, found in sorted(steps.items()):
+        if max(found) < max(found.values()):
+            done = ", ".join(map(str, sorted(found)))
+            yield Diagnostic(
+                "unfinished-recovery",
+                f"a recovery of this store may not be finished, so the plan may lack what it still has to do: there "
+                f"are runs of its steps {done}, and none of its step {max(found.values())}. Its journal states what "
+                f"was done, and is not beside the store: put {plan_id}.jsonl back, or continue the plan where its "
+                "file is. If the journal is lost, compare the steps of the plan with the tables by hand",
+                missing=True,
+                place=plan_id,
+            )
 
 
 def _versions_called(text: str, facts: Facts) -> list[tuple[int, str]]:

@@ -89,6 +89,32 @@ def test_asked_again_after_a_recovery_the_plan_is_empty(tmp_path: Path, lake: st
         assert store.recover("db.raw").result.version != "3"
 
 
+def test_a_recovery_whose_journal_is_gone_is_named_until_its_last_step_is_recorded(tmp_path: Path) -> None:
+    file = tmp_path / "lineage.db"
+    taken(file, events("iceberg"))
+    with Store.open(file) as store:
+        plan = corrected(store)
+    recorded = [number for number, step in enumerate(plan.steps, 1) if step.like]
+    assert recorded == [3, 4, 5, 6]
+    journal = Journal(tmp_path / "lineage.db.recovery" / f"{plan.id}.jsonl", len(plan.steps), plan=plan.id)
+    journal.write(JournalEntry(1, 0, "finished"))
+
+    recovered(plan, file, until=4)
+    with Store.open(file) as store:
+        [begun] = store.recover("db.raw", version="2").diagnostics
+    journal.path.unlink()
+    with Store.open(file) as store:
+        [gone] = store.recover("db.raw", version="2").diagnostics
+    recovered(plan, file)
+    with Store.open(file) as store:
+        finished = store.recover("db.raw", version="2").diagnostics
+
+    assert (begun.place, begun.missing) == (str(journal.path), True)
+    assert (gone.code, gone.place, gone.missing) == ("unfinished-recovery", plan.id, True)
+    assert "there are runs of its steps 3, 4, and none of its step 6" in gone.message
+    assert finished == ()
+
+
 @pytest.mark.parametrize("made", ["1", "2"])
 def test_asked_again_nothing_is_left_of_a_run_that_made_no_version(tmp_path: Path, made: str) -> None:
     """The RESTORE before it makes none either, and perhaps the repeated run makes none again."""

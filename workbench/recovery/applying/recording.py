@@ -117,6 +117,12 @@ class Recorder:
             {pin.dataset for pin in step.inputs if pin.version and not pin.affected},
             puts_back,
             step.action == "empty",
-            {FACET: {"plan": self._id, "step": number, "repeats": step.like, "corrects": step.corrects}},
+            {FACET: self._facet(number, step)},
         )
         return repeated(event, new, lambda namespace, name: place_of_files(name_with_namespace(namespace, name)))
+
+    def _facet(self, number: int, step: RecoveryStep) -> dict[str, Any]:
+        # Without its journal, only the run of the last step shows that a recovery was finished.
+        last = max(number for number, each in enumerate(self._plan.steps, 1) if each.like)
+        about = {"plan": self._id, "step": number, "lastStep": last}
+        return {**about, "repeats": step.like, "corrects": step.corrects}

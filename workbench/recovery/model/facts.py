@@ -12,7 +12,7 @@ from openlineage_pyspark.workbench.questions.versions.versions import RunPart
 from openlineage_pyspark.workbench.store.current import PARTITION_OPERATORS
 
 if TYPE_CHECKING:
-    from openlineage_pyspark.workbench.events.facts import SessionOfRun
+    from openlineage_pyspark.workbench.events.facts import RecoveryOfRun, SessionOfRun
 
 
 class HistoryPlace(NamedTuple):
@@ -210,6 +210,7 @@ class RunFacts:
         seconds: how long it took; None if that is unknown.
         corrects: the version that it corrected in place, in a recovery; empty for others.
         session: the settings under which it ran; None if no event states them.
+        recovery: the recovery whose step it is; None if it is of none.
     """
 
     id: str
@@ -225,6 +226,7 @@ class RunFacts:
     seconds: float | None = None
     corrects: str = ""
     session: SessionOfRun | None = None
+    recovery: RecoveryOfRun | None = None
 
     @property
     def ended(self) -> bool:
