@@ -58,6 +58,7 @@ class Held:
     refused: str = ""
     files_are_there: bool = True
     rows: int = 0
+    left: str = ""
     columns: dict[str, tuple[str, ...]] = attrs.field(factory=dict)
     layouts: tuple[TableLayout, TableLayout] = (TableLayout(()), TableLayout(()))
 
@@ -82,6 +83,9 @@ class Held:
 
     def files_of(self, _table: TableId, /) -> str:
         return ""
+
+    def leftover(self, _table: TableId, /) -> str:
+        return self.left
 
     def columns_of(self, _table: TableId, version: str = "", /) -> tuple[str, ...]:
         return self.columns.get(version, ())
@@ -833,3 +837,18 @@ def test_only_what_came_before_a_roll_back_is_lost_by_it(version: str) -> None:
 
     assert len([*lost_meanwhile(back(), THERE, session)]) == (version == "1")
     assert len([*after_problem(back(), {"ice.db.t": "3"}, session)]) == (version == "4")
+
+
+@pytest.mark.parametrize("action", ["keep", "copy"])
+def test_files_where_a_copy_would_be_stop_the_plan_before_its_first_step(action: str) -> None:
+    copy = TableId(("spark_catalog", "db", "copy"), "parquet")
+    step = RecoveryStep(action, "Copy it.", "sql", ("CTAS",), writes=(copy,))  # type: ignore[arg-type]
+    session = Held({}, {"CTAS": LiveStatement("CreateTableAsSelect", copy.parts)}, left="/lake/db.db/copy")
+    stopped = (
+        "/lake/db.db/copy has files, so spark_catalog.db.copy can't be made there: inspect them, then move them away"
+    )
+
+    assert [each.message for each in found(session, step).problems] == [stopped]
+    # A statement that was killed leaves such files, too.
+    assert [each.message for each in found(session, step, begun=[1]).problems] == [stopped]
+    assert found(attrs.evolve(session, left=""), step).problems == ()

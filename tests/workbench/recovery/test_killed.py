@@ -173,6 +173,9 @@ class Process:
         name = sql_name(named)
         return str(self._lake.writes.get(name, 0)) if name in self._lake.rows else ""
 
+    def leftover(self, _table: TableId) -> str:
+        return ""
+
     def columns_of(self, _table: TableId, _version: str = "") -> tuple[str, ...]:
         return ()
 

@@ -47,6 +47,7 @@ ALONE: dict[str, tuple[str, list[list[int]]]] = {
     "delta per%20cent": ("applied", [[1]]),
     "delta a copy at a path": ("applied", [[1]]),
     "a table whose place is not known": ("refused", [[1]]),
+    "files where a copy would be": ("refused", [[1]]),
     "a copy first": ("applied", [[], [1]]),
     "a copy that is there": ("refused", [[], [1]]),
     "a person says that it is done": ("applied", [[], [1]]),

@@ -52,6 +52,9 @@ class Tables:
             for number in range(1, int(version or 0) + 1)
         )
 
+    def leftover(self, _table: TableId) -> str:
+        return ""
+
     def columns_of(self, _table: TableId, _version: str = "") -> tuple[str, ...]:
         return ()
 

@@ -90,6 +90,9 @@ class TableSession(TableReader, Protocol):
     def count_of(self, table: TableId, /) -> int:
         """Return how many rows a table has."""
 
+    def leftover(self, table: TableId, /) -> str:
+        """Return the folder that a new table would get, if it has files; else empty."""
+
     def files_of(self, table: TableId, /) -> str:
         """Return a text that differs once the files of a table have changed; empty if there is no such table."""
 
@@ -304,6 +307,10 @@ class _Checking:
                 is_kept = step.action == "keep"
                 how = "rename it, because its rows may be nowhere else" if is_kept else "drop or rename it"
                 self._add(number, f"{name} already exists: inspect it, then {how}")
+            elif live is None and (folder := self._session.leftover(table)):
+                self._add(
+                    number, f"{folder} has files, so {name} can't be made there: inspect them, then move them away"
+                )
             return
         if live is None:
             if name not in made and step.action != "run":

@@ -57,6 +57,8 @@ KEEPING_ROWS = frozenset({"replace", "OPTIMIZE", "SET TBLPROPERTIES", "VACUUM ST
 # In DESCRIBE TABLE: the heading of partitions by columns alone, the line below it, the heading of other partitions, and
 # the beginning of each of these, before its number.
 _BY_COLUMNS, _HEADER, _BY_FUNCTIONS, _PART = "# Partition Information", "# col_name", "# Partitioning", "Part "
+# The catalog, the schema and the name.
+_SESSION_PARTS = 3
 # The beginnings of the properties of a Delta table that Delta Lake itself sets.
 _OF_FORMAT = ("delta.minReaderVersion", "delta.minWriterVersion", "delta.feature.", "delta.columnMapping.maxColumnId")
 # What Delta Lake writes into the log with a version.
@@ -351,6 +353,29 @@ class LiveSession:
         name = sql_name(table)
         self._rows(f"REFRESH TABLE {name}")
         return int(self._rows(f"SELECT count(1) FROM {name}")[0][0])  # noqa: S608 (a quoted name)
+
+    def leftover(self, table: TableId) -> str:
+        """
+        Return the folder that a new table of the session catalog would get, if it has files: CREATE TABLE fails then.
+
+        A statement that was killed leaves such files. It is empty for a table that exists, or of another catalog.
+
+        Raises:
+            StoreError: Spark can't read the folder.
+        """
+        if len(table.parts) != _SESSION_PARTS or table.parts[0] != "spark_catalog":
+            return ""
+        with named_failure("Spark can't read the folder of the table"):
+            jvm: Any = self._session.sparkContext._jvm
+            catalog: Any = self._session._jsparkSession.sessionState().catalog()
+            identifier = jvm.org.apache.spark.sql.catalyst.TableIdentifier(
+                table.parts[2], jvm.scala.Some(table.parts[1])
+            )
+            if catalog.tableExists(identifier):
+                return ""
+            folder = jvm.org.apache.hadoop.fs.Path(catalog.defaultTablePath(identifier))
+            files = folder.getFileSystem(self._session.sparkContext._jsc.hadoopConfiguration())
+            return str(folder) if files.exists(folder) and len(files.listStatus(folder)) else ""
 
     def files_of(self, table: TableId) -> str:
         """Return a fingerprint of the files of a table; empty if there is no such table."""

@@ -5,6 +5,7 @@ Argument: a folder. A line of JSON for each trap: its name, the outcome, what wa
 """
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -237,6 +238,10 @@ empty = RecoveryStep("empty", "Empty it.", "sql", (f"TRUNCATE TABLE {sql_name(pl
 applied("a table whose place is not known", [keep, empty], plain)
 known = TableId(plain.parts, "parquet", live.table(plain).location)
 empty = RecoveryStep("empty", "Empty it.", "sql", (f"TRUNCATE TABLE {sql_name(plain)}",), writes=(known,))
+left = Path(known.location.removeprefix("file:")).with_name("plain_before_recovery") / "_temporary"
+left.mkdir(parents=True)
+applied("files where a copy would be", [keep, empty], plain)
+shutil.rmtree(left.parent)
 applied("a copy first", [keep, empty], plain, copy)
 applied("a copy that is there", [keep, empty], plain, copy)
 begun = [JournalEntry(1, 0, "finished"), JournalEntry(2, 0, "begun", {}, "TRUNCATE")]
