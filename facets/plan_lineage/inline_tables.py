@@ -25,6 +25,11 @@ from openlineage_pyspark.facets.plan_lineage.results import (
 from openlineage_pyspark.facets.sql_lexer import dotted
 
 _Variables = Mapping[VariableName, VariableValue | None]
+_CONSTANTS = frozenset(
+    "current_date current_time current_timestamp current_user default grouping__id localtimestamp session_user "
+    "user".split()
+)
+"""Words that Spark's parser takes for names, although they are no variables."""
 
 
 def rows_of_variables(operator: Operator, variables: _Variables) -> EarlierRows | None:
@@ -101,7 +106,7 @@ class _Use(NamedTuple):
 
 
 def _uses(expression: Value, variables: _Variables) -> Iterator[_Use]:
-    """Yield the uses of variables in an expression."""
+    """Yield the uses of variables in an expression; the value of one that is not among the known ones is unknown."""
     if not isinstance(expression, tuple):
         return
     for text in expression[1:]:
@@ -113,6 +118,10 @@ def _uses(expression: Value, variables: _Variables) -> Iterator[_Use]:
                 # A later variable of the same name hides an earlier one.
                 yield _Use(named[-1], variables[named[-1]], expression[0] is True and end == len(parts))
                 break
+        else:
+            # Only variables have names in VALUES: this one was set where nobody has seen it.
+            if parts and (len(parts) > 1 or parts[0] not in _CONSTANTS):
+                yield _Use(VariableName(0, parts), None, is_copy=False)
 
 
 def _is_named(name: VariableName, parts: tuple[str, ...]) -> bool:

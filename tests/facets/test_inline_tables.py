@@ -65,7 +65,7 @@ def sources(found: PlanLineage) -> list[list[str]]:
         ((row("(copy m)", ""),), [["name TRANSFORMATION", "pay AGGREGATION"], []]),
         ((row("`odd name`", "`Odd Name`"),), [["odd IDENTITY"], ["odd IDENTITY"]]),
         ((row("r.v.m", "v.x"),), [["struct TRANSFORMATION"], ["struct TRANSFORMATION"]]),
-        ((row("unknown", "session.copy.y"),), [[], ["name TRANSFORMATION"]]),
+        ((row("current_date", "session.copy.y"),), [[], ["name TRANSFORMATION"]]),
     ],
 )
 def test_a_column_of_values_has_the_sources_of_the_variables_in_its_expressions(
@@ -81,9 +81,7 @@ def test_a_column_of_values_has_the_sources_of_the_variables_in_its_expressions(
     ("rows", "scope"),
     [
         ((row("fixed", ""),), 1),
-        ((row("other", ""),), 1),
-        ((row("mm", "copy2"),), 1),
-        ((row("m", ""),), 3),
+        ((row("DEFAULT", "(user Current_Timestamp)"),), 1),
         ((), 1),
         (None, 1),
         ("m", 1),
@@ -95,6 +93,25 @@ def test_a_column_of_values_has_the_sources_of_the_variables_in_its_expressions(
 def test_values_without_a_variable_that_has_sources_come_from_no_dataset(rows: Value, scope: int) -> None:
     found = lineage_of(rows, scope=scope)
     assert (sources(found), found.inputs, found.gaps) == ([[], []], (), ())
+
+
+@pytest.mark.parametrize(
+    ("rows", "scope", "unknown"),
+    [
+        ((row("mm", "(fixed copy2)"),), 1, ["mm", "copy2"]),
+        ((row("other", "session.Other"),), 1, ["other", "session.other"]),
+        ((row("m", ""), row("m", "")), 3, ["m"]),
+        ((row("x.user", ""),), 1, ["x.user"]),
+    ],
+)
+def test_a_name_that_no_known_variable_has_is_a_variable_with_unknown_sources(
+    rows: Value, scope: int, unknown: list[str]
+) -> None:
+    """Another session may have set it, or a statement that nobody has seen, as before `lineage()`."""
+    found = lineage_of(rows, scope=scope)
+    assert (sources(found), found.inputs) == ([[], []], ())
+    messages = [f"the variable {name}: the sources of its value are unknown" for name in unknown]
+    assert [gap.message for gap in found.gaps] == messages
 
 
 def test_an_edge_that_only_the_text_shows_is_marked_so() -> None:
