@@ -210,7 +210,7 @@ class Runs:
             return []
         run = self._open(execution, plan_lineage)
         if execution.statement is not None:
-            execution.statement.run = run.key
+            execution.statement.run, run.is_split = run.key, True
         run.started = True
         return [self._state(run, "START", execution.time)]
 

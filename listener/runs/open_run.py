@@ -223,8 +223,20 @@ def _writes(plan_lineage: PlanLineage) -> Iterable[Write]:
     return (output.write for output in plan_lineage.outputs)
 
 
+def _shape(output: WrittenDataset) -> tuple[Any, ...]:
+    """Return what distinguishes a write from others: not the texts of its edges, which may name each micro-batch."""
+    lineage, dataset = output.lineage, output.write.dataset
+    rows = () if lineage is None else (("", edge) for edge in lineage.dataset)
+    columns = () if lineage is None else ((c.name, edge) for c in lineage.columns for edge in c.edges)
+    edges = frozenset(
+        (name, edge.dataset, edge.field, *sorted({(t.type, t.subtype, t.masking) for t in edge.transformations}))
+        for name, edge in (*columns, *rows)
+    )
+    return "out", dataset.identifier, dataset.locations, edges
+
+
 MOST_PARTS = 1000
-"""The maximum number of nested writes in one run; writes with the same inputs and outputs count once."""
+"""The maximum number of nested writes in one run; writes with the same inputs, outputs and edges count once."""
 _BEYOND = Gap("nested writes", f"only the first {MOST_PARTS} of this run's different writes are reported")
 
 
@@ -246,6 +258,7 @@ class OpenRun:
         call_site: the line of Python that runs it, as events name it; None if it is unknown.
         session: the settings of its session; None if they are unknown.
         committed: the commits that it has made so far, by output; for a stream only the last one.
+        is_split: whether its statement runs as several executions, each with a write of its own.
     """
 
     key: str
@@ -260,6 +273,7 @@ class OpenRun:
     call_site: CallSite | None = None
     session: StatementSession | None = None
     committed: dict[Identifier, list[Commit]] = attrs.Factory(dict)
+    is_split: bool = False
     _known: set[frozenset[Any]] = attrs.Factory(set)
 
     @property
@@ -320,8 +334,7 @@ class OpenRun:
 
     def grow(self, plan_lineage: PlanLineage) -> None:
         """Add the lineage of a nested write, unless an identical one is there already."""
-        written = (output.write.dataset for output in plan_lineage.outputs)
-        named = frozenset(("out", d.identifier, d.locations) for d in written) | {
+        named = frozenset(_shape(output) for output in plan_lineage.outputs) | {
             ("in", d.identifier, d.locations) for d in plan_lineage.inputs
         }
         if named in self._known:
@@ -380,7 +393,7 @@ class OpenRun:
             self.parts,
             counted if failure is None else RunStatistics(),
             completed=completed,
-            of_batches=self.job.processing_type == "STREAMING",
+            separate=self.is_split or self.job.processing_type == "STREAMING",
         )
         if self.batches is not None and not self.plan_lineage.outputs:
             # The datasets that one write of `foreachBatch` reads are not sources of the others. Later batches may have

@@ -138,7 +138,7 @@ def _as_scanned(dataset: Dataset, scanned: tuple[str, ...]) -> Dataset:
 
 
 def outputs_of(
-    parts: Iterable[PlanLineage], counted: RunStatistics, *, completed: bool, of_batches: bool = False
+    parts: Iterable[PlanLineage], counted: RunStatistics, *, completed: bool, separate: bool = False
 ) -> tuple[RunOutput, ...]:
     """
     Return the datasets that a run writes, each with the statistics of its writes.
@@ -148,11 +148,13 @@ def outputs_of(
         counted: the run's statistics; empty ones to leave them out.
         completed: whether the run ended successfully. If a write that Spark may skip (CREATE TABLE IF NOT EXISTS,
             `mode("ignore")`) has counted nothing by then, it was skipped and has no lineage.
-        of_batches: whether the parts belong to several micro-batches, which may read different sources; otherwise all
-            parts that write one dataset report the same.
+        separate: whether the parts are separate writes, as those of micro-batches and of a multi-insert are: the edges
+            of all that write one dataset count. Otherwise such parts report the same. The writes of one plan are
+            always separate.
     """
     found: dict[Identifier, RunOutput] = {}
     for part in parts:
+        in_this = set[Identifier]()
         for output in part.outputs:
             write = output.write
             if completed and write.may_skip and counted.nothing_written:
@@ -164,9 +166,11 @@ def outputs_of(
             known = found.setdefault(write.dataset.identifier, made)
             if known is not made:
                 whole, lineage = known.dataset.joined(write.dataset), known.lineage
-                if of_batches and made.lineage is not None and made.lineage != lineage:
+                is_separate = separate or write.dataset.identifier in in_this
+                if is_separate and made.lineage is not None and made.lineage != lineage:
                     lineage = made.lineage if lineage is None else lineage.joined(made.lineage)
                 found[write.dataset.identifier] = attrs.evolve(known, dataset=whole, lineage=lineage)
+            in_this.add(write.dataset.identifier)
     for identifier, made in list(found.items()):
         written = counted.total if len(found) == 1 else counted.written.get(identifier, OutputStatistics())
         # The rows of an RDD have no columns, and so no column lineage.

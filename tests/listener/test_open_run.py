@@ -9,7 +9,7 @@ import pytest
 from openlineage_pyspark import ProcessingType
 from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
-from openlineage_pyspark.facets.model.lineage import ColumnLineage
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.run import Engine, Failure, Job, Parent, RunReference
 from openlineage_pyspark.facets.plan_lineage.results import PlanLineage, WrittenDataset
 from openlineage_pyspark.listener.probe.records import ExecutionMetrics, ScanMetrics, TaskMetrics
@@ -86,6 +86,46 @@ def test_nested_writes_to_other_parts_of_a_dataset_are_other_writes() -> None:
     for day in days:
         run.grow(PlanLineage(outputs=(WrittenDataset(Write(day), None),)))
     assert len(run.nested) == 2
+
+
+def copy_of(*columns: str, expression: str = "") -> WrittenDataset:
+    """Give a write of the column `total`, which is computed from columns of the orders."""
+    how = (Transformation("DIRECT", "TRANSFORMATION", expression),)
+    edges = tuple(InputField(ORDERS.identifier, column, how) for column in columns)
+    return WrittenDataset(Write(TOTALS), ColumnLineage((OutputColumn("total", edges),)))
+
+
+def sources(run: OpenRun) -> list[list[str]]:
+    """Give the source columns of each output of a run that has ended."""
+    state = run.state("COMPLETE", datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc), Engine("4.3"), PARENT)
+    lineages = [each.lineage for each in state.outputs if each.lineage is not None]
+    return [[edge.field for edge in lineage.edges] for lineage in lineages]
+
+
+def test_the_writes_of_one_plan_to_one_dataset_have_the_edges_of_all() -> None:
+    """On Spark 4, a multi-insert is one plan."""
+    plan = PlanLineage(inputs=(ORDERS,), outputs=(copy_of("net"), copy_of("tax")))
+    assert sources(OpenRun("1", "id", Job("shop", "shop.copy", "SQL_JOB"), plan)) == [["net", "tax"]]
+
+
+@pytest.mark.parametrize(("is_split", "found"), [(True, ["net", "tax"]), (False, ["net"])])
+def test_the_executions_of_a_split_statement_have_the_edges_of_all(*, is_split: bool, found: list[str]) -> None:
+    """On Spark 3.5, a multi-insert is several executions; those inside another statement's repeat its write."""
+    plans = [PlanLineage(inputs=(ORDERS,), outputs=(copy_of(column),)) for column in ("net", "tax")]
+    run = OpenRun("1", "id", Job("shop", "shop.copy", "SQL_JOB"), plans[0], is_split=is_split)
+    run.grow(plans[1])
+    assert sources(run) == [found]
+
+
+def test_the_writes_of_a_stream_to_one_dataset_have_the_edges_of_all_and_those_of_each_batch_count_once() -> None:
+    """A batch's number in an expression does not make another write."""
+    run = OpenRun("1", "id", Job("shop", "shop.copy", "SQL_JOB", "STREAMING"), PlanLineage(inputs=(ORDERS,)))
+    for batch in range(3):
+        for column in ("net", "tax"):
+            made = copy_of(column, expression=f"(orders.{column} + {batch})")
+            run.grow(PlanLineage(inputs=(ORDERS,), outputs=(made,)))
+    assert len(run.nested) == 2
+    assert sources(run) == [["net", "tax"]]
 
 
 def test_a_scan_of_unknown_columns_or_without_rows_counts_for_nothing() -> None:
