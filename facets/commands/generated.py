@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterable
+
 import attrs
 from openlineage_pyspark.facets.commands.target import Assigned, Write, reads
-from openlineage_pyspark.facets.model.lineage import UseKind
+from openlineage_pyspark.facets.model.lineage import ColumnLineage, OutputColumn, Transformation, UseKind, different
 from openlineage_pyspark.facets.model.plan import Described
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, tokens, unquoted
 
@@ -34,6 +37,34 @@ def with_generated(write: Write, table: Described | None) -> Write:
                 parts = tuple(attrs.evolve(part, kind=max(part.kind, UseKind.TRANSFORMATION)) for part in parts)
             made.append(Assigned(name, parts))
     return attrs.evolve(write, columns=(*write.columns, *made)) if made else write
+
+
+def with_columns(lineage: ColumnLineage, computed: Iterable[tuple[str, str]]) -> ColumnLineage:
+    """
+    Return the lineage of a write with the columns that Delta Lake has computed from those that the query has.
+
+    Args:
+        lineage: the lineage of the columns of the query.
+        computed: name and expression of each column that Delta Lake computes.
+    """
+    given = {column.name.casefold(): column for column in lineage.columns}
+    made = []
+    for name, expression in computed:
+        named = columns_named(expression)
+        sources = [ColumnLineage((OutputColumn(name, given[key].edges),)) for key in given if key in named]
+        if not sources or name.casefold() in given:
+            continue
+        (column,) = functools.reduce(ColumnLineage.joined, sources).columns
+        if expression.strip("` ").casefold() not in given:
+            edges = (attrs.evolve(edge, transformations=_changed(edge.transformations)) for edge in column.edges)
+            column = attrs.evolve(column, edges=tuple(edges))
+        made.append(column)
+    return attrs.evolve(lineage, columns=(*lineage.columns, *made)) if made else lineage
+
+
+def _changed(found: Iterable[Transformation]) -> tuple[Transformation, ...]:
+    changed = (attrs.evolve(t, subtype="TRANSFORMATION") if t.subtype == "IDENTITY" else t for t in found)
+    return tuple(sorted(different(tuple(changed))))
 
 
 def columns_named(expression: str) -> frozenset[str]:

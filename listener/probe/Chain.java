@@ -9,7 +9,6 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
-import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -138,15 +137,27 @@ final class Chain {
 
   /** Returns the name and the expression of each column of a schema that Delta Lake computes; null if there is none. */
   private static Object generated(Object schema) {
-    if (!(schema instanceof StructType)) return null;
-    StructField[] fields = ((StructType) schema).fields();
-    ArrayList found = new ArrayList();
-    for (int i = 0; i < fields.length; i++) {
-      Metadata about = fields[i].metadata();
-      if (!about.contains(GENERATION)) continue;
-      found.add(new Object[] {fields[i].name(), about.getString(GENERATION)});
+    ArrayList found = generatedFields(schema);
+    for (int i = 0; i < found.size(); i++) {
+      StructField field = (StructField) found.get(i);
+      found.set(i, new Object[] {field.name(), generation(field)});
     }
     return found.isEmpty() ? null : found.toArray();
+  }
+
+  /** Returns the fields of a schema that Delta Lake computes. */
+  static ArrayList generatedFields(Object schema) {
+    ArrayList found = new ArrayList();
+    StructField[] fields = schema instanceof StructType ? ((StructType) schema).fields() : new StructField[0];
+    for (int i = 0; i < fields.length; i++) {
+      if (fields[i].metadata().contains(GENERATION)) found.add(fields[i]);
+    }
+    return found;
+  }
+
+  /** Returns the expression of a field that Delta Lake computes. */
+  static String generation(StructField field) {
+    return field.metadata().getString(GENERATION);
   }
 
   /** Returns a setting of a catalog in the session's configuration. */

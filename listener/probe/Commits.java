@@ -8,6 +8,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.types.StructField;
 
 /**
  * Finds the commits to tables that an execution may have made: only from objects in memory, by their private fields.
@@ -15,6 +16,7 @@ import org.apache.spark.sql.execution.QueryExecution;
  */
 final class Commits {
   private static final int MOST = 100;
+  private static final int MOST_TEXT = 10000;
   // Delta Lake's commands that commit, and may do so without a task that writes rows.
   private static final List WRITING =
       Arrays.asList(
@@ -134,8 +136,23 @@ final class Commits {
         commits.writeWholeField("epoch", batch);
       }
       commits.writeWholeField("time", log.time(version));
+      generated(log.generated());
       commits.writeEndObject();
     }
+  }
+
+  private void generated(ArrayList fields) throws IOException {
+    if (fields.isEmpty()) return;
+    commits.writeArrayFieldStart("generated");
+    for (int i = 0; i < fields.size() && i < MOST; i++) {
+      StructField field = (StructField) fields.get(i);
+      commits.writeStartObject();
+      commits.writeStringField("name", field.name());
+      commits.writeStringField("type", Encoder.spelling(field.dataType()));
+      commits.writeStringField("expression", JsonText.cut(Chain.generation(field), MOST_TEXT));
+      commits.writeEndObject();
+    }
+    commits.writeEndArray();
   }
 
   private void begin(String format, Object location, Object version, Object parent) throws IOException {

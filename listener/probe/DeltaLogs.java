@@ -109,6 +109,13 @@ final class DeltaLogs {
     return Reflection.field(Reflection.field(checksum(), "metadata"), "id");
   }
 
+  /** Returns the fields that Delta Lake computes from others with each write. */
+  ArrayList generated() {
+    // Each snapshot reads its metadata when it is created, and keeps it in this field.
+    Object read = Reflection.field(snapshot, "_reconstructedProtocolMetadataAndICT");
+    return Chain.generatedFields(Reflection.call(Reflection.field(read, "metadata"), "schema"));
+  }
+
   private Object transaction() {
     Object id = Reflection.field(checksum(), "txnId");
     return id instanceof scala.Option && !((scala.Option) id).isEmpty() ? ((scala.Option) id).get() : null;

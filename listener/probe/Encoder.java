@@ -465,7 +465,8 @@ final class Encoder {
     return at.intValue();
   }
 
-  private static String spelling(DataType type) {
+  /** Returns the JSON of a type that has fields or elements, and the name of any other. */
+  static String spelling(DataType type) {
     if (type instanceof StructType && ((StructType) type).isEmpty()) return NO_COLUMNS;
     boolean nested = type instanceof StructType || type instanceof ArrayType || type instanceof MapType;
     return nested ? type.json() : type.catalogString();

@@ -167,6 +167,22 @@ class ExecutionMetrics:
 
 
 @attrs.frozen
+class GeneratedColumn:
+    """
+    A column that Delta Lake computes from others with each write.
+
+    Args:
+        name: its name.
+        type: its type, as the plan of a query describes one.
+        expression: the SQL text that computes it.
+    """
+
+    name: str
+    type: str
+    expression: str
+
+
+@attrs.frozen
 class Commit:
     """
     A commit to a table of Iceberg or Delta Lake that an execution may have made.
@@ -188,6 +204,7 @@ class Commit:
         rows: the rows that it added; None if that is unknown.
         bytes: the size of the files that it added; None if that is unknown.
         table_id: the id of the table, which no other table of its name has; None if it is unknown.
+        generated: the columns that Delta Lake computes.
     """
 
     format: str
@@ -203,6 +220,7 @@ class Commit:
     rows: int | None = None
     bytes: int | None = None
     table_id: str | None = None
+    generated: tuple[GeneratedColumn, ...] = ()
 
 
 @attrs.frozen
@@ -636,6 +654,10 @@ def _commit(raw: _Members) -> Commit:
         raw.optional_number("rows"),
         raw.optional_number("bytes"),
         raw.optional_text("id"),
+        tuple(
+            GeneratedColumn(column.text("name"), column.text("type"), column.text("expression"))
+            for column in raw.all_inner("generated")
+        ),
     )
 
 

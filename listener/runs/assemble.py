@@ -306,6 +306,8 @@ class Runs:
             output = self._committed(run, commit, batch)
             if output is not None:
                 by_output.setdefault(output, []).append(commit)
+                if commit.generated:
+                    run.generated[output] = commit.generated
         for output, commits in by_output.items():
             own = self._commits.own(output, commits, record.metrics, execution.time, running, execution.root)
             run.commit(output, own)

@@ -15,9 +15,10 @@ from typing import Any
 
 import attrs
 from openlineage.client.uuid import generate_static_uuid
+from openlineage_pyspark.facets.commands.generated import with_columns
 from openlineage_pyspark.facets.commands.target import Write, name_without_options
 from openlineage_pyspark.facets.datasets import naming
-from openlineage_pyspark.facets.model.dataset import SESSION_CATALOG, Dataset, Field, Identifier, Trimming
+from openlineage_pyspark.facets.model.dataset import SESSION_CATALOG, Dataset, Field, Identifier, Trimming, field
 from openlineage_pyspark.facets.model.run import (
     CallSite,
     Engine,
@@ -33,7 +34,7 @@ from openlineage_pyspark.facets.model.run import (
 )
 from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.facets.plan_lineage.results import PlanLineage, WrittenDataset
-from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
+from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics, GeneratedColumn
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.commits import versions_of
 from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
@@ -258,6 +259,7 @@ class OpenRun:
         call_site: the line of Python that runs it, as events name it; None if it is unknown.
         session: the settings of its session; None if they are unknown.
         committed: the commits that it has made so far, by output; for a stream only the last one.
+        generated: the columns that Delta Lake computes in its outputs.
         is_split: whether its statement runs as several executions, each with a write of its own.
     """
 
@@ -273,6 +275,7 @@ class OpenRun:
     call_site: CallSite | None = None
     session: StatementSession | None = None
     committed: dict[Identifier, list[Commit]] = attrs.Factory(dict)
+    generated: dict[Identifier, tuple[GeneratedColumn, ...]] = attrs.Factory(dict)
     is_split: bool = False
     _known: set[frozenset[Any]] = attrs.Factory(set)
 
@@ -400,6 +403,7 @@ class OpenRun:
             # more writes.
             sources = sources_of(self.parts)
             outputs = tuple(attrs.evolve(each, sources=sources[each.dataset.identifier]) for each in outputs)
+        outputs = tuple(self._with_generated(output) for output in outputs)
         if completed:
             outputs = tuple(self._with_versions(output) for output in outputs)
         return RunState(
@@ -418,6 +422,16 @@ class OpenRun:
             session=self.session,
             code=tuple(sum((Counter(part.code) for part in self.parts), Counter()).items()),
         )
+
+    def _with_generated(self, output: RunOutput) -> RunOutput:
+        generated = self.generated.get(output.dataset.identifier, ())
+        if output.lineage is None or not generated:
+            return output
+        lineage = with_columns(output.lineage, ((each.name, each.expression) for each in generated))
+        made = {column.name for column in lineage.columns} - {known.name for known in output.dataset.fields}
+        more = (field(each.name, each.type) for each in generated if each.name in made)
+        fields = (*output.dataset.fields, *more) if output.dataset.fields else ()
+        return attrs.evolve(output, lineage=lineage, dataset=attrs.evolve(output.dataset, fields=fields))
 
     def _with_versions(self, output: RunOutput) -> RunOutput:
         versions = versions_of(self.committed.get(output.dataset.identifier, ()))

@@ -23,7 +23,7 @@ CATALOG = {
 
 
 def run(commands, jars, mktemp):
-    """Run the job with its commands that change rows, or with those that tidy up."""
+    """Run the job with its commands that change rows, with those that tidy up, or with writes of a generated column."""
     jobs = Jobs(Path(__file__).parent / "jobs", mktemp)
     done = jobs.run("delta.py", str(mktemp("lake")), commands, conf={**CATALOG, "spark.jars": jars})
     assert done.code == 0
@@ -150,6 +150,26 @@ def test_nothing_is_unknown(job, runs, violations):
     assert violations(job.events()) == []
     assert [name for name, events in runs.items() if "extractionError" in events[0]["run"]["facets"]] == []
     assert len(runs) == 13
+
+
+@pytest.mark.long
+def test_a_generated_column_has_its_sources_in_writes_by_path(packaged, tmp_path_factory, violations, said):
+    job = run("generated", packaged(JARS), tmp_path_factory.mktemp)
+    runs = completed(job)
+    found = [
+        each
+        for events in runs.values()
+        for each in events
+        if each["inputs"] and each["outputs"][0]["name"].endswith("/paid")
+    ]
+
+    assert violations(job.events()) == []
+    assert [event["job"]["facets"]["jobType"]["processingType"] for event in found] == ["BATCH", "STREAMING"]
+    for event in found:
+        columns = {"pay": ["news.pay IDENTITY"], "twice": ["news.pay TRANSFORMATION"]}
+        assert said(event) == (["news"], columns, [])
+        fields = event["outputs"][0]["facets"]["schema"]["fields"]
+        assert [(field["name"], field["type"]) for field in fields] == [("pay", "int"), ("twice", "int")]
 
 
 @pytest.mark.long

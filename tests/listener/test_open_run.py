@@ -8,11 +8,11 @@ import attrs
 import pytest
 from openlineage_pyspark import ProcessingType
 from openlineage_pyspark.facets.commands.target import Write
-from openlineage_pyspark.facets.model.dataset import Dataset, Identifier, Statistics
+from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Statistics
 from openlineage_pyspark.facets.model.lineage import ColumnLineage, InputField, OutputColumn, Transformation
 from openlineage_pyspark.facets.model.run import Engine, Failure, Job, Parent, RunReference
 from openlineage_pyspark.facets.plan_lineage.results import PlanLineage, WrittenDataset
-from openlineage_pyspark.listener.probe.records import ExecutionMetrics, ScanMetrics, TaskMetrics
+from openlineage_pyspark.listener.probe.records import ExecutionMetrics, GeneratedColumn, ScanMetrics, TaskMetrics
 from openlineage_pyspark.listener.runs.open_run import OpenRun, end_type
 from openlineage_pyspark.listener.runs.statistics import RunStatistics, inputs_of, outputs_of
 
@@ -126,6 +126,40 @@ def test_the_writes_of_a_stream_to_one_dataset_have_the_edges_of_all_and_those_o
             run.grow(PlanLineage(inputs=(ORDERS,), outputs=(made,)))
     assert len(run.nested) == 2
     assert sources(run) == [["net", "tax"]]
+
+
+def test_columns_that_delta_lake_computes_have_the_sources_of_their_expressions() -> None:
+    edges = tuple(
+        InputField(ORDERS.identifier, c, (Transformation("DIRECT", "TRANSFORMATION"),)) for c in ("net", "tax")
+    )
+    total = OutputColumn("total", edges)
+    day = OutputColumn("day", (InputField(ORDERS.identifier, "day", (Transformation("DIRECT", "IDENTITY"),)),))
+    fields = (Field("Total", "int"), Field("day", "date"))
+    write = WrittenDataset(Write(attrs.evolve(TOTALS, fields=fields)), ColumnLineage((total, day)))
+    run = OpenRun("1", "id", Job("shop", "shop.copy", "SQL_JOB"), PlanLineage(inputs=(ORDERS,), outputs=(write,)))
+    run.generated[TOTALS.identifier] = (
+        GeneratedColumn("year", "int", "year(Day)"),
+        GeneratedColumn("copy", "date", "day"),
+        GeneratedColumn("TOTAL", "int", "day"),
+        GeneratedColumn("both", "string", "concat(total, `day`)"),
+        GeneratedColumn("other", "int", "missing + 1"),
+    )
+    (output,) = run.state(
+        "COMPLETE", datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc), Engine("4.3"), PARENT
+    ).outputs
+    assert output.lineage is not None
+    found = {
+        column.name: [(edge.field, *(t.subtype for t in edge.transformations)) for edge in column.edges]
+        for column in output.lineage.columns
+    }
+    assert found == {
+        "total": [("net", "TRANSFORMATION"), ("tax", "TRANSFORMATION")],
+        "day": [("day", "IDENTITY")],
+        "year": [("day", "TRANSFORMATION")],
+        "copy": [("day", "IDENTITY")],
+        "both": [("day", "TRANSFORMATION"), ("net", "TRANSFORMATION"), ("tax", "TRANSFORMATION")],
+    }
+    assert output.dataset.fields == (*fields, Field("year", "int"), Field("copy", "date"), Field("both", "string"))
 
 
 def test_a_scan_of_unknown_columns_or_without_rows_counts_for_nothing() -> None:

@@ -17,6 +17,7 @@ from openlineage_pyspark.listener.probe.records import (
     ExecutionEnded,
     ExecutionMetrics,
     ExecutionStarted,
+    GeneratedColumn,
     InvalidRecordError,
     ParsedStatement,
     ProbeFault,
@@ -114,6 +115,12 @@ def end(**more: Any) -> ExecutionEnded:
                         "bytes": 90,
                         "id": "id of t",
                     },
+                    {
+                        "format": "delta",
+                        "location": "file:/g",
+                        "version": "1",
+                        "generated": [{"name": "year", "type": "int", "expression": "year(day)"}],
+                    },
                 ],
             },
             ExecutionEnded(
@@ -124,6 +131,7 @@ def end(**more: Any) -> ExecutionEnded:
                     Commit(
                         "iceberg", "s3://b/t", "77", TIME, "76", "ice.db.t", "append", "audit", "q", 4, 2, 90, "id of t"
                     ),
+                    Commit("delta", "file:/g", "1", generated=(GeneratedColumn("year", "int", "year(day)"),)),
                 ),
             ),
         ),

@@ -1,4 +1,9 @@
-"""Rows of Delta's tables are changed, as SQL says it and as Delta's own interface does; or Delta's other commands."""
+"""
+Change Delta's tables.
+
+Their rows are changed, as SQL says it and as Delta's own interface does; or Delta's other commands run; or a table with
+a generated column is written by its path.
+"""
 
 import sys
 from pathlib import Path
@@ -40,9 +45,24 @@ TIDIED = [
     "RESTORE TABLE staff TO VERSION AS OF 0",
 ]
 
+
+def write_generated():
+    interface = spark._jvm.io.delta.tables.DeltaTable
+    twice = interface.columnBuilder(spark._jsparkSession, "twice").dataType("INT").generatedAlwaysAs("pay * 2")
+    table = interface.create(spark._jsparkSession).location(PATH).addColumn("pay", "INT")
+    table.addColumn(twice.build()).execute()
+    spark.table("news").select("pay").write.format("delta").mode("append").save(PATH)
+    stream = spark.readStream.table("news").select("pay").writeStream.queryName("paid").format("delta")
+    stream.option("checkpointLocation", f"{PATH}_state").trigger(availableNow=True).start(PATH).awaitTermination()
+
+
 spark = SparkSession.builder.appName("delta").getOrCreate()
-for statement in MADE + (TIDIED if sys.argv[2] == "tidied" else CHANGED):
+for statement in MADE + {"tidied": TIDIED, "changed": CHANGED, "generated": []}[sys.argv[2]]:
     spark.sql(statement)
+if sys.argv[2] == "generated":
+    write_generated()
+    spark.stop()
+    sys.exit()
 if sys.argv[2] == "tidied":
     spark.stop()
     sys.exit()
