@@ -22,7 +22,7 @@ SOURCES.unread.update(
         "org.apache.spark.sql.execution.streaming.runtime": "MemoryStreamTable MemoryStream",
         # Up to Spark 3.5, a stream's relation has its source and not its table.
         "org.apache.spark.sql.execution.streaming.sources": """
-            MemoryPlan RateStreamTable RateStreamMicroBatchStream RatePerMicroBatchTable RatePerMicroBatchStream
+            RateStreamTable RateStreamMicroBatchStream RatePerMicroBatchTable RatePerMicroBatchStream
             ContinuousMemoryStream LowLatencyMemoryStream""",
         "org.apache.spark.sql.execution.streaming.continuous": "RateStreamContinuousStream",
     }
@@ -31,6 +31,12 @@ SOURCES.unread.update(
 def local_rows(_plan: Plan, _operator: Operator, _session: Session) -> Relation:
     """Resolve a leaf whose rows come from no dataset."""
     return NO_DATASETS
+
+
+@source({"org.apache.spark.sql.execution.streaming.sources": "MemoryPlan"})
+def rows_of_stream(_plan: Plan, _operator: Operator, _session: Session) -> Relation:
+    """Resolve the table of a memory sink: it keeps the rows that a stream has written, and nothing of its query."""
+    return Relation((), opaque="the rows of a stream's memory sink: what the stream reads is unknown")
 
 
 @source({"org.apache.spark.sql.catalyst.plans.logical": "Transpose"})
