@@ -985,6 +985,20 @@ def test_a_table_with_versions_that_an_application_creates_again_is_named(filled
     assert "it created db.b: if it fails because db.b exists, drop that first" in found.steps[-1].doubts
 
 
+def test_a_step_names_the_job_without_the_name_of_sparks_class(filled: Fill) -> None:
+    job = "shop.execute_insert_into_hadoop_fs_relation_command.db_b"
+    reads = (table("a", lake="parquet"),)
+
+    found = (
+        filled(*statement("a", 1, "", (), *reads), *statement(job, 2, "INSERT INTO b SELECT * FROM a", reads, _of_b()))
+        .recover("db.a")
+        .result
+    )
+
+    assert found.steps[-1].title == "Run the statement of shop.db_b again."
+    assert [repeated.job for repeated in found.steps[-1].again] == [job]
+
+
 def test_a_table_that_was_created_empty_by_a_run_without_a_text_is_emptied_and_filled_by_its_statement(
     filled: Fill,
 ) -> None:

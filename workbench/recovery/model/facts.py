@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
+from openlineage_pyspark.workbench.model.short_names import without_class
 from openlineage_pyspark.workbench.questions.versions.versions import RunPart
 from openlineage_pyspark.workbench.store.current import PARTITION_OPERATORS
 
@@ -232,6 +233,11 @@ class RunFacts:
     def ended(self) -> bool:
         """Return whether an event reported its end."""
         return self.state in {"COMPLETE", "FAIL", "ABORT"}
+
+    @property
+    def shown_job(self) -> str:
+        """Return the name of its job for people, without the name of Spark's class."""
+        return without_class(self.job)
 
 
 @attrs.frozen

@@ -63,7 +63,7 @@ def _notes(decided: Decisions) -> Iterator[str]:
     made = decided.bad
     run = decided.facts.run(made.run_id)
     if made.run_id:
-        yield f"The bad version {made.version} was made by {run.job}, run {made.run_id}."
+        yield f"The bad version {made.version} was made by {run.shown_job}, run {made.run_id}."
     if made.unit.is_batch:
         yield f"Micro-batch {made.batch_id} made it: correct the data that it read, or its code. It runs again below."
     elif run.sql:

@@ -56,7 +56,7 @@ def doubts_of_plan(decided: Decisions) -> Iterator[str]:
     facts, bad = decided.facts, decided.spread.datasets
     for dataset in bad:
         for run_id in facts.unfinished.get(dataset, ())[:_SHOWN_RUNS]:
-            job = facts.run(run_id).job
+            job = facts.run(run_id).shown_job
             yield f"{facts.label(dataset)}: the run {run_id} of {job} never reported an end. It may have written there."
     yield from _doubts_of_overwrites(decided)
     yield from _doubts_of_restores(decided)

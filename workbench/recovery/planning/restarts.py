@@ -77,7 +77,9 @@ class Restarts:
         checkpoint = next((run.checkpoint for run in reversed(runs) if run.checkpoint), "")
         last = batches[-1][1]
         after = None if self._starts_from_scratch(query) else units[0][1] - 1 if units else last
-        return Restart(runs[-1].job, checkpoint, after, last, tuple(offsets.values()), tuple(self._restored(query)))
+        return Restart(
+            runs[-1].shown_job, checkpoint, after, last, tuple(offsets.values()), tuple(self._restored(query))
+        )
 
     def reads_as_source(self, dataset: int) -> bool:
         """Return whether a micro-batch that is repeated reads a dataset as the source of its query."""

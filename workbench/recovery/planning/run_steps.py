@@ -84,7 +84,7 @@ def _statement(decided: Decisions, group: Group) -> RecoveryStep:
     tables = [facts.datasets[each] for each in sorted(writes)]
     return RecoveryStep(
         "run",
-        f"Run the statement of {run.job} again.",
+        f"Run the statement of {run.shown_job} again.",
         "sql" if text.text and not elsewhere else "",
         (*text.before, text.text) if text.text else (),
         inputs=inputs.pins,
@@ -156,7 +156,7 @@ def _reads_views(decided: Decisions, group: Group) -> bool:
 def _application(decided: Decisions, group: Group) -> RecoveryStep:
     """Return the step that starts an application again."""
     facts, application = decided.facts, group.application
-    jobs = ", ".join(dict.fromkeys(facts.run(unit.run_id).job for unit in group.units))
+    jobs = ", ".join(dict.fromkeys(facts.run(unit.run_id).shown_job for unit in group.units))
     streams = _streams_of(decided, group)
     written = decided.flow.written(group.units) | decided.replaced_after(group)
     command, about = _command(application)

@@ -33,7 +33,7 @@ def stopping_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         run = decided.facts.run(units[-1][0])
         if not run.ended:
             note = f"Its run {run.id} has not reported an end."
-            yield RecoveryStep("stop", f"Stop the streaming query of {run.job}, if it still runs.", notes=(note,))
+            yield RecoveryStep("stop", f"Stop the streaming query of {run.shown_job}, if it still runs.", notes=(note,))
 
 
 def checkpoint_steps(decided: Decisions) -> Iterator[RecoveryStep]:
@@ -59,7 +59,7 @@ def reading_steps(decided: Decisions, switched: Iterable[int]) -> Iterator[Recov
             continue
         copies = decided.copies if query in decided.restarts.repeated else {}
         names = ", ".join(copies.get(each, decided.facts.label(each)) for each in sources)
-        job = decided.facts.run(units[-1].run_id).job
+        job = decided.facts.run(units[-1].run_id).shown_job
         note = "What it has not read by then will be in none of its tables."
         yield RecoveryStep("stop", f"Let {job} read all of {names}, and stop it.", notes=(note,))
 
@@ -70,7 +70,7 @@ def notes_of_new_starts(decided: Decisions, dataset: int) -> Iterator[str]:
     for query, units in decided.flow.batches.items():
         if dataset not in _sources(decided, query):
             continue
-        text = f"Start {decided.facts.run(units[-1].run_id).job} with a new checkpoint after this"
+        text = f"Start {decided.facts.run(units[-1].run_id).shown_job} with a new checkpoint after this"
         yield f"{text}, {_BEHIND[known.format]}." if known.format in _BEHIND else f"{text}, after these rows."
 
 

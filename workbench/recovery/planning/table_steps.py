@@ -145,7 +145,7 @@ def _creation(decided: Decisions, dataset: int, base: Base) -> Iterator[Recovery
         return
     dropped = decided.flow.made(decided.flow.newest(dataset))
     title = f"Create {decided.facts.label(dataset)} again, without rows."
-    job = decided.facts.run(dropped.run_id).job
+    job = decided.facts.run(dropped.run_id).shown_job
     note = f"The run {dropped.run_id} of {job} dropped it, and that is repeated below."
     yield RecoveryStep("empty", title, notes=(note,), doubts=tuple(_doubts_of_emptying(decided, dataset, base)))
 
