@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _WIDTH = 120
 # The spaces between columns.
 _GAP = 2
-# The minimum width of a column, if its table is far too wide.
-_LEAST = 4
+# The minimum widths of a column whose cells are wrapped, if its table is too wide, and of any if it is far too wide.
+_LEAST_WRAPPED, _LEAST = 10, 4
 # From so many spaces on, an indented line is code.
 _INDENT_OF_CODE = 5
 # The codes of a terminal (ECMA-48, "select graphic rendition").
@@ -167,12 +167,17 @@ class Screen:
         widths = [max(cell_len(row[at]) for row in rows) for at in range(len(columns))]
         free = self._free(columns, indent)
         if sum(widths) > free:
-            leasts = [min(column.least, width) for column, width in zip(columns, widths, strict=True)]
+            leasts = [
+                min(max(column.least, cell_len(column.title)), width)
+                for column, width in zip(columns, widths, strict=True)
+            ]
             widths[-1] = max(leasts[-1], free - sum(widths[:-1]))
             _narrow(widths, leasts, free)
             if not self._limited:
                 return widths
-            # Cut below that rather than past the edge; a number is never cut.
+            # Wrap before anything is cut, and cut rather than go past the edge; a number is never cut.
+            floors = [max(_LEAST_WRAPPED, cell_len(column.title)) if column.wrap else free for column in columns]
+            _narrow(widths, [min(floor, width) for floor, width in zip(floors, widths, strict=True)], free)
             pairs = zip(columns, widths, strict=True)
             _narrow(widths, [width if column.right else min(_LEAST, width) for column, width in pairs], free)
         return widths

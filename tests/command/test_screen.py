@@ -8,6 +8,7 @@ from openlineage_pyspark.workbench.pictures.fitting import cell_len, wrapped
 from openlineage_pyspark.workbench.pictures.outline import Branch, Outline, Section
 from openlineage_pyspark.workbench.pictures.table import TableColumn
 from openlineage_pyspark.workbench.pictures.words import counted
+from openlineage_pyspark.workbench.questions.row_text import time_column
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,25 @@ def test_a_table_that_is_far_too_wide_keeps_its_numbers_and_loses_empty_columns(
   depth  from       to          job
       1  lake…ders  lake.…enue  load the
                                 orders
+"""
+    )
+
+
+def test_in_a_narrow_table_times_are_wrapped_before_a_name_is_cut(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "64")
+    columns = [
+        *(TableColumn("table", 15, cut_start=True), time_column("since"), time_column("last written")),
+        *(TableColumn("operation", 4), TableColumn("job", wrap=True)),
+    ]
+
+    Screen().table(columns, [("default.revenue", "2026-01-01 00:00:00", "2026-01-02 00:00:00", "WRITE", "load_all")])
+
+    assert (
+        capsys.readouterr().out
+        == """\
+  table            since       last written  operation  job
+  default.revenue  2026-01-01  2026-01-02    WRITE      load_all
+                   00:00:00    00:00:00
 """
     )
 

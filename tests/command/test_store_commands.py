@@ -454,10 +454,10 @@ def test_at_80_columns_runs_and_versions_leave_room_for_the_job(names_of_spark, 
     )
     assert run("history", "revenue_by_country", "--store", names_of_spark)[1] == (
         """\
-  time                 version                          job, and what it read
-  2026-01-01 00:04:00  01a206b6-42e5-7…61-cea437118cd2  shop_report.default_
-                                                        revenue <- default.
-                                                        customers@01a206…118cd1?
+  time                 version                    job, and what it read
+  2026-01-01 00:04:00  01a206b6-42e…cea437118cd2  shop_report.default_revenue <-
+                                                  default.
+                                                  customers@01a206…118cd1?
 1 version; complete; last seen 2026-01-01 00:04:00
 """
     )

@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.model.short_names import without_classes
 from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.pictures.words import counted
-from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, shown_time
+from openlineage_pyspark.workbench.questions.row_text import shown_time, time_column
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.applying.live import LiveVersion
@@ -149,7 +149,7 @@ def text_of_versions(versions: Iterable[BlameRow]) -> TextTable:
         count = "" if each.rows is None else f"{each.rows:,}"
         rows.append((each.version, shown_time(each.time), each.operation, count, _run(each), jobs[each.job]))
     columns = (
-        *(TableColumn("version", 9), TableColumn("time", TIME_WIDTH), TableColumn("operation")),
+        *(TableColumn("version", 9), time_column("time"), TableColumn("operation")),
         *(TableColumn("rows", right=True), TableColumn("run", 13), TableColumn("job", 24, wrap=True)),
     )
     return TextTable(columns, rows)
@@ -165,7 +165,7 @@ def text_of_rows(blamed: Sequence[BlamedRow]) -> TextTable:
         rows.append((*values, each.version, shown_time(each.time), each.operation, _run(each), jobs[each.job]))
     columns = (
         *(TableColumn(name, cut_end=True) for name in names),
-        *(TableColumn("version", 9), TableColumn("time", TIME_WIDTH), TableColumn("operation")),
+        *(TableColumn("version", 9), time_column("time"), TableColumn("operation")),
         *(TableColumn("run", 13), TableColumn("job", 24, wrap=True)),
     )
     return TextTable(columns, rows, "no row meets the condition")

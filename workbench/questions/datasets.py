@@ -11,7 +11,7 @@ from openlineage_pyspark.workbench.model.times import known_time
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.oddities import names_alike
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
-from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
+from openlineage_pyspark.workbench.questions.row_text import row_writers, shown_time, time_column
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets
 
 
@@ -46,7 +46,7 @@ def _table(answer: Answer[Rows[DatasetRow]]) -> TextTable:
         rows.append((each.label, f"{each.readers:,}", f"{each.writers:,}", shown_time(each.last_written), own))
     columns = (
         *(TableColumn("dataset"), TableColumn("readers", right=True), TableColumn("writers", right=True)),
-        *(TableColumn("last written", TIME_WIDTH), TableColumn("own name", cut_start=True)),
+        *(time_column("last written"), TableColumn("own name", cut_start=True)),
     )
     return TextTable(columns, rows)
 

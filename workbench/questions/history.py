@@ -18,7 +18,7 @@ from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef
 from openlineage_pyspark.workbench.questions.oddities import dropped_of_datasets
 from openlineage_pyspark.workbench.questions.registry import answered, question
-from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
+from openlineage_pyspark.workbench.questions.row_text import row_writers, shown_time, time_column
 from openlineage_pyspark.workbench.questions.versions.stored_versions import StoredVersions
 from openlineage_pyspark.workbench.questions.versions.versions import RunPart, VersionKind
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
@@ -174,9 +174,9 @@ def _table(answer: Answer[History]) -> TextTable:
         count = "" if each.rows is None else f"{each.rows:,}"
         rows.append((shown_time(each.time), each.version, each.change, count, " ".join(schema), job))
     columns = (
-        *(TableColumn("time", TIME_WIDTH), TableColumn("version", 9), TableColumn("change")),
+        *(time_column("time"), TableColumn("version", 9), TableColumn("change")),
         *(TableColumn("rows", right=True), TableColumn("columns")),
-        TableColumn("job, and what it read", 24, wrap=True),
+        TableColumn("job, and what it read", 30, wrap=True),
     )
     return TextTable(columns, rows)
 

@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import LateAt, time_or_now
 from openlineage_pyspark.workbench.questions.oddities import names_alike, shared_runs
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
-from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
+from openlineage_pyspark.workbench.questions.row_text import row_writers, shown_time, time_column
 from openlineage_pyspark.workbench.store.names import QueriedTables
 
 FAILED = ("FAIL", "ABORT")
@@ -62,7 +62,7 @@ def _table(answer: Answer[Rows[JobRow]]) -> TextTable:
     ]
     columns = (
         *(TableColumn("namespace"), TableColumn("runs", right=True), TableColumn("last")),
-        *(TableColumn("began", TIME_WIDTH), TableColumn("job", wrap=True)),
+        *(time_column("began"), TableColumn("job", wrap=True)),
     )
     return TextTable(columns, rows)
 

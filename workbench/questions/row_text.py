@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.pictures.plain import csv_of
+from openlineage_pyspark.workbench.pictures.table import TableColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.answer import Answer, Writer
     from openlineage_pyspark.workbench.pictures.table import TextTable
 
-TIME_WIDTH = 19
-"""The width of a time."""
+_TIME_WIDTH = 19
 
 
 def row_writers(table: Callable[[Answer[Any]], TextTable]) -> dict[str, Writer]:
@@ -31,6 +31,11 @@ def csv_of_rows(answer: Answer[Any]) -> str:
     """Return the table of an answer as CSV with a header, with all that the rows hold."""
     columns, rows = answer.table()
     return csv_of([columns, *rows])
+
+
+def time_column(title: str) -> TableColumn:
+    """Return a column of times; in a narrow terminal, the time of day is below the date."""
+    return TableColumn(title, _TIME_WIDTH, wrap=True)
 
 
 def shown_time(time: datetime | None) -> str:

@@ -19,7 +19,7 @@ from openlineage_pyspark.workbench.questions.arguments import LateAt, time_or_no
 from openlineage_pyspark.workbench.questions.jobs import FAILED, LEAST_DELAY, LEAST_RUNS, USUAL_RUNS
 from openlineage_pyspark.workbench.questions.oddities import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
-from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
+from openlineage_pyspark.workbench.questions.row_text import row_writers, shown_time, time_column
 from openlineage_pyspark.workbench.store.names import QueriedTables
 
 State: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER"]
@@ -76,7 +76,7 @@ def _table(answer: Answer[Rows[RunRow]]) -> TextTable:
         if each.error:
             rows.append(("", "", "", "", each.error.splitlines()[0]))
     columns = (
-        *(TableColumn("began", TIME_WIDTH), TableColumn("state"), TableColumn("took", right=True)),
+        *(time_column("began"), TableColumn("state"), TableColumn("took", right=True)),
         *(TableColumn("run", 13), TableColumn("job", 24, wrap=True)),
     )
     return TextTable(columns, rows)

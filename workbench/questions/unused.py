@@ -18,7 +18,7 @@ from openlineage_pyspark.workbench.questions.arguments import Ever, time_or_now
 from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_diagnostics
 from openlineage_pyspark.workbench.questions.reach.reach import Limits
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
-from openlineage_pyspark.workbench.questions.row_text import TIME_WIDTH, row_writers, shown_time
+from openlineage_pyspark.workbench.questions.row_text import row_writers, shown_time, time_column
 from openlineage_pyspark.workbench.store.current import EDGES, Current
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets
 
@@ -71,7 +71,7 @@ def _table(answer: Answer[Rows[UnusedRow]]) -> TextTable:
     rows = [(dataset, ", ".join(filter(None, names)), *rest) for (dataset, *rest), names in columns_of.items()]
     columns = (
         *(TableColumn("table", 20, cut_start=True), TableColumn("columns", 12, wrap=True), TableColumn("use", 8)),
-        *(TableColumn("since", TIME_WIDTH), TableColumn("last written", TIME_WIDTH)),
+        *(time_column("since"), time_column("last written")),
         TableColumn("written by", 12, wrap=True),
     )
     return TextTable(columns, rows, "all that is recorded is read by a recorded job")
