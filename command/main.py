@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 from contextlib import nullcontext
 from difflib import get_close_matches
 from importlib import import_module
@@ -139,11 +140,24 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+class _Help(argparse.HelpFormatter):
+    """Help without breaks inside a word with a hyphen, such as the value of an option."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        filled = textwrap.wrap(
+            " ".join(text.split()), width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        )
+        return "\n".join(filled)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that accepts no abbreviated options, and that reports unknown ones with the usage of their command."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, **options})
+        super().__init__(**{"allow_abbrev": False, "formatter_class": _Help, **options})
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -159,7 +173,7 @@ class _Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as problem:
             near = get_close_matches(str(value), map(str, action.choices or ()), n=1)
             if near:
-                problem.message += f"; did you mean {near[0]}?"
+                problem.message = f"invalid choice: {value!r}; did you mean {near[0]}?"
             raise
 
     def _meant(self, unknown: Sequence[str]) -> str:

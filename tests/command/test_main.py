@@ -102,10 +102,10 @@ def test_a_command_imports_no_other_command(imported) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("upstrem", "x"), "; did you mean upstream?"),
-        (("upstream", "x", "--format", "jsn"), "; did you mean json?"),
+        (("upstrem", "x"), "argument COMMAND: invalid choice: 'upstrem'; did you mean upstream?\n"),
+        (("upstream", "x", "--format", "jsn"), "invalid choice: 'jsn'; did you mean json?\n"),
+        (("qqq",), "invalid choice: 'qqq' (choose from "),
         ((), "the following arguments are required: COMMAND"),
-        (("upstrem", "x"), "argument COMMAND: invalid choice: 'upstrem'"),
         (("--stor", "upstream", "x"), "unrecognized arguments: --stor; options come after the command\n"),
         (("--json", "datasets"), "unrecognized arguments: --json; options come after the command\n"),
         (("upstream", "x", "--stor", "y"), "unrecognized arguments: --stor y; did you mean --store?"),
@@ -118,3 +118,12 @@ def test_a_wrong_command_line_is_refused(ended, arguments, said) -> None:
 
     assert code == 2
     assert said in errors
+
+
+def test_the_help_breaks_no_line_within_a_word(ended, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    shown = ended("lineage", "--help")[1]
+
+    assert [line for line in shown.splitlines() if line.endswith("-")] == []
+    assert "                        dropped-column-in-use, type-changed, rebuild\n" in shown
