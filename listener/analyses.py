@@ -22,6 +22,7 @@ from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.facets.plan_lineage.results import EarlierPlans, PlanLineage, VariableValue
 from openlineage_pyspark.listener.earlier_rows import RememberedRows
 from openlineage_pyspark.listener.guard import CaughtException, Guard
+from openlineage_pyspark.listener.latest import Latest
 from openlineage_pyspark.listener.probe.records import EncodedPlan, ExecutionEnded, ExecutionStarted, QueryExecution
 from openlineage_pyspark.listener.runs.models import LoadedModels, saved_model
 from openlineage_pyspark.listener.runs.nested_records import ExecutionAnalyzed, RecordStep
@@ -95,8 +96,8 @@ class Analyses:
         self._loads: dict[int, tuple[str, ...]] = {}
         self._loaded = LoadedModels()
         self._rows = RememberedRows()
-        self._tables: dict[str, Dataset] = {}
-        self._variables: dict[VariableName, VariableValue | None] = {}
+        self._tables: Latest[str, Dataset] = Latest(_MOST_TABLES)
+        self._variables: Latest[VariableName, VariableValue | None] = Latest(_MOST_VARIABLES)
 
     def of(self, step: RecordStep, *, wanted: bool) -> PlanLineage | None:
         """
@@ -175,10 +176,7 @@ class Analyses:
         variables that it set.
         """
         for name, value in plan_lineage.variables.items():
-            self._variables.pop(name, None)
-            self._variables[name] = value
-        while len(self._variables) > _MOST_VARIABLES:
-            del self._variables[next(iter(self._variables))]
+            self._variables.put(name, value)
         for dataset in plan_lineage.inputs:
             self._put(dataset)
         for output in plan_lineage.outputs:
@@ -195,16 +193,14 @@ class Analyses:
         key = catalog_key(dataset)
         if key is None:
             return
-        known = self._tables.pop(key, None)
+        known = self._tables.get(key)
         if known is not None and dataset.is_named_by_catalog:
             # A statement that creates a table knows its location only afterwards.
             dataset = known
         # A read or a write may have only some of the columns.
         same = known is not None and known.identifier == dataset.identifier
         fields = dataset.fields or known.fields if known is not None and same else dataset.fields
-        self._tables[key] = attrs.evolve(dataset, fields=fields, versions=None)
-        while len(self._tables) > _MOST_TABLES:
-            del self._tables[next(iter(self._tables))]
+        self._tables.put(key, attrs.evolve(dataset, fields=fields, versions=None))
 
     def _forget(self, identifier: Identifier) -> None:
         """Forget a table by the identity that it had before it was renamed."""

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 
 from openlineage_pyspark.facets.model.run import CallSite
+from openlineage_pyspark.listener.latest import Latest
 
 # The beginning of the `start` record of a root execution, with its id and the method of Spark that was called.
 _START = re.compile(r'\{"k":"start","id":(\d+),"root":\1,"time":\d+,"call":"(\w{1,100})"')
@@ -44,7 +45,7 @@ class CallSites:
             is_running: returns whether an execution has not ended yet.
         """
         self._is_running = is_running
-        self._found: dict[int, CallSite] = {}
+        self._found: Latest[int, CallSite] = Latest(_MOST_KEPT)
 
     def look(self, records: Iterable[str]) -> None:
         """Look for the lines of the executions whose `start` is among the records."""
@@ -59,9 +60,7 @@ class CallSites:
         for execution, method in running:
             sites = [site for called, site in waiting if called == method]
             if len(sites) == 1 and calls[method] == 1 and sites[0] is not None:
-                self._found[execution] = sites[0]
-        while len(self._found) > _MOST_KEPT:
-            del self._found[next(iter(self._found))]
+                self._found.put(execution, sites[0])
 
     def of(self, execution: int) -> CallSite | None:
         """Return the line of an execution, and forget it; None if it is unknown."""

@@ -8,8 +8,7 @@ computed them. Usually the leaf has the exprIds of that plan's output.
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from openlineage_pyspark.facets.datasets.rdd import is_checkpoint, rdd_id
 from openlineage_pyspark.facets.model.lineage import Wording
@@ -22,13 +21,12 @@ from openlineage_pyspark.facets.plan_lineage.results import (
     joined_kinds,
 )
 from openlineage_pyspark.facets.trace.solve import ROWS
+from openlineage_pyspark.listener.latest import Latest
 
 _MOST_REMEMBERED = 2_000
 _MOST_ALIKE = 16
 _Ids = tuple[int, ...]
 _Shape = tuple[tuple[str, str], ...]
-_Key = TypeVar("_Key", bound=Hashable)
-_Value = TypeVar("_Value")
 
 
 class RememberedRows:
@@ -36,16 +34,16 @@ class RememberedRows:
 
     def __init__(self) -> None:
         """Start with nothing remembered."""
-        self._last: dict[_Ids, EarlierRows] = {}
+        self._last: Latest[_Ids, EarlierRows] = Latest(_MOST_REMEMBERED)
         # The checkpoints whose RDDs are unknown.
-        self._unread: dict[_Ids, tuple[EarlierRows, ...]] = {}
-        self._by_rdd: dict[int, EarlierRows] = {}
+        self._unread: Latest[_Ids, tuple[EarlierRows, ...]] = Latest(_MOST_REMEMBERED)
+        self._by_rdd: Latest[int, EarlierRows] = Latest(_MOST_REMEMBERED)
         # None if several checkpoints with different lineages have such columns.
-        self._by_shape: dict[_Shape, EarlierRows | None] = {}
+        self._by_shape: Latest[_Shape, EarlierRows | None] = Latest(_MOST_REMEMBERED)
 
     def remember_batch(self, found: PlanLineage) -> None:
         """Remember the rows of a micro-batch; the next one of its query replaces them."""
-        _put(self._last, _ids_of(found), _rows_of(found))
+        self._last.put(_ids_of(found), _rows_of(found))
 
     def remember_checkpoint(self, found: PlanLineage, rdd: int | None) -> None:
         """
@@ -56,14 +54,14 @@ class RememberedRows:
             rdd: the number of the RDD with its rows; None if it is unknown, because they are not computed yet.
         """
         ids, rows = _ids_of(found), _rows_of(found)
-        _put(self._last, ids, rows)
+        self._last.put(ids, rows)
         if rdd is None:
-            _put(self._unread, ids, (*self._unread.get(ids, ()), rows)[-_MOST_ALIKE:])
+            self._unread.put(ids, (*self._unread.get(ids, ()), rows)[-_MOST_ALIKE:])
         else:
-            _put(self._by_rdd, rdd, rows)
+            self._by_rdd.put(rdd, rows)
         shape = tuple((column.name, column.type) for column in found.shown)
         if all(name and type_ for name, type_ in shape):
-            _put(self._by_shape, shape, rows if self._by_shape.get(shape, rows) == rows else None)
+            self._by_shape.put(shape, rows if self._by_shape.get(shape, rows) == rows else None)
 
     def read_by(self, plan: Plan) -> dict[int, EarlierRows]:
         """
@@ -101,7 +99,7 @@ class RememberedRows:
             return self._last.get(ids)
         if any(each != unread[0] for each in unread):
             return _one_of(unread)
-        _put(self._by_rdd, rdd, unread[0])
+        self._by_rdd.put(rdd, unread[0])
         self._unread[ids] = unread[1:]
         return unread[0]
 
@@ -143,11 +141,3 @@ def _one_of(alike: Sequence[EarlierRows]) -> EarlierRows:
         functools.reduce(Wording.joined, (rows.wording for rows in alike)),
         tuple(dict.fromkeys((gap, *(gap for rows in alike for gap in rows.gaps)))),
     )
-
-
-def _put(memory: dict[_Key, _Value], key: _Key, value: _Value) -> None:
-    """Remember a value as the latest, and forget the oldest beyond the limit."""
-    memory.pop(key, None)
-    memory[key] = value
-    if len(memory) > _MOST_REMEMBERED:
-        del memory[next(iter(memory))]

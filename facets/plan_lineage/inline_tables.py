@@ -46,11 +46,7 @@ def rows_of_variables(operator: Operator, variables: _Variables) -> EarlierRows 
     used = {use.name: use.value for row in rows for column in row for use in _uses(column, known)}
     if not any(value is None or value.sources or value.datasets for value in used.values()):
         return None
-    gaps = [
-        _gap(f"the variable {'.'.join(name.parts)}: the sources of its value are unknown")
-        for name, value in used.items()
-        if value is None
-    ]
+    gaps = [_gap(message_about_unknown(name)) for name, value in used.items() if value is None]
     if any(len(row) != len(operator.output) for row in rows):
         shown = ", ".join(".".join(name.parts) for name in used)
         gaps = [_gap(f"VALUES with the variables {shown}: which columns have their values is unknown")]
@@ -62,6 +58,11 @@ def rows_of_variables(operator: Operator, variables: _Variables) -> EarlierRows 
         wording=functools.reduce(Wording.joined, (value.wording for value in values), Wording()),
         gaps=tuple(gaps),
     )
+
+
+def message_about_unknown(variable: VariableName) -> str:
+    """Return the message about a variable whose value has unknown sources."""
+    return f"the variable {'.'.join(variable.parts)}: the sources of its value are unknown"
 
 
 def _gap(message: str) -> Gap:

@@ -13,7 +13,7 @@ from openlineage_pyspark.facets.model.lineage import UseKind, Way, Wording, comp
 from openlineage_pyspark.facets.model.plan import Operator, Plan
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.variables import VariableName, variable_of
-from openlineage_pyspark.facets.plan_lineage.inline_tables import rows_of_variables
+from openlineage_pyspark.facets.plan_lineage.inline_tables import message_about_unknown, rows_of_variables
 from openlineage_pyspark.facets.sql_names import field_name, quoted_name
 from openlineage_pyspark.facets.trace.texts import readable_names
 
@@ -167,8 +167,7 @@ class Leaves:
         """Return the relation for a use of a variable, with the sources of the statement that has set it."""
         value = self._earlier.variables.get(variable)
         if value is None:
-            what = f"the variable {'.'.join(variable.parts)}: the sources of its value are unknown"
-            self.add_gap(operator, what)
+            self.add_gap(operator, message_about_unknown(variable))
             return NO_DATASETS
         for output in operator.output:
             self.remembered[output.id] = value.sources

@@ -20,6 +20,7 @@ from openlineage_pyspark.facets.model.dataset import Identifier, schema_fields
 from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import CallSite, EventType, Failure, Job, Parent, RunState
 from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
+from openlineage_pyspark.listener.latest import Latest
 from openlineage_pyspark.listener.probe.records import (
     BatchExecution,
     Commit,
@@ -63,7 +64,7 @@ class Runs:
         self._executions: dict[int, Execution] = {}
         self._runs: dict[str, OpenRun] = {}
         self._streams: dict[str, StreamStarted] = {}
-        self._queries: dict[str, None] = {}
+        self._queries: Latest[str, None] = Latest(_MOST_QUERIES)
         self._statements = SplitStatements()
         self._commits = Commits()
 
@@ -396,9 +397,7 @@ class Runs:
         batches.name = started.name if started is not None else None
         batches.continues = (batch is not None and batch.id > 0) or id_ in self._queries
         if id_ is not None:
-            self._queries[id_] = None
-        while len(self._queries) > _MOST_QUERIES:
-            del self._queries[next(iter(self._queries))]
+            self._queries.put(id_, None)
         return batches
 
     def _progress(self, record: StreamProgressed) -> list[RunState]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Identifier, TableVersions
+from openlineage_pyspark.listener.latest import Latest
 from openlineage_pyspark.listener.probe.records import Commit, ExecutionMetrics
 
 _MOST_REPORTED = 10_000
@@ -44,7 +45,7 @@ class Commits:
     def __init__(self) -> None:
         """Start with none."""
         # A table that is dropped and created again has the same version numbers again, at another time.
-        self._reported: dict[tuple[str, str, datetime.datetime | None], None] = {}
+        self._reported: Latest[tuple[str, str, datetime.datetime | None], None] = Latest(_MOST_REPORTED)
         self._ended: list[ConcurrentExecution] = []
 
     def end(self, writer: ConcurrentExecution, oldest: datetime.datetime | None) -> None:
@@ -84,9 +85,7 @@ class Commits:
         contested = any(each.root != root and each.contests(output) for each in beside)
         found = _certain(left, metrics, contested=contested)
         for commit in found:
-            self._reported[_key(commit)] = None
-        while len(self._reported) > _MOST_REPORTED:
-            del self._reported[next(iter(self._reported))]
+            self._reported.put(_key(commit), None)
         return found
 
 

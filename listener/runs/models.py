@@ -16,6 +16,7 @@ from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage.results import PlanLineage, WrittenDataset
+from openlineage_pyspark.listener.latest import Latest
 
 _WITHIN = re.compile(r"/(?:stages/\d+_[^/]+|bestModel|subModels|estimator|evaluator|model_\d+)(?:/|$)")
 """The folders of the models inside a model."""
@@ -40,7 +41,7 @@ class LoadedModels:
     def __init__(self) -> None:
         """Start with no models."""
         # Folder -> the classes of the models in it, and their superclasses.
-        self._classes: dict[Identifier, frozenset[str]] = {}
+        self._classes: Latest[Identifier, frozenset[str]] = Latest(_MOST_LOADED)
 
     def load(self, part: PlanLineage, classes: Iterable[str]) -> PlanLineage:
         """
@@ -55,9 +56,7 @@ class LoadedModels:
         """
         folders = tuple(dict.fromkeys(_folder_of(each.identifier) for each in part.inputs))
         for folder in folders:
-            self._classes[folder] = self._classes.pop(folder, frozenset()).union(classes)
-        while len(self._classes) > _MOST_LOADED:
-            del self._classes[next(iter(self._classes))]
+            self._classes.put(folder, self._classes.get(folder, frozenset()).union(classes))
         return attrs.evolve(part, inputs=tuple(map(_model, folders)))
 
     def applied(self, part: PlanLineage) -> PlanLineage:
