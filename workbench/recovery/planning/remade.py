@@ -246,40 +246,70 @@ class _Settling:
 
     def base(self, dataset: int, place: int) -> Base:
         """Return from where a dataset is rebuilt, so that every version from a place on can be rebuilt."""
-        history, known = self._facts.histories[dataset], self._facts.datasets[dataset]
-        is_kept = known.has_versions and not self._flow.is_dropped_after(HistoryPlace(dataset, place))
-        is_root, is_gone = dataset == self._root, self._flow.is_gone(dataset)
-        wanted = ""
+        is_root = dataset == self._root
+        if self._facts.histories[dataset][place].whole is True and not is_root:
+            return self._replaced(HistoryPlace(dataset, place))
+        expired = ""
         here: HistoryPlace | None = HistoryPlace(dataset, place)
-        # What replaces all rows does not give a table its earlier columns, which its statement may need. A rollback
-        # does, on Delta Lake, and what altered them is repeated.
-        is_altered = known.format == "delta" and is_kept and self._is_altered_since(HistoryPlace(dataset, place))
         while here is not None:
-            at = here.place
-            if at < place and history[at].change == "RENAME":
-                return Base(at, instead_of=wanted, old=self._old_name(here))
-            if history[at].whole is True and not (at == place and (is_root or is_altered)):
-                return Base(at, replaced=True, instead_of=wanted)
+            renewed = self._renewed(here) if here.place < place else None
+            found = renewed or self._from_before(here, stays=self._keeps_versions(dataset, place))
+            if found is not None:
+                return attrs.evolve(found, instead_of=expired or found.instead_of)
+            version = self._version_before(here)
+            expired = expired or (version if (dataset, version) in self._request.expired else "")
             here = self._flow.before.get(here)
-            before = history[here.place] if here else None
-            version = history[at].parent or (before.snapshot if before else "")
-            is_expired = (dataset, version) in self._request.expired
-            is_there = is_kept and is_version(version) and not is_expired
-            if before and before.empties and (not version or not (is_there or is_gone)):
-                # The run that made it empty may fail on the existing table, as a CREATE TABLE does.
-                return Base(at, instead_of=wanted or (version if is_expired else ""), begins_empty=True)
-            if is_there:
-                return Base(at, version, instead_of=wanted)
-            wanted = wanted or (version if is_expired else "")
-        if is_root or history[place].whole is True:
-            return Base(place, replaced=not is_root, instead_of=wanted)
-        begin = live(self._flow, dataset, place)
-        return Base(min(place, begin[0][1]) if begin else place, instead_of=wanted)
+        begin = [] if is_root else live(self._flow, dataset, place)
+        return Base(min(place, begin[0][1]) if begin else place, instead_of=expired)
 
-    def _is_altered_since(self, key: HistoryPlace) -> bool:
-        """Return whether the dataset was altered after a version."""
-        later = (each for each in self._flow.line(key.dataset) if each.place > key.place)
-        return any(self._flow.made(each).change == "ALTER" for each in later)
+    def _replaced(self, first: HistoryPlace) -> Base:
+        """
+        Return the base of a dataset that the first rebuilt version replaces as a whole.
+
+        Its statement may need the columns that the table had then. On Delta Lake a rollback brings these back, and what
+        altered them is repeated.
+        """
+        later = (each for each in self._flow.line(first.dataset) if each.place > first.place)
+        is_altered = any(self._flow.made(each).change == "ALTER" for each in later)
+        if is_altered and self._facts.datasets[first.dataset].format == "delta":
+            found = self._from_before(first, stays=self._keeps_versions(*first))
+            if found is not None and found.version:
+                return found
+        return Base(first.place, replaced=True)
+
+    def _keeps_versions(self, dataset: int, place: int) -> bool:
+        """Return whether a dataset still has the versions before a place."""
+        is_dropped = self._flow.is_dropped_after(HistoryPlace(dataset, place))
+        return self._facts.datasets[dataset].has_versions and not is_dropped
+
+    def _version_before(self, here: HistoryPlace) -> str:
+        """Return the version before a place; empty if it is unknown."""
+        before = self._flow.before.get(here)
+        return self._flow.made(here).parent or (self._flow.made(before).snapshot if before else "")
+
+    def _renewed(self, here: HistoryPlace) -> Base | None:
+        """Return a base at a place whose run renamed the dataset or replaced it as a whole; None for another run."""
+        made = self._flow.made(here)
+        if made.change == "RENAME":
+            return Base(here.place, old=self._old_name(here))
+        return Base(here.place, replaced=True) if made.whole is True else None
+
+    def _from_before(self, here: HistoryPlace, *, stays: bool) -> Base | None:
+        """
+        Return a base with the rows that a dataset had before a place; None if these can't be restored.
+
+        Args:
+            here: the place.
+            stays: whether the dataset still has its earlier versions.
+        """
+        before, version = self._flow.before.get(here), self._version_before(here)
+        is_expired = (here.dataset, version) in self._request.expired
+        is_there = stays and is_version(version) and not is_expired
+        is_empty = before is not None and self._flow.made(before).empties
+        if is_empty and (not version or not (is_there or self._flow.is_gone(here.dataset))):
+            # The run that made it empty may fail on the existing table, as a CREATE TABLE does.
+            return Base(here.place, instead_of=version if is_expired else "", begins_empty=True)
+        return Base(here.place, version) if is_there else None
 
     def _old_name(self, renamed: HistoryPlace) -> HistoryPlace | None:
         """Return from where a renamed dataset is rebuilt under its old name; None if no event read it under that."""
