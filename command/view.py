@@ -34,8 +34,7 @@ from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.page.html import page_of
 from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.questions.graph import with_diagnostics
-from openlineage_pyspark.workbench.questions.owners import owners
-from openlineage_pyspark.workbench.questions.row_counts import row_counts
+from openlineage_pyspark.workbench.questions.node_facts import owners, row_counts
 from openlineage_pyspark.workbench.store.events.ingest import files_of
 from openlineage_pyspark.workbench.store.sqlite.in_memory import events_in_memory
 from openlineage_pyspark.workbench.store_api import Store

@@ -349,7 +349,8 @@ def test_messages_and_docstrings_are_written_in_the_words_of_the_glossary(room: 
 AVOIDED_NAMES = {"told", "tells", "remark", "remarks", "said", "says", "signs", "doubts"}
 # Users see the first two, in `Metrics` and in `Reached`.
 KNOWN_NAMES = {"listener/metrics.py: remarks", "transport/base.py: said"}
-NOT_RENAMED = "workbench/recovery"
+# The JSON of a recovery plan has this key, and the variables that fill it have its name.
+OF_PLANS = ("workbench/recovery/", "doubts")
 
 
 def names_in(source: Path) -> set[str]:
@@ -372,8 +373,8 @@ def test_names_in_the_code_are_those_of_the_glossary():
     found = {
         f"{source.relative_to(REPOSITORY).as_posix()}: {name}"
         for source in SOURCES
-        if not source.relative_to(REPOSITORY).as_posix().startswith(NOT_RENAMED)
         for name in names_in(source)
+        if not (source.relative_to(REPOSITORY).as_posix().startswith(OF_PLANS[0]) and name == OF_PLANS[1])
         if not AVOIDED_NAMES.isdisjoint(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().split("_"))
     }
     assert found == KNOWN_NAMES

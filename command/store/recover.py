@@ -21,7 +21,7 @@ from openlineage_pyspark.errors import RecoveryError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication
 from openlineage_pyspark.workbench.recovery.applying.journal import journal_of, journals_of_store
-from openlineage_pyspark.workbench.recovery.applying.kept_copies import doubts_of_copies, drop_copy, kept_copies
+from openlineage_pyspark.workbench.recovery.applying.kept_copies import drop_copy, kept_copies, uncertainties_of_copies
 from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
 from openlineage_pyspark.workbench.recovery.applying.recording import Recorder
 from openlineage_pyspark.workbench.recovery.model.formats import PLAN_FORMATS, as_text
@@ -266,7 +266,9 @@ def _forget(options: argparse.Namespace) -> int:
             Screen().line("The plan has made no copies.")
             return 0
         Screen().line(f"It drops {', '.join(map(sql_name, copies))}.")
-        doubtful = {each: found for each, found in doubts_of_copies(plan).items() if each not in options.accept_doubt}
+        doubtful = {
+            each: found for each, found in uncertainties_of_copies(plan).items() if each not in options.accept_doubt
+        }
         for number, found in doubtful.items():
             Screen().line(f"step {number} was uncertain, and rows may be in the copy alone: {'; '.join(found)}")
         if doubtful and options.yes and not options.dry_run:

@@ -13,7 +13,7 @@ from openlineage_pyspark.command.store import recover
 from openlineage_pyspark.errors import RecoveryError
 from openlineage_pyspark.workbench.questions.registry import answered
 from openlineage_pyspark.workbench.recovery.applying.journal import Journal, JournalEntry, journal_of
-from openlineage_pyspark.workbench.recovery.applying.kept_copies import doubts_of_copies, drop_copy, kept_copies
+from openlineage_pyspark.workbench.recovery.applying.kept_copies import drop_copy, kept_copies, uncertainties_of_copies
 from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryStep, TableId
 
 TABLE, COPY = (TableId(("spark_catalog", "db", name), "parquet") for name in ("a b", "a b_before_recovery"))
@@ -101,7 +101,7 @@ DOUBT = ("it may have had rows before",)
 def test_rows_that_may_be_in_a_copy_alone_are_doubts(
     steps: tuple[RecoveryStep, ...], doubts: dict[int, tuple[str, ...]]
 ) -> None:
-    assert doubts_of_copies(attrs.evolve(PLAN, steps=steps)) == doubts
+    assert uncertainties_of_copies(attrs.evolve(PLAN, steps=steps)) == doubts
 
 
 @pytest.mark.parametrize(

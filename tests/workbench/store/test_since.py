@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.workbench.model.graph import DatasetNode
-from openlineage_pyspark.workbench.questions.owners import owners
+from openlineage_pyspark.workbench.questions.node_facts import owners
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import at, dataset, lineage, run_event, symlink
 from support.reached import datasets_of, nodes_of, pairs_of

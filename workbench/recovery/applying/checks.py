@@ -182,7 +182,7 @@ class _Checking:
         self._tables: dict[TableId, LiveTable | None] = {}
         self._problems: dict[PlanProblem, None] = {}
         self._notes: list[tuple[int, str]] = []
-        self._doubts: dict[tuple[int, str], None] = {}
+        self._uncertainties: dict[tuple[int, str], None] = {}
         self._copied: dict[str, TableId] = {}
         self._reshaped: set[str] = set()
         self._detached: set[int] = set()
@@ -198,7 +198,7 @@ class _Checking:
                 made |= {sql_name(each) for each in step.writes}
         versions = {sql_name(table): live.version for table, live in self._tables.items() if live is not None}
         problems, notes = tuple(self._problems), tuple(self._notes)
-        return Findings(problems, notes, frozenset(self._detached), tuple(self._doubts), versions, self._files())
+        return Findings(problems, notes, frozenset(self._detached), tuple(self._uncertainties), versions, self._files())
 
     def _files(self) -> dict[str, str]:
         """Return the names of the tables whose rows are kept in copies -> a text for their files."""
@@ -289,7 +289,7 @@ class _Checking:
                 )
 
     def _doubt(self, number: int, doubt: str) -> None:
-        self._doubts[number, doubt] = None
+        self._uncertainties[number, doubt] = None
 
     def _live(self, table: TableId) -> LiveTable | None:
         if table not in self._tables:

@@ -43,7 +43,7 @@ def kept_copies(plan: RecoveryPlan, journal: Journal) -> dict[TableId, str]:
     return found
 
 
-def doubts_of_copies(plan: RecoveryPlan) -> dict[int, tuple[str, ...]]:
+def uncertainties_of_copies(plan: RecoveryPlan) -> dict[int, tuple[str, ...]]:
     """
     Return the uncertain steps that remove the rows of a table whose copy is kept -> why: only the copy may have some.
 

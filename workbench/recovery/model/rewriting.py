@@ -212,7 +212,7 @@ class _TableRewriter:
         self._copies, self._read_copies = copies, read_copies
         self._corrected = corrected
         self._versions = {dataset.id: version for dataset, version in reads}
-        self._doubts: list[str] = []
+        self._uncertainties: list[str] = []
         self._before: tuple[str, ...] = ()
         self._stands_alone = True
         self._named: set[int] = set()
@@ -231,7 +231,7 @@ class _TableRewriter:
             else:
                 self._rewrite_source(table, dataset, parts[-1])
         before, named = self._before, frozenset(self._named)
-        return Rewritten(_text(self._tree), tuple(self._doubts), before, self._stands_alone, named)
+        return Rewritten(_text(self._tree), tuple(self._uncertainties), before, self._stands_alone, named)
 
     def _dataset_of(self, parts: Sequence[str]) -> DatasetFacts | None:
         """Return the dataset that a name means. If that is unclear, return None, and in some cases record why."""
@@ -240,7 +240,7 @@ class _TableRewriter:
             return matching[0]
         if matching or len(parts) <= 2:
             which = "several datasets of the run have this name" if matching else "it may be a temporary view"
-            self._doubts.append(f"{'.'.join(parts)} is left unchanged: {which}")
+            self._uncertainties.append(f"{'.'.join(parts)} is left unchanged: {which}")
             # A temporary view has one part, or is one of `global_temp`.
             self._stands_alone &= bool(matching) or (len(parts) > 1 and parts[0].lower() != "global_temp")
         # Otherwise it is the whole name of a view whose query replaced it in the plan: the query names other datasets.
@@ -251,7 +251,7 @@ class _TableRewriter:
         target = self._copies.get(dataset.id, dataset.sql)
         if isinstance(self._tree, exp.Create):
             self._before = _over_what_is_there(
-                self._tree, dataset, table_in_sql(target), self._doubts, is_copy=dataset.id in self._copies
+                self._tree, dataset, table_in_sql(target), self._uncertainties, is_copy=dataset.id in self._copies
             )
         _rename(table, target)
         if table.name.lower() != name.lower() and not isinstance(self._tree, _WITHOUT_ALIAS):
@@ -277,7 +277,7 @@ class _TableRewriter:
     def _unpin_corrected(self, table: exp.Table, dataset: DatasetFacts) -> None:
         """Remove the version that the statement names of a corrected dataset."""
         if table.args.get("version") is not None and dataset.id in self._corrected:
-            self._doubts.append(f"it named a version of {dataset.label}, and now reads the current rows")
+            self._uncertainties.append(f"it named a version of {dataset.label}, and now reads the current rows")
             table.set("version", None)
 
 

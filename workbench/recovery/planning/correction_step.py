@@ -37,7 +37,7 @@ def correcting_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         "sql" if correction else "",
         tuple(text for sql in correction for text in _of_copy(decided, sql)),
         notes=tuple(_notes(decided)),
-        doubts=tuple(_doubts(decided, name)),
+        doubts=tuple(_uncertainties(decided, name)),
         writes=(statements.table_id(known, name if is_copy else ""),) if known.is_of_spark else (),
         reads=tuple(statements.table_id(each) for each in _read(decided) if each.is_of_spark),
         before=() if is_copy else decided.conditions.newest(decided.root),
@@ -72,7 +72,7 @@ def _notes(decided: Decisions) -> Iterator[str]:
         yield "Nothing is rolled back: only a column is wrong, and every reader read the newest version."
 
 
-def _doubts(decided: Decisions, name: str) -> Iterator[str]:
+def _uncertainties(decided: Decisions, name: str) -> Iterator[str]:
     """
     Yield the uncertainties.
 

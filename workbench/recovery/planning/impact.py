@@ -51,15 +51,15 @@ def circles_of_datasets(decided: Decisions) -> Iterator[tuple[str, ...]]:
         yield tuple(sorted(map(decided.facts.label, circle)))
 
 
-def doubts_of_plan(decided: Decisions) -> Iterator[str]:
+def uncertainties_of_plan(decided: Decisions) -> Iterator[str]:
     """Yield the uncertainties about a plan as a whole."""
     facts, bad = decided.facts, decided.spread.datasets
     for dataset in bad:
         for run_id in facts.unfinished.get(dataset, ())[:_SHOWN_RUNS]:
             job = facts.run(run_id).shown_job
             yield f"{facts.label(dataset)}: the run {run_id} of {job} never reported an end. It may have written there."
-    yield from _doubts_of_overwrites(decided)
-    yield from _doubts_of_restores(decided)
+    yield from _uncertainties_of_overwrites(decided)
+    yield from _uncertainties_of_restores(decided)
     for dataset, run_id, target in facts.open_readers:
         run = facts.run(run_id)
         if dataset not in bad or target in bad:
@@ -79,7 +79,7 @@ def doubts_of_plan(decided: Decisions) -> Iterator[str]:
         yield f"No run that wrote {label} is recorded: everything that has read it since counts as bad."
 
 
-def _doubts_of_overwrites(decided: Decisions) -> Iterator[str]:
+def _uncertainties_of_overwrites(decided: Decisions) -> Iterator[str]:
     """Yield the overwrites that ended bad data, if they may have replaced only some partitions."""
     facts, flow, because = decided.facts, decided.flow, decided.spread.because
     for dataset in decided.spread.datasets:
@@ -98,7 +98,7 @@ def _doubts_of_overwrites(decided: Decisions) -> Iterator[str]:
                 )
 
 
-def _doubts_of_restores(decided: Decisions) -> Iterator[str]:
+def _uncertainties_of_restores(decided: Decisions) -> Iterator[str]:
     """Yield the RESTOREs that ended bad data, if no run in the store made the version that they brought back."""
     flow, because = decided.flow, decided.spread.because
     for dataset in decided.spread.datasets:

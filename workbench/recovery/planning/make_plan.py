@@ -13,7 +13,11 @@ from openlineage_pyspark.workbench.model.times import time_of_micros
 from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan
 from openlineage_pyspark.workbench.recovery.planning.correction_step import correcting_steps
 from openlineage_pyspark.workbench.recovery.planning.decisions import decide
-from openlineage_pyspark.workbench.recovery.planning.impact import circles_of_datasets, doubts_of_plan, touched_datasets
+from openlineage_pyspark.workbench.recovery.planning.impact import (
+    circles_of_datasets,
+    touched_datasets,
+    uncertainties_of_plan,
+)
 from openlineage_pyspark.workbench.recovery.planning.run_steps import repeating_step
 from openlineage_pyspark.workbench.recovery.planning.stream_steps import checkpoint_steps, stopping_steps
 from openlineage_pyspark.workbench.recovery.planning.table_steps import copying_steps, preparing_steps, switching_steps
@@ -41,7 +45,7 @@ def plan(facts: Facts, request: RecoveryRequest) -> RecoveryPlan:
         tuple(touched_datasets(decided)),
         tuple(_steps(decided)),
         tuple(circles_of_datasets(decided)),
-        tuple(doubts_of_plan(decided)),
+        tuple(uncertainties_of_plan(decided)),
         since=time_of_micros(bad.time).isoformat(timespec="seconds") if bad.time else "",
     )
 

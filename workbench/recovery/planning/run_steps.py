@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.model.affected import PlacedRead
     from openlineage_pyspark.workbench.recovery.model.facts import ApplicationFacts, DatasetFacts, RunFacts
     from openlineage_pyspark.workbench.recovery.model.plan import TableId
+    from openlineage_pyspark.workbench.recovery.model.rewriting import Rewritten
     from openlineage_pyspark.workbench.recovery.planning.decisions import Decisions
     from openlineage_pyspark.workbench.recovery.planning.groups import Group
     from openlineage_pyspark.workbench.recovery.planning.repeated_reads import PinnedRead
@@ -72,16 +73,16 @@ def _statement(decided: Decisions, group: Group) -> RecoveryStep:
     own = inputs.corrected | (writes & set(decided.again.bases))
     read_copies = {each: name for each, name in copies.items() if each in own}
     text = rewritten(run.sql, inputs.reads, known, copies, read_copies, inputs.corrected, views)
-    elsewhere = [each for each in writes if not facts.datasets[each].is_of_spark]
-    doubts = [*_doubts_of_group(decided, group), *inputs.doubts, *text.doubts]
-    changing = sorted({found[1].lower() for found in _CHANGING.finditer(run.sql)})
-    doubts += [f"{name} returns a different value when it runs again" for name in changing]
-    doubts += [] if text.text else [f"its statement is: {run.sql}"]
-    doubts += _doubts_of_session(run, stands_alone=text.stands_alone)
-    doubts += [
-        f"no event states that {facts.label(each)} is a table of Spark: run it where it ran" for each in elsewhere
-    ]
     tables = [facts.datasets[each] for each in sorted(writes)]
+    elsewhere = [table for table in tables if not table.is_of_spark]
+    doubts = [
+        *_uncertainties_of_group(decided, group),
+        *inputs.doubts,
+        *text.doubts,
+        *_uncertainties_of_text(run, text),
+        *_uncertainties_of_session(run, stands_alone=text.stands_alone),
+        *(f"no event states that {table.label} is a table of Spark: run it where it ran" for table in elsewhere),
+    ]
     return RecoveryStep(
         "run",
         f"Run the statement of {run.shown_job} again.",
@@ -107,6 +108,14 @@ def _statement(decided: Decisions, group: Group) -> RecoveryStep:
     )
 
 
+def _uncertainties_of_text(run: RunFacts, text: Rewritten) -> Iterator[str]:
+    """Yield the uncertainties about a repeated statement that its text shows."""
+    for name in sorted({found[1].lower() for found in _CHANGING.finditer(run.sql)}):
+        yield f"{name} returns a different value when it runs again"
+    if not text.text:
+        yield f"its statement is: {run.sql}"
+
+
 def _inputs(decided: Decisions, group: Group, views: Collection[int]) -> _Inputs:
     """Return the reads of a repeated statement; some views are replaced by their queries."""
     unit = group.units[0]
@@ -125,7 +134,7 @@ def _inputs(decided: Decisions, group: Group, views: Collection[int]) -> _Inputs
             corrected.add(dataset.id)
             pins.append(Pin(dataset.label, affected=True))
             reads.append((dataset, ""))
-            doubts += _doubts_of_lost(decided, placed)
+            doubts += _uncertainties_of_lost(decided, placed)
             reads_itself = dataset.id in writes and not _reads_views(decided, group)
             if not is_named and not reads_itself and decided.is_side_by_side:
                 doubts.append(f"it reads {dataset.label} through a view, and so not the copy")
@@ -134,7 +143,7 @@ def _inputs(decided: Decisions, group: Group, views: Collection[int]) -> _Inputs
         if dataset.id not in writes:
             pinned = decided.reads.pinned(placed)
             version = pinned.version
-            doubts += _doubts_of_pin(dataset, pinned)
+            doubts += _uncertainties_of_pin(dataset, pinned)
         pins.append(Pin(dataset.label, version))
         if version and not is_named:
             if not decided.reads.is_there_again(placed, group):
@@ -162,11 +171,11 @@ def _application(decided: Decisions, group: Group) -> RecoveryStep:
     command, about = _command(application)
     verb = "Start" if streams else "Run"
     doubts = [
-        *_doubts_of_group(decided, group),
-        *_doubts_of_inputs(decided, group),
-        *_doubts_of_root(decided, group),
-        *_doubts_of_application(decided, group, application),
-        *_doubts_of_new_queries(decided, streams),
+        *_uncertainties_of_group(decided, group),
+        *_uncertainties_of_inputs(decided, group),
+        *_uncertainties_of_root(decided, group),
+        *_uncertainties_of_application(decided, group, application),
+        *_uncertainties_of_new_queries(decided, streams),
     ]
     tables = [facts.datasets[each] for each in sorted(written)]
     side = decided.is_side_by_side
@@ -253,7 +262,7 @@ def _notes_of_application(decided: Decisions, group: Group, streams: Collection[
             yield "Give each streaming query a new checkpoint."
 
 
-def _doubts_of_new_queries(decided: Decisions, streams: Iterable[str]) -> Iterator[str]:
+def _uncertainties_of_new_queries(decided: Decisions, streams: Iterable[str]) -> Iterator[str]:
     """Yield that a query with a new checkpoint repeats rows that a copy has, from before the store knew the query."""
     for query in streams if decided.is_side_by_side else ():
         written = decided.flow.written(decided.restarts.repeated[query])
@@ -275,13 +284,13 @@ def _notes_of_restart(restart: Restart) -> Iterator[str]:
             yield f"It reads {name} again after {offset}."
 
 
-def _doubts_of_inputs(decided: Decisions, group: Group) -> Iterator[str]:
+def _uncertainties_of_inputs(decided: Decisions, group: Group) -> Iterator[str]:
     """Yield that an application which runs again finds other rows than it read."""
     reads = decided.reads
     for placed in decided.flow.read_by(unit for unit in group.units if not unit.is_batch):
         dataset = decided.facts.datasets[placed.read.dataset]
         if reads.is_corrected(placed):
-            lost = [*_doubts_of_lost(decided, placed)]
+            lost = [*_uncertainties_of_lost(decided, placed)]
             yield from lost
             if not lost and reads.named_a_version(placed):
                 yield (
@@ -297,14 +306,16 @@ def _doubts_of_inputs(decided: Decisions, group: Group) -> Iterator[str]:
                 yield f"{dataset.label} was written since: it reads what is current then"
 
 
-def _doubts_of_lost(decided: Decisions, placed: PlacedRead) -> Iterator[str]:
+def _uncertainties_of_lost(decided: Decisions, placed: PlacedRead) -> Iterator[str]:
     """Yield that a run read bad data that were rolled back since, so that no step rebuilds them for it."""
     if placed.key is not None and not decided.flow.counts(placed.key):
         made, label = decided.flow.made(placed.key), decided.facts.label(placed.read.dataset)
         yield f"it read version {made.version} of {label}, which was rolled back since: it reads the current data"
 
 
-def _doubts_of_application(decided: Decisions, group: Group, application: ApplicationFacts | None) -> Iterator[str]:
+def _uncertainties_of_application(
+    decided: Decisions, group: Group, application: ApplicationFacts | None
+) -> Iterator[str]:
     if application is None:
         yield "it is unknown how it was started"
         return
@@ -330,7 +341,7 @@ def _doubts_of_application(decided: Decisions, group: Group, application: Applic
         yield f"no version shows whether it wrote {', '.join(unseen)}: check that by hand"
 
 
-def _doubts_of_root(decided: Decisions, group: Group) -> Iterator[str]:
+def _uncertainties_of_root(decided: Decisions, group: Group) -> Iterator[str]:
     """Yield that an application makes more versions of the first dataset again than those that must be repeated."""
     application = group.application.run_id if group.application else ""
     if not application or decided.root not in decided.flow.written(group.units):
@@ -345,7 +356,7 @@ def _doubts_of_root(decided: Decisions, group: Group) -> Iterator[str]:
         yield f"it also makes {', '.join(own)} again, which are kept: prevent those writes"
 
 
-def _doubts_of_group(decided: Decisions, group: Group) -> Iterator[str]:
+def _uncertainties_of_group(decided: Decisions, group: Group) -> Iterator[str]:
     facts, flow = decided.facts, decided.flow
     if group.in_circle:
         yield "it needs data that is made after it: it runs in its original place"
@@ -356,13 +367,13 @@ def _doubts_of_group(decided: Decisions, group: Group) -> Iterator[str]:
         if not run.ended and not unit.is_batch:
             yield f"the run {run.id} never reported an end"
         for placed in flow.read_by([unit]):
-            yield from _doubts_of_read(decided, unit, placed)
+            yield from _uncertainties_of_read(decided, unit, placed)
         for key in flow.writes.get(unit, ()):
             if flow.made(key).whole is None:
                 yield f"it is unknown whether it replaced all of {facts.label(key.dataset)}, or only partitions"
 
 
-def _doubts_of_read(decided: Decisions, unit: RunPart, placed: PlacedRead) -> Iterator[str]:
+def _uncertainties_of_read(decided: Decisions, unit: RunPart, placed: PlacedRead) -> Iterator[str]:
     facts, flow, needed = decided.facts, decided.flow, decided.again.versions
     known = facts.datasets[placed.read.dataset]
     is_own = known.id in flow.written([unit])
@@ -406,7 +417,7 @@ def _worded(version: str) -> str:
     return version if version == statements.NO_ROWS else f"version {version}"
 
 
-def _doubts_of_pin(dataset: DatasetFacts, pinned: PinnedRead) -> Iterator[str]:
+def _uncertainties_of_pin(dataset: DatasetFacts, pinned: PinnedRead) -> Iterator[str]:
     """Yield why a statement does not read the version of a clean input that it read."""
     if pinned.unpinned == "dropped":
         yield f"version {pinned.wanted} of {dataset.label} was lost with its drop: it reads the current data"
@@ -441,7 +452,7 @@ def _settings(run: RunFacts) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(settings.items()))
 
 
-def _doubts_of_session(run: RunFacts, *, stands_alone: bool) -> Iterator[str]:
+def _uncertainties_of_session(run: RunFacts, *, stands_alone: bool) -> Iterator[str]:
     """Yield the uncertainties about the session in which a statement is repeated."""
     if run.session is None:
         yield "no event states the settings of its session, such as spark.sql.ansi.enabled: the current ones apply"

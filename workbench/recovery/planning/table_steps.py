@@ -40,9 +40,12 @@ def preparing_steps(decided: Decisions) -> Iterator[RecoveryStep]:
         if base.version:
             made = (each.run_id for each in facts.histories[dataset] if each.snapshot == base.version)
             step = _rolled_back(known, base.version, notes, checks, next(made, "") or like)
-            yield attrs.evolve(step, doubts=(*step.doubts, *_doubts_of_restores(decided, dataset, base)))
+            yield attrs.evolve(step, doubts=(*step.doubts, *_uncertainties_of_restores(decided, dataset, base)))
         elif dataset != decided.root or decided.again.goes_back:
-            doubts = (*_doubts_of_emptying(decided, dataset, base), *_doubts_of_restores(decided, dataset, base))
+            doubts = (
+                *_uncertainties_of_emptying(decided, dataset, base),
+                *_uncertainties_of_restores(decided, dataset, base),
+            )
             yield from _emptied(decided, known, notes, doubts, checks, like)
 
 
@@ -67,7 +70,7 @@ def copying_steps(decided: Decisions) -> Iterator[RecoveryStep]:
             continue
         made.add(name)
         if decided.flow.is_gone(dataset):
-            doubts = ("it was dropped since", *_doubts_of_emptying(decided, dataset, base))
+            doubts = ("it was dropped since", *_uncertainties_of_emptying(decided, dataset, base))
             yield RecoveryStep("copy", f"Make {name} with the columns of {known.label}, without rows.", doubts=doubts)
             continue
         what = f"version {base.version}" if base.version else "no rows"
@@ -81,7 +84,7 @@ def copying_steps(decided: Decisions) -> Iterator[RecoveryStep]:
             "sql",
             (text,),
             notes=(*_expired_note(base, decided.again.expired.get(dataset, "")), _PARTITIONS),
-            doubts=tuple(_doubts_of_copy(decided, dataset)),
+            doubts=tuple(_uncertainties_of_copy(decided, dataset)),
             writes=(statements.table_id(known, name),),
             reads=(statements.table_id(known),) if dataset not in bases else (),
             before=(*decided.conditions.before_rollback(dataset, base), *there),
@@ -119,11 +122,11 @@ def switching_steps(decided: Decisions) -> Iterator[RecoveryStep]:
     yield from _switched_files(decided)
 
 
-def _doubts_of_copy(decided: Decisions, dataset: int) -> Iterator[str]:
+def _uncertainties_of_copy(decided: Decisions, dataset: int) -> Iterator[str]:
     """Yield the uncertainties about a copy that begins without rows, and whose rows the dataset gets at the end."""
     base = decided.again.bases.get(dataset)
     if base is not None and not base.version and not base.replaced:
-        yield from _doubts_of_first_rows(decided, dataset, base)
+        yield from _uncertainties_of_first_rows(decided, dataset, base)
 
 
 def _switched_files(decided: Decisions) -> Iterator[RecoveryStep]:
@@ -134,7 +137,7 @@ def _switched_files(decided: Decisions) -> Iterator[RecoveryStep]:
             "switch",
             f"Move the files of {known.location} away, and those of {folder} there.",
             notes=("Check the copy first, and keep the old files.",),
-            doubts=tuple(_doubts_of_copy(decided, dataset)),
+            doubts=tuple(_uncertainties_of_copy(decided, dataset)),
         )
 
 
@@ -147,14 +150,14 @@ def _creation(decided: Decisions, dataset: int, base: Base) -> Iterator[Recovery
     title = f"Create {decided.facts.label(dataset)} again, without rows."
     job = decided.facts.run(dropped.run_id).shown_job
     note = f"The run {dropped.run_id} of {job} dropped it, and that is repeated below."
-    yield RecoveryStep("empty", title, notes=(note,), doubts=tuple(_doubts_of_emptying(decided, dataset, base)))
+    yield RecoveryStep("empty", title, notes=(note,), doubts=tuple(_uncertainties_of_emptying(decided, dataset, base)))
 
 
-def _doubts_of_emptying(decided: Decisions, dataset: int, base: Base) -> Iterator[str]:
+def _uncertainties_of_emptying(decided: Decisions, dataset: int, base: Base) -> Iterator[str]:
     """Yield the uncertainties about emptying a dataset."""
     flow, known = decided.flow, decided.facts.datasets[dataset]
     history = decided.facts.histories[dataset]
-    yield from _doubts_of_first_rows(decided, dataset, base)
+    yield from _uncertainties_of_first_rows(decided, dataset, base)
     if known.format == "iceberg" and decided.restarts.reads_as_source(dataset):
         yield (
             f"a stream that reads {known.label} would read its old versions again: it needs the options "
@@ -169,7 +172,7 @@ def _doubts_of_emptying(decided: Decisions, dataset: int, base: Base) -> Iterato
         yield f"{known.label} was dropped and created again since: it may have had other columns before"
 
 
-def _doubts_of_first_rows(decided: Decisions, dataset: int, base: Base) -> Iterator[str]:
+def _uncertainties_of_first_rows(decided: Decisions, dataset: int, base: Base) -> Iterator[str]:
     """Yield that a dataset may have had rows before what is rebuilt, which no recorded run may have made."""
     history = decided.facts.histories[dataset]
     before = decided.flow.before.get(HistoryPlace(dataset, base.place))
@@ -181,7 +184,7 @@ def _doubts_of_first_rows(decided: Decisions, dataset: int, base: Base) -> Itera
         )
 
 
-def _doubts_of_restores(decided: Decisions, dataset: int, base: Base) -> Iterator[str]:
+def _uncertainties_of_restores(decided: Decisions, dataset: int, base: Base) -> Iterator[str]:
     """Yield the RESTOREs since a base whose version no event states: they may have removed the bad data."""
     for made in decided.facts.histories[dataset][base.place :]:
         if made.restored == "":
