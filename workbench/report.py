@@ -20,6 +20,7 @@ from openlineage_pyspark.workbench.model.document import document_of
 from openlineage_pyspark.workbench.model.graph import Edge, Graph, OperatorNode
 from openlineage_pyspark.workbench.part_columns import PartColumns, Passages
 from openlineage_pyspark.workbench.pictures.figure import FigureTable, figure
+from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.pictures.unfolded import unfolded
 from openlineage_pyspark.workbench.pictures.words import hows, together
 
@@ -380,12 +381,10 @@ def _gap_lines(gaps: Iterable[Gap]) -> list[str]:
 
 def _lines(lineage: ColumnLineage, names: ShortNames) -> list[str]:
     """Return the table of an output. Nothing is cut: the text may go into a file, and the longest cells stand last."""
-    rows = [HEADINGS, *rows_of(lineage, names)]
-    if len(rows) == 1:
+    rows = [*rows_of(lineage, names)]
+    if not rows:
         return [f"  {_NO_COLUMNS}"]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(HEADINGS))]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return [f"  {line}".rstrip() for line in lines]
+    return TextTable([*map(TableColumn, HEADINGS)], rows).to_text().splitlines()
 
 
 def _cells(row: tuple[str, str, str]) -> tuple[str, ...]:
