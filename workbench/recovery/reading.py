@@ -232,41 +232,47 @@ class _FactsReader:
         idle = self._idle(written)
         parts = batches | {part for each in written for version in self.versions.of(each) for part in version.parts}
         parts |= {RunPart(run.run_id, NO_BATCH) for runs in idle.values() for run in runs}
-        reads = [
-            ReadFacts(
-                *(read.version.dataset, *read.part, read.version.version, read.inferred),
-                *(read.offset_from, read.offset_to, bool(read.offset_to)),
-            )
-            for found in self.versions.read_by(parts).values()
-            for read in found
-            # A read of a version that no recorded run wrote is not bad if it was earlier.
-            if read.version != (root, "") or read.time >= begin
-        ]
+        reads = tuple(self._reads(parts, root, begin))
         unfinished = self._unfinished(touched, begin)
         open_readers = self._open_readers(touched, begin)
         ids = {part.run_id for part in parts} | {each for runs in unfinished.values() for each in runs}
-        ids |= {run_id for _, run_id, _ in open_readers}
-        # Their statements show whether they have written anything.
-        read = {each.dataset for each in reads}
-        ids |= {version.run_id for each in read for version in self.versions.of(each) if version.change in _WORDED}
+        ids |= {run_id for _, run_id, _ in open_readers} | self._makers_of_read(reads)
         of_runs = self.runs(ids)
         applications = self._applications({run.application for run in of_runs.runs.values() if run.application})
-        every = written | {read.dataset for read in reads}
-        found_names = datasets(self._tables, every)
-        named = {each: _dataset(name, _stored(name, of_runs.storages)) for each, name in found_names.items()}
+        names = datasets(self._tables, written | {read.dataset for read in reads})
+        named = {each: _dataset(name, _stored(name, of_runs.storages)) for each, name in names.items()}
         stated = {(read.run_id, read.dataset): read.version for read in reads if not read.inferred}
         histories = {
-            each: _with_idle(self._made(named[each], _ids(found_names[each]), of_runs, stated), idle.get(each, ()))
-            for each in every
+            each: _with_idle(self._made(named[each], _ids(name), of_runs, stated), idle.get(each, ()))
+            for each, name in names.items()
         }
         if not histories[root]:
             histories[root] = (MadeVersion(root, "", NO_BATCH, "", begin),)
         beside, writers = self._beside(applications)
-        rest = {each for found in (*beside.values(), (target for *_, target in open_readers)) for each in found}
-        rest -= set(named)
-        storages = self.runs({writers[each] for each in rest if each in writers}).storages
-        named |= {each: _dataset(name, _stored(name, storages)) for each, name in datasets(self._tables, rest).items()}
-        return Facts(named, histories, tuple(reads), of_runs.runs, applications, unfinished, beside, open_readers)
+        others = {target for *_, target in open_readers}.union(*beside.values())
+        named |= self._written_by(others - set(named), writers)
+        return Facts(named, histories, reads, of_runs.runs, applications, unfinished, beside, open_readers)
+
+    def _reads(self, parts: Collection[RunPart], root: int, begin: int) -> Iterator[ReadFacts]:
+        """Yield what some runs read, without the reads of the root that were before a time and name no version."""
+        for found in self.versions.read_by(parts).values():
+            for read in found:
+                # A read of a version that no recorded run wrote is not bad if it was earlier.
+                if read.version != (root, "") or read.time >= begin:
+                    yield ReadFacts(
+                        *(read.version.dataset, *read.part, read.version.version, read.inferred),
+                        *(read.offset_from, read.offset_to, bool(read.offset_to)),
+                    )
+
+    def _makers_of_read(self, reads: Iterable[ReadFacts]) -> set[str]:
+        """Return the runs whose statements show whether they wrote anything to a dataset that is read."""
+        every = {read.dataset for read in reads}
+        return {version.run_id for each in every for version in self.versions.of(each) if version.change in _WORDED}
+
+    def _written_by(self, ids: Collection[int], writers: Mapping[int, str]) -> dict[int, DatasetFacts]:
+        """Return datasets as the events of the runs that wrote them describe them."""
+        storages = self.runs({writers[each] for each in ids if each in writers}).storages
+        return {each: _dataset(name, _stored(name, storages)) for each, name in datasets(self._tables, ids).items()}
 
     def dataset(self, found: DatasetName) -> DatasetFacts:
         """Return a dataset as the events of the runs that wrote it describe it."""
