@@ -75,7 +75,8 @@ def run(options: argparse.Namespace) -> int:
         options: `files`, `dataset`, `column`, `ever`, `format` and `unfold`.
 
     Returns:
-        The exit code: 1 if a line is not an event or there is nothing to show, 2 if a file can't be read.
+        The exit code: 1 if a line is not an event or there is nothing to show, 2 if a file can't be read, or
+        nothing has a given name.
     """
     from openlineage_pyspark.command.screen import Screen, complain
 
@@ -95,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
             answer = shown_outputs(database, dataset=options.dataset, column=options.column, ever=options.ever)
         except StoreError as problem:
             complain(str(problem))
-            return 1 if isinstance(problem, NameNotFoundError) else 2
+            return 2
     if not answer.result.runs:
         complain(f"no run events in {', '.join(options.files)}: name a file that a transport of type file has written")
         return 1
@@ -133,7 +134,7 @@ def _draw(options: argparse.Namespace) -> int:
         sys.stdout.write(text_of_graph(graph, options.format, unfold=options.unfold))
     except NameNotFoundError as problem:
         complain(f"{problem}; `show {' '.join(options.files)}` lists the outputs and their columns")
-        return 1
+        return 2
     except (StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return 2

@@ -68,10 +68,10 @@ def test_a_question_that_a_graph_can_not_answer_is_refused_with_what_to_ask(even
         ),
         ("--dataset", "d*"): (2, f"{around} output: give its whole name, without *"),
         ("--dataset", "nothing"): (
-            1,
+            2,
             f"nothing is called 'nothing'; `show {events}` lists the outputs and their columns",
         ),
-        ("--dataset", "daily", "--column", "none"): (1, f"; `show {events}` lists the outputs and their columns"),
+        ("--dataset", "daily", "--column", "none"): (2, f"; `show {events}` lists the outputs and their columns"),
     }
     for arguments, (code, said) in answers.items():
         found = run("show", events, *arguments, "--format", "mermaid")
@@ -185,5 +185,5 @@ def test_what_can_not_be_drawn_is_said(events, store, run):
         "openlineage-pyspark: this answer can't be written as dot, only as text, markdown, json\n",
     )
     assert run("show", events, "--format", "dot", "--column", "total")[0] == 2
-    assert run("show", events, "--format", "dot", "--dataset", "nowhere")[0] == 1
+    assert run("show", events, "--format", "dot", "--dataset", "nowhere")[0] == 2
     assert run("view", events, "--format", "dot", "--compare", "2d")[0] == 2

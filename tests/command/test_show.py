@@ -255,7 +255,7 @@ def test_a_filter_that_fits_nothing_names_what_there_is(written, run):
         (("--column", "dya"), "no column dya; columns: day, flights, source"),
         (("--dataset", "daily", "--column", "x"), "no column x; columns: day, flights, source"),
     ):
-        assert run("show", file, *arguments) == (1, "", f"openlineage-pyspark: {answer}\n")
+        assert run("show", file, *arguments) == (2, "", f"openlineage-pyspark: {answer}\n")
 
 
 def test_in_a_narrow_output_a_long_text_goes_on_in_the_next_line_and_a_columns_name_loses_its_middle(
