@@ -141,6 +141,22 @@ class FoundTable:
     types: Mapping[str, str]
 
 
+@attrs.define
+class _ReadStatement:
+    """
+    A statement while Spark reads it.
+
+    Args:
+        text: its text, which is replaced by what Spark can read.
+        kind: the class of its parsed plan; empty until it is parsed.
+        query: its analyzed plan; None until it is analyzed, or if it has no column lineage.
+    """
+
+    text: str
+    kind: str = ""
+    query: EncodedQuery | None = None
+
+
 class ScriptSession:
     """
     Analyzes statements one after the other, as if each had run.
@@ -188,44 +204,56 @@ class ScriptSession:
         from_text = self._knowledge.see(reach)
         self._enter(loops)
         catalog, database = self._spark.current()
-        kind, query, refusal = "", None, None
-        given, text = text, self._substituted(text)
+        refusal = None
+        given, read = text, _ReadStatement(self._substituted(text))
         self._shape, self._named, self._is_rewritten = "", (), False
-        self._knowledge.begin(text)
+        self._knowledge.begin(read.text)
         try:
             with as_probe_error():
-                text, parsed = self._parsed(text)
-                self._knowledge.begin(text)
-                kind = str(parsed.nodeName())
-                self._named = self._targets(kind, parsed)
-                text = self._replacing(text) if kind == "CreateVariable" else text
-                plan = self._analyzed(text, kind, parsed) if self._unset is None else None
-                plan = None if plan is None else self._following.with_values(plan)
-                # The script decides about the names of tables, whatever the machine's configuration does to paths.
-                query = EncodedQuery(encoded_query(self._spark.session, plan).plan) if plan is not None else None
-                self._shape = self._spark.shape_of(plan) if plan is not None and self._shapes else ""
-                if self._unset is None:
-                    self._following.follow(text, kind, parsed, plan)
+                self._analyze_with_spark(read)
         except spark_errors() as problem:
-            other, left_out = self._instead_of(text, refusal_of(problem))
+            other, left_out = self._instead_of(read.text, refusal_of(problem))
             if other is not None:
                 return _missing(self._again(other, given, in_script=in_script, loops=loops, reach=reach), left_out)
-            # In an SQL script, SET may set a variable of the script, or several in parentheses.
-            if not kind and makes_function(text):
-                self._knowledge.know_function(".".join(names_after(text, "EXISTS") or names_after(text, "FUNCTION")))
-            elif not (in_script and first_word(text) == "SET") and (kind or not has_no_lineage(text)):
-                refusal = self._knowledge.missed or self._explained(self._placed(refusal_of(problem)))
+            refusal = self._refusal_of(problem, read, in_script=in_script)
         except ValueError as problem:
-            if not has_no_lineage(text):
+            if not has_no_lineage(read.text):
                 refusal = _unsupported(problem)
         except ProbeError as problem:
             refusal = Refusal("INTERNAL_ERROR", str(problem))
         finally:
             self._knowledge.end()
-        refusal = self._without_value_of("" if _LOCAL.match(given) else kind, text) or refusal
+        refusal = self._without_value_of("" if _LOCAL.match(given) else read.kind, read.text) or refusal
         missed, shown = (None if refusal is not None else self._knowledge.missed), (self._shape, self._named)
-        read = text if refusal is not None and text != given else ""
-        return Analyzed(kind, query, refusal, missed, catalog, database, {}, from_text, read, *shown)
+        instead = read.text if refusal is not None and read.text != given else ""
+        return Analyzed(read.kind, read.query, refusal, missed, catalog, database, {}, from_text, instead, *shown)
+
+    def _analyze_with_spark(self, read: _ReadStatement) -> None:
+        """Analyze a statement, and remember its effects."""
+        read.text, parsed = self._parsed(read.text)
+        self._knowledge.begin(read.text)
+        read.kind = str(parsed.nodeName())
+        self._named = self._targets(read.kind, parsed)
+        if read.kind == "CreateVariable":
+            read.text = self._replacing(read.text)
+        plan = self._analyzed(read.text, read.kind, parsed) if self._unset is None else None
+        plan = None if plan is None else self._following.with_values(plan)
+        # The script decides about the names of tables, whatever the machine's configuration does to paths.
+        read.query = EncodedQuery(encoded_query(self._spark.session, plan).plan) if plan is not None else None
+        self._shape = self._spark.shape_of(plan) if plan is not None and self._shapes else ""
+        if self._unset is None:
+            self._following.follow(read.text, read.kind, parsed, plan)
+
+    def _refusal_of(self, problem: Exception, read: _ReadStatement, *, in_script: bool) -> Refusal | None:
+        """Return why Spark refuses a statement; None if the statement has no lineage anyway."""
+        if not read.kind and makes_function(read.text):
+            names = names_after(read.text, "EXISTS") or names_after(read.text, "FUNCTION")
+            self._knowledge.know_function(".".join(names))
+            return None
+        # In an SQL script, SET may set a variable of the script, or several in parentheses.
+        if (in_script and first_word(read.text) == "SET") or (not read.kind and has_no_lineage(read.text)):
+            return None
+        return self._knowledge.missed or self._explained(self._placed(refusal_of(problem)))
 
     def table(self, name: str) -> FoundTable | None:
         """Return a table or a view by its name as a statement writes it; None if it is unknown."""
