@@ -1,7 +1,7 @@
 """
 The columns of tables and of other places in a JSON file: names with their columns in DDL.
 
-    {"shop.orders": "id INT, amount DOUBLE", "s3a://lake/raw/events/": "user STRING, at TIMESTAMP"}
+    {"shop.orders": "id INT, day DATE PARTITIONED BY (day)", "s3a://lake/raw/events/": "user STRING, at TIMESTAMP"}
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.facets.datasets.naming import is_absolute, location
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+from openlineage_pyspark.workbench.dryrun.script.partitions import with_partitions_last
 from openlineage_pyspark.workbench.dryrun.script.places import key_of_dataset
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.script.request import Columns
 
 _OPENING, _CLOSING = "(<[", ")>]"
-_AFTER_TYPE = frozenset({"COMMENT", "NOT", "DEFAULT", "GENERATED"})
+_PARTITIONED = "PARTITIONED"
+_AFTER_TYPE = frozenset({"COMMENT", "NOT", "DEFAULT", "GENERATED", _PARTITIONED})
 
 
 @attrs.define
@@ -68,9 +70,16 @@ class KnownColumns:
                 raise TextError(
                     f'{file}: {name} has no valid columns: write them as in "id INT, amount DOUBLE"', path=str(file)
                 )
-            self._add(name, columns, folder)
+            partitions = partitions_of_ddl(ddl)
+            if not {each.lower() for each in partitions} <= {each.lower() for each, _ in columns}:
+                raise TextError(
+                    f"{file}: the partitions of {name} are none of its columns: write them as in "
+                    '"id INT, day DATE PARTITIONED BY (day)"',
+                    path=str(file),
+                )
+            self._add(name, with_partitions_last(columns, partitions), partitions, folder)
 
-    def _add(self, name: str, columns: Columns, folder: str) -> None:
+    def _add(self, name: str, columns: Columns, partitions: tuple[str, ...], folder: str) -> None:
         """Add columns under everything that a name may mean: a table, a path, a topic, or a name in a store."""
         self._names[name] = columns
         path = name if is_absolute(name) else os.path.join(folder, name)  # noqa: PTH118 (texts)
@@ -78,7 +87,7 @@ class KnownColumns:
         self.places[name.rstrip("/")] = columns
         parts = dotted(name)
         if "/" not in name and parts:
-            self.tables.append(DeclaredTable(parts, columns))
+            self.tables.append(DeclaredTable(parts, columns, partitions))
 
     def to_text(self) -> str:
         """Return the content of a JSON file with all known columns, sorted by name."""
@@ -88,7 +97,7 @@ class KnownColumns:
             found[name.removeprefix("file") if name.startswith("file/") else name] = _ddl(columns)
         for table in self.tables:
             parts = table.parts[1:] if table.parts[0] == SPARK_CATALOG else table.parts
-            found[".".join(each if each.isidentifier() else in_backticks(each) for each in parts)] = table.ddl
+            found[".".join(each if each.isidentifier() else in_backticks(each) for each in parts)] = _partitioned(table)
         return f"{json.dumps(dict(sorted(found.items())), indent=2, ensure_ascii=False)}\n"
 
     def add_datasets(self, datasets: Iterable[tuple[str, str, Columns]]) -> None:
@@ -96,6 +105,13 @@ class KnownColumns:
         for namespace, name, columns in datasets:
             key = key_of_dataset(Identifier(namespace, name))
             self.places[key] = self._names[key] = columns
+
+
+def _partitioned(table: DeclaredTable) -> str:
+    """Return the columns of a table in DDL, with its partitions."""
+    if not table.partitions:
+        return table.ddl
+    return f"{table.ddl} {_PARTITIONED} BY ({', '.join(map(in_backticks, table.partitions))})"
 
 
 def _ddl(columns: Columns) -> str:
@@ -106,6 +122,17 @@ def columns_of_ddl(ddl: str) -> Columns:
     """Return the columns that DDL lists, each with its type; none if it is not a list of columns."""
     found = tuple(_column(part) for part in _parts(ddl))
     return found if all(name and type_ for name, type_ in found) else ()
+
+
+def partitions_of_ddl(ddl: str) -> tuple[str, ...]:
+    """Return the columns that DDL names behind `PARTITIONED BY`; none if it names none."""
+    every = list(_parts(ddl))
+    given = [each for each in every[-1] if each[0] is not TokenKind.SPACE] if every else []
+    words = [text.upper() for _, text in given]
+    if _PARTITIONED not in words:
+        return ()
+    behind = given[words.index(_PARTITIONED) + 1 :]
+    return tuple(_name_of(*each) for each in behind[1:] if each[1] not in ("(", ")", ","))
 
 
 def _parts(ddl: str) -> Iterator[list[tuple[TokenKind, str]]]:
@@ -131,7 +158,7 @@ def _column(part: list[tuple[TokenKind, str]]) -> tuple[str, str]:
     if not given:
         return "", ""
     kind, text = given[0]
-    name = text[1:-1].replace("``", "`") if kind is TokenKind.NAME else text
+    name = _name_of(kind, text)
     words: list[str] = []
     depth = 0
     for _, word in given[1:]:
@@ -141,3 +168,7 @@ def _column(part: list[tuple[TokenKind, str]]) -> tuple[str, str]:
         words.append(word)
     type_ = " ".join(words[1:] if words[:1] == [":"] else words)
     return name, type_
+
+
+def _name_of(kind: TokenKind, text: str) -> str:
+    return text[1:-1].replace("``", "`") if kind is TokenKind.NAME else text

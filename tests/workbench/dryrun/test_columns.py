@@ -13,6 +13,7 @@ from openlineage_pyspark.workbench.dryrun.script.partitions import (
     above_partitions,
     columns_in_path,
     with_more_columns,
+    with_partitions_last,
     without,
 )
 from openlineage_pyspark.workbench.dryrun.script.places import data_place, key_of_dataset
@@ -77,6 +78,13 @@ def test_the_folders_of_partitions_are_columns() -> None:
     assert with_more_columns((("Id", "INT"),), (("id", "BIGINT"), ("x", "INT"))) == (("Id", "INT"), ("x", "INT"))
     assert with_more_columns(None, (("x", "INT"),)) == (("x", "INT"),)
     assert without((("Day", "DATE"), ("x", "INT")), (("day", "STRING"),)) == (("x", "INT"),)
+
+
+def test_the_columns_of_partitions_are_the_last_ones_in_the_order_of_the_partitions() -> None:
+    columns = (("Day", "DATE"), ("x", "INT"), ("region", "STRING"), ("y", "INT"))
+    ordered = (("x", "INT"), ("y", "INT"), ("region", "STRING"), ("Day", "DATE"))
+    assert with_partitions_last(columns, ("region", "day")) == ordered
+    assert with_partitions_last(columns, ()) == columns
 
 
 def test_the_answers_of_deltas_commands_have_their_columns() -> None:

@@ -369,3 +369,18 @@ open("out/b.json")
 def test_a_refusal_names_what_the_script_tried(tmp_path: Path, wanted: str, said: str) -> None:
     found = [each["message"] for each in records(tmp_path, wanted) if each["k"] == "problem"]
     assert found == [f"the script tried to {said}, which a dry run does not allow"]
+
+
+@pytest.mark.slow
+def test_a_pattern_finds_known_files_and_their_folders_on_its_own_level(tmp_path: Path) -> None:
+    source = """
+import glob
+from pathlib import Path
+assert glob.glob("in/*") == ["in/2026", "in/b.csv"]
+assert glob.glob("in/*.csv") == ["in/b.csv"]
+assert sorted(glob.glob("in/**/*.csv", recursive=True)) == ["in/2026/a.csv", "in/b.csv"]
+assert sorted(map(str, Path("in").rglob("a.csv"))) == ["in/2026/a.csv"]
+assert list(glob.iglob("in/*/*.parquet")) == []
+"""
+    columns = {f"file{tmp_path}/work/in/{name}": (("x", "INT"),) for name in ("2026/a.csv", "b.csv")}
+    assert told(tmp_path, source, columns=columns) == [(8, "STAND_IN")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns, columns_of_ddl
+from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns, columns_of_ddl, partitions_of_ddl
 from openlineage_pyspark.workbench.dryrun.script.places import (
     DataPlace,
     data_place,
@@ -89,6 +89,7 @@ def test_another_connector_is_named_by_its_options_as_the_listener_does() -> Non
         ("`odd name` STRING NOT NULL COMMENT 'x, y'", (("odd name", "STRING"),)),
         ("s STRUCT<a: INT, b: ARRAY<STRING>>", (("s", "STRUCT < a : INT , b : ARRAY < STRING > >"),)),
         ("a: INT", (("a", "INT"),)),
+        ("a INT, d DATE PARTITIONED BY (d)", (("a", "INT"), ("d", "DATE"))),
         ("a", ()),
         ("", ()),
     ],
@@ -105,6 +106,29 @@ def test_a_file_of_schemas_gives_tables_and_places(tmp_path: Path) -> None:
     assert [(each.parts, each.columns) for each in known.tables] == [(("shop", "orders"), (("id", "INT"),))]
     assert known.places[key_of_dataset(Identifier("s3://lake", "x"))] == (("a", "INT"),)
     assert known.places[key_of_dataset(Identifier("postgres://db:1", "a.b.c"))] == (("d", "INT"),)
+
+
+@pytest.mark.parametrize(
+    ("ddl", "expected"),
+    [
+        ("id INT, `a day` DATE, n INT PARTITIONED BY (`a day`, n)", ("a day", "n")),
+        ("id INT, day DATE COMMENT 'x' partitioned by (day)", ("day",)),
+        ("a INT, partitioned INT", ()),
+        ("a INT COMMENT 'PARTITIONED BY (a)'", ()),
+        ("", ()),
+    ],
+)
+def test_partitions_are_read_from_ddl(ddl: str, expected: tuple[str, ...]) -> None:
+    assert partitions_of_ddl(ddl) == expected
+
+
+def test_partitions_in_a_file_of_schemas_are_those_of_the_table(tmp_path: Path) -> None:
+    (file := tmp_path / "schemas.json").write_text('{"shop.sales": "Day DATE, id INT PARTITIONED BY (day)"}', "utf-8")
+    known = KnownColumns()
+    known.read(file, "/work")
+    columns = (("id", "INT"), ("Day", "DATE"))
+    assert known.tables == [DeclaredTable(("shop", "sales"), columns, ("day",))]
+    assert json.loads(known.to_text()) == {"shop.sales": "`id` INT, `Day` DATE PARTITIONED BY (`day`)"}
 
 
 def test_what_is_known_is_written_as_a_file_that_gives_the_same(tmp_path: Path) -> None:
@@ -127,7 +151,9 @@ def test_what_is_known_is_written_as_a_file_that_gives_the_same(tmp_path: Path) 
     assert again.places["/data/y"] == (("c", "DATE"),)
 
 
-@pytest.mark.parametrize("text", ["[]", "{", '{"a": ""}', '{"a": 1}', '{"a": "b"}'])
+@pytest.mark.parametrize(
+    "text", ["[]", "{", '{"a": ""}', '{"a": 1}', '{"a": "b"}', '{"a": "b INT PARTITIONED BY (c)"}']
+)
 def test_a_file_that_gives_no_schemas_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "schemas.json"
     file.write_text(text, "utf-8")

@@ -7,12 +7,13 @@ known columns are assumed to exist, and so are their folders. Each other answer 
 
 from __future__ import annotations
 
-import fnmatch
 import glob
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from openlineage_pyspark.workbench.dryrun.script.patterns import is_matched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -73,7 +74,9 @@ class LocalFiles:
 
         def globbed(pathname: Any, **named: Any) -> list[Any]:
             real = found(pathname, **named)
-            return [*real, *self._matching(str(pathname), real)] if self._is_users() else real
+            if not self._is_users():
+                return real
+            return [*real, *self._matching(str(pathname), real, deep=bool(named.get("recursive")))]
 
         def one_by_one(pathname: Any, **named: Any) -> Iterator[Any]:
             # `glob.glob` calls this one.
@@ -81,16 +84,16 @@ class LocalFiles:
             if not self._is_users():
                 return real
             every = list(real)
-            return iter([*every, *self._matching(str(pathname), every)])
+            return iter([*every, *self._matching(str(pathname), every, deep=bool(named.get("recursive")))])
 
         def within(folder: Path, pattern: Any, **named: Any) -> Iterator[Path]:
             real = list(below(folder, pattern, **named))
-            more = self._matching(str(folder / pattern), real) if self._is_users() else ()
+            more = self._matching(str(folder / pattern), real, deep=True) if self._is_users() else ()
             return iter([*real, *map(Path, more)])
 
         def everywhere(folder: Path, pattern: Any, **named: Any) -> Iterator[Path]:
             real = list(far_below(folder, pattern, **named))
-            more = self._matching(str(folder / _EVERYWHERE / pattern), real) if self._is_users() else ()
+            more = self._matching(str(folder / _EVERYWHERE / pattern), real, deep=True) if self._is_users() else ()
             return iter([*real, *map(Path, more)])
 
         for owner, name, function in (
@@ -133,10 +136,11 @@ class LocalFiles:
             self._stage.problem("STAND_IN", f"the folder {os.fsdecode(folder)} does not exist here: {_LISTS}")
         return [*names, *more]
 
-    def _matching(self, pattern: str, real: Iterable[Any]) -> list[str]:
-        """Return the known files that a pattern matches, in addition to those that exist."""
-        there, whole = {_whole(each) for each in real}, _whole(pattern).replace(f"/{_EVERYWHERE}/", "/*")
-        known = (each for each in self._stage.local_paths() if each not in there and fnmatch.fnmatch(each, whole))
+    def _matching(self, pattern: str, real: Iterable[Any], *, deep: bool) -> list[str]:
+        """Return the known files and folders that a pattern matches, in addition to those that exist."""
+        there, whole = {_whole(each) for each in real}, _whole(pattern)
+        every = (each for path in self._stage.local_paths() for each in (*map(str, reversed(Path(path).parents)), path))
+        known = [each for each in dict.fromkeys(every) if each not in there and is_matched(each, whole, deep=deep)]
         found = [each if pattern.startswith("/") else os.path.relpath(each) for each in known]
         if not found and not there:
             self._stage.problem("STAND_IN", f"no file here matches {pattern}: {_LISTS}")

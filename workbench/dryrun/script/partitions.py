@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from openlineage_pyspark.workbench.dryrun.script.request import Columns
 
 _SEGMENT = re.compile(r"/([^/=]+)=([^/]*)")
@@ -42,3 +44,9 @@ def without(columns: Columns, names: Columns) -> Columns:
     """Return columns, except those with the names of others."""
     left_out = {name.lower() for name, _ in names}
     return tuple(each for each in columns if each[0].lower() not in left_out)
+
+
+def with_partitions_last(columns: Columns, partitions: Iterable[str]) -> Columns:
+    """Return columns in the order of Spark: those of partitions are the last ones, in the order of the partitions."""
+    last = {each.lower(): at for at, each in enumerate(partitions)}
+    return tuple(sorted(columns, key=lambda each: last.get(each[0].lower(), -1)))

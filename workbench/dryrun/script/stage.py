@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.facets.datasets.naming import location
 from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING
 from openlineage_pyspark.workbench.dryrun.script.counts import count_of
 from openlineage_pyspark.workbench.dryrun.script.notebooks import cell_and_line
@@ -21,8 +22,10 @@ from openlineage_pyspark.workbench.dryrun.script.partitions import (
     above_partitions,
     columns_in_path,
     with_more_columns,
+    with_partitions_last,
     without,
 )
+from openlineage_pyspark.workbench.dryrun.script.patterns import has_wildcards, may_overlap
 from openlineage_pyspark.workbench.dryrun.script.places import columns_of_query, datasets_of, key_of_dataset
 from openlineage_pyspark.workbench.dryrun.script.records import ProblemRecord, Spot, file_of_rows
 
@@ -229,8 +232,24 @@ class Stage:
                     found = self._columns[key]
                     if each is trimmed and trimmed.identifier != dataset.identifier and not base:
                         found = without(found, columns_in_path(dataset.identifier.name))
+                    if not base:
+                        found = without(found, _partitions_of_patterns(place))
                     return found if own is None else _read_again(found, place.short, header=header, inferred=inferred)
-        return None
+        return self._columns_of_pattern(place, base)
+
+    def _columns_of_pattern(self, place: DataPlace, base: str) -> Columns | None:
+        """Return the columns of all known files that a pattern matches; None if there are none, or if these differ."""
+        if not place.is_of_files:
+            return None
+        found = dict.fromkeys(
+            columns
+            for path in place.paths
+            for read in (key_of_dataset(location(path)),)
+            for known, columns in self._columns.items()
+            if (has_wildcards(read) or has_wildcards(known)) and known not in self._own and may_overlap(known, read)
+        )
+        inside = () if base else tuple(each for path in place.paths for each in columns_in_path(path))
+        return without(next(iter(found)), inside) if len(found) == 1 else None
 
     def _columns_of_query(self, place: DataPlace) -> Columns | None:
         """Return the columns of the result of a query in another database; None if they are unknown."""
@@ -257,8 +276,7 @@ class Stage:
 
     def learn(self, place: DataPlace, columns: Columns, partitions: Iterable[str]) -> None:
         """Remember the columns that the script would write to a place."""
-        last = {each.lower() for each in partitions}
-        ordered = (*(c for c in columns if c[0].lower() not in last), *(c for c in columns if c[0].lower() in last))
+        ordered = with_partitions_last(columns, partitions)
         for dataset in datasets_of(place):
             self._learn(dataset.identifier, ordered, place.short)
             # A partition that the script writes to its own path is a part of the data above it.
@@ -280,6 +298,11 @@ class Stage:
         self._columns[key] = columns
         self._own[key] = format_
         self.record("columns", key=key, columns=columns)
+
+
+def _partitions_of_patterns(place: DataPlace) -> Columns:
+    """Return the partitions that patterns name, such as `day=*`: these are no columns for Spark."""
+    return tuple(each for path in place.paths if has_wildcards(path) for each in columns_in_path(path))
 
 
 def decision_of(file: str, line: int) -> str:
