@@ -422,3 +422,65 @@ def test_the_progress_of_a_stream_is_a_stand_in() -> None:
     query = FinishedQuery()
     assert str(query.lastProgress["numInputRows"]) == "{lastProgress[numInputRows]}"
     assert str(query.recentProgress[-1]["sink"]) == "{recentProgress[-1][sink]}"
+
+
+def test_a_table_function_has_the_columns_that_its_analyze_returns_for_unknown_arguments() -> None:
+    types = pytest.importorskip("pyspark.sql.types")
+    module = importlib.import_module("openlineage_pyspark.workbench.dryrun.patches.table_functions")
+    words = types.StructType().add("word", "string")
+    told: list[tuple[str, str]] = []
+    stage = SimpleNamespace(problem=lambda code, message: told.append((code, message)))
+
+    class Fixed:
+        @staticmethod
+        def analyze(_text: Any, *, _by: Any = None) -> Any:
+            return SimpleNamespace(schema=words)
+
+    class Asking:
+        @staticmethod
+        def analyze(text: Any) -> Any:
+            return SimpleNamespace(schema=words if text.isTable else types.StructType())
+
+    class Typed:
+        @staticmethod
+        def analyze(text: Any) -> Any:
+            return SimpleNamespace(schema=types.StructType().add("same", text.dataType))
+
+    class Dividing:
+        @staticmethod
+        def analyze(_table: Any) -> Any:
+            return SimpleNamespace(schema=words, partitionBy=["a"])
+
+    assert [module.columns_of(stage, each.__name__, each) for each in (Fixed, Asking, Typed, Dividing)] == [
+        words,
+        words,
+        None,
+        words,
+    ]
+    of_unknown = "are what its analyze() returns for unknown arguments"
+    assert told == [
+        ("STAND_IN", f"the columns of the table function Asking {of_unknown}"),
+        (
+            "UNKNOWN_SCHEMA",
+            "the columns of the table function Typed are unknown: its analyze() needs the types of its arguments",
+        ),
+        ("STAND_IN", f"the columns of the table function Dividing {of_unknown}"),
+    ]
+
+
+def test_a_plot_whose_backend_is_not_installed_is_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyspark")
+    module = importlib.import_module("openlineage_pyspark.workbench.dryrun.patches.plots")
+    core = importlib.import_module(module.PLOTS)
+
+    def missing(_: str | None) -> Any:
+        raise ImportError
+
+    monkeypatch.setattr(core, "_get_plot_backend", missing)
+    told: list[str] = []
+    module.install_plots(SimpleNamespace(problem=lambda _, message: told.append(message)))
+    frame = pandas.DataFrame({"a": [1]})
+    assert isinstance(frame.plot(x="a", kind="bar"), StandIn)
+    assert isinstance(frame.hist(), StandIn)
+    assert told == ["the module matplotlib is not installed: what it returns is unknown"] * 2

@@ -34,6 +34,12 @@ MODELS = "pyspark.ml"
 """The module of models: it is patched after its import, which is slow, and which most scripts do without."""
 _INPUT_PARAMS = ("userCol", "itemCol"), ("itemsCol",), ("featuresCol",), ("inputCols",), ("inputCol",)
 _WORDS = ("labels", "vocabulary", "originalMax", "originalMin")
+_FRAMES = frozenset({"associationRules", "freqItemsets", "gaussiansDF", "itemFactors", "userFactors"})
+_METHODS_OF_FRAMES = frozenset(
+    {"describeTopics", "findSynonyms", "getVectors", "recommendForAllItems", "recommendForAllUsers",
+     "recommendForItemSubset", "recommendForUserSubset"}
+)  # fmt: skip
+"""What a model learns that is a DataFrame."""
 _SOME_MEASURE = 1.0
 
 
@@ -204,7 +210,9 @@ def install_models(stage: Stage, unknown: WithoutColumns) -> None:
 
     def fit(estimator: Any, dataset: Any) -> Any:
         is_unknown = Unknown.of(dataset) is not None
-        return make(estimator, None if is_unknown else _added(estimator, dataset))
+        made = make(estimator, None if is_unknown else _added(estimator, dataset))
+        made._rows = dataset
+        return made
 
     def transform(transformer: Any, dataset: Any) -> Any:
         if Unknown.of(dataset) is not None:
@@ -303,7 +311,11 @@ def _class_of_fitted(model: Any, stage: Stage, unknown: WithoutColumns) -> Calla
                 return lambda *_: self
             if maker is not None and (name[:3] == "get" or maker.hasParam(name)) and hasattr(maker, name):
                 return getattr(maker, name)
-            return vars(self)["_fitted"].learned(name)
+            found, rows = vars(self)["_fitted"].learned(name), vars(self).get("_rows")
+            if rows is None or name not in (*_FRAMES, *_METHODS_OF_FRAMES):
+                return found
+            frame = unknown(rows, ())
+            return frame if name in _FRAMES else lambda *_, **__: frame
 
     return FittedModel
 

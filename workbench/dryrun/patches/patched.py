@@ -29,10 +29,12 @@ from openlineage_pyspark.workbench.dryrun.patches.dstreams import DSTREAMS, inst
 from openlineage_pyspark.workbench.dryrun.patches.late_imports import when_imported
 from openlineage_pyspark.workbench.dryrun.patches.local_frames import install_local_frames
 from openlineage_pyspark.workbench.dryrun.patches.models import MODELS, install_models
+from openlineage_pyspark.workbench.dryrun.patches.plots import PLOTS, install_plots
 from openlineage_pyspark.workbench.dryrun.patches.rdds import install_rdds, schema_of_names
 from openlineage_pyspark.workbench.dryrun.patches.standins import plain_row, row_of
 from openlineage_pyspark.workbench.dryrun.patches.statistics import install_statistics
 from openlineage_pyspark.workbench.dryrun.patches.streams import FinishedQuery, NoQueries
+from openlineage_pyspark.workbench.dryrun.patches.table_functions import TABLE_FUNCTIONS, install_table_functions
 from openlineage_pyspark.workbench.dryrun.patches.unknown_arguments import install_unknown_arguments
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import is_absence_handled
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, taken_next
@@ -116,6 +118,8 @@ class Patches:
         when_imported(PROTOBUF, lambda: install_protobuf(self._stage))
         when_imported(MODELS, lambda: install_models(self._stage, self.without_columns))
         when_imported(DSTREAMS, lambda: install_dstreams(self._stage, self._write_rdd))
+        when_imported(PLOTS, lambda: install_plots(self._stage))
+        when_imported(TABLE_FUNCTIONS, lambda: install_table_functions(self._stage))
         install_local_frames(self._stage)
         for owner, names in (
             (SparkSession, ("_jvm", "_jsc", "_jsparkSession")),
