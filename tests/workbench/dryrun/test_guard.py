@@ -77,7 +77,7 @@ def records(folder: Path, source: str, **settings: object) -> list[dict[str, Any
         "open('/root/.aws/credentials')",
         "import pathlib; pathlib.Path('/proc/self/environ').read_bytes()",
         "import os; os.listdir('/')",
-        "import os; os.open('new', os.O_CREAT | os.O_RDWR)",
+        "import os; os.open('/proc/self/environ', os.O_RDONLY)",
         "import sqlite3; sqlite3.connect('new.db')",
     ],
 )
@@ -384,3 +384,23 @@ assert list(glob.iglob("in/*/*.parquet")) == []
 """
     columns = {f"file{tmp_path}/work/in/{name}": (("x", "INT"),) for name in ("2026/a.csv", "b.csv")}
     assert told(tmp_path, source, columns=columns) == [(8, "STAND_IN")]
+
+
+@pytest.mark.slow
+def test_a_file_by_which_a_script_locks_others_out_goes_to_the_scratch_folder(tmp_path: Path) -> None:
+    source = """
+import os
+made = os.open("lock", os.O_CREAT | os.O_EXCL | os.O_RDWR)
+os.write(made, b"1")
+os.close(made)
+assert open("lock").read() == "1"
+for name in ("lock", "job.py"):
+    try:
+        os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+    except FileExistsError:
+        continue
+    raise ValueError
+os.unlink("lock")
+os.close(os.open("job.py", os.O_RDONLY))
+"""
+    assert told(tmp_path, source) == [(3, "NOT_DONE"), (9, "NOT_DONE"), (9, "NOT_DONE"), (13, "NOT_DONE")]

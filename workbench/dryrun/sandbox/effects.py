@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import datetime
+import errno
 import fcntl
 import io
 import os
@@ -16,6 +17,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +44,9 @@ _MOMENT = re.compile(
 )
 
 
+_CHANGING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
 class Effects:
     """
     Stand-ins for Python functions that change files or start programs.
@@ -64,6 +69,7 @@ class Effects:
                 if hasattr(module, name):
                     setattr(module, name, self._recording(f"{module.__name__}.{name}", getattr(module, name)))
         builtins.open = io.open = self._opened
+        os.open = self._opening_descriptors(os.open)
         os.stat = self._describing(os.stat)
         Path.touch = lambda path, *_, **__: self._opened(path, "a").close()  # type: ignore[method-assign]
         # Up to Python 3.10, `pathlib` keeps its own references to these functions from when it was loaded.
@@ -119,6 +125,27 @@ class Effects:
             self._own.add(file)
             return _taking_stand_ins(raw, mode, *arguments, **named)
         return self._open(self._own.find(file) or file, mode, buffering, *arguments, **named)
+
+    def _opening_descriptors(self, real: Callable[..., int]) -> Callable[..., int]:
+        """Return `os.open`, by which scripts make files that lock others out, with copies in the scratch folder."""
+
+        def opened(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+            if dir_fd is not None or not self._stage.is_users(sys._getframe(1).f_code.co_filename):
+                return real(path, flags, mode, dir_fd=dir_fd)
+            whole = os.path.realpath(os.fsdecode(path))
+            if whole.startswith(self._scratch) or whole == os.devnull:
+                return real(path, flags, mode)
+            if not flags & _CHANGING:
+                return real(self._own.find(path) or path, flags, mode)
+            name = without_moment(os.fsdecode(path))
+            self._stage.problem("NOT_DONE", f"the script writes the file {name}, which a dry run does not do")
+            if flags & os.O_EXCL and self._own.find(path) is None and os.path.lexists(whole):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+            found = real(self._own.begin(path, keeps=not flags & os.O_TRUNC), flags, mode)
+            self._own.add(path)
+            return found
+
+        return opened
 
     def _describing(self, real: Callable[..., Any]) -> Callable[..., Any]:
         """Return `os.stat`, which describes the file in the scratch folder for one that the script has made."""
