@@ -904,3 +904,106 @@ def test_each_method_that_is_replaced_takes_the_named_arguments_of_pyspark(
 ) -> None:
     found = seen(runner, tmp_path, NAMES_OF_ARGUMENTS)
     assert found.messages == ["the script exits here with [], True"]
+
+
+def test_columns_that_delta_computes_come_from_those_that_their_expressions_name(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    text = """\
+from delta.tables import DeltaTable
+k = spark.read.parquet("data/k")
+for name in ("t", "u", "w"):
+    (
+        DeltaTable.create(spark).tableName(f"shop.{name}").location(f"/lake/{name}").addColumn("id", "INT")
+        .addColumn("twice", "INT", generatedAlwaysAs="CAST(id * 2 AS INT)").addColumn("v", "STRING").execute()
+    )
+k.write.format("delta").mode("append").saveAsTable("shop.t")
+k.select("id").write.format("delta").mode("append").save("/lake/u")
+k.select("v", k.id.alias("twice")).write.format("delta").mode("append").save("/lake/w")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.edges == [
+        "data/k.id -> /lake/u.id",
+        "data/k.id -> /lake/u.twice",
+        "data/k.id -> /lake/w.twice",
+        "data/k.id -> shop.t.id",
+        "data/k.id -> shop.t.twice",
+        "data/k.v -> /lake/w.v",
+        "data/k.v -> shop.t.v",
+    ]
+    assert found.problems == []
+
+
+def test_files_that_a_pattern_reads_have_the_columns_of_known_files(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+spark.read.csv("data/raw/a.*", header=True).write.parquet("out/a")
+spark.read.csv("data/raw/*.csv", header=True).write.parquet("out/different")
+k = spark.read.parquet("data/k")
+k.withColumn("day", k.id).write.partitionBy("day").parquet("out/days")
+spark.read.parquet("out/days/day=*").write.parquet("out/without")
+spark.read.option("basePath", "out/days").parquet("out/days/day=*").select("day").write.parquet("out/with")
+"""
+    found = seen(runner, tmp_path, text)
+    assert [each for each in found.edges if "out/days." in each or "out/a" in each] == [
+        "data/k.id -> out/days.day",
+        "data/k.id -> out/days.id",
+        "data/k.v -> out/days.v",
+        "data/raw.x -> out/a.x",
+        "out/days.day -> out/with.day",
+        "out/days.id -> out/without.id",
+        "out/days.v -> out/without.v",
+    ]
+    assert found.problems == [(4, "UNKNOWN_SCHEMA")]
+
+
+def test_a_table_function_that_names_its_own_columns_is_not_run(runner: ScriptRunner, tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    text = """\
+from pyspark.sql import functions as F
+from pyspark.sql.functions import AnalyzeResult, udtf
+from pyspark.sql.types import StructType
+@udtf
+class Words:
+    @staticmethod
+    def analyze(text):
+        return AnalyzeResult(StructType().add("word", "string"))
+    def eval(self, text):
+        yield text,
+spark.udtf.register("words", Words)
+spark.read.parquet("data/k").createOrReplaceTempView("k")
+spark.sql("SELECT id, w.word FROM k, LATERAL words(v) w").write.parquet("out/words")
+Words(F.lit("a b")).write.parquet("out/literal")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.edges == [
+        "data/k.id -> out/words.id",
+        "data/k.v -> out/words.*",
+        "data/k.v -> out/words.word",
+    ]
+    assert found.problems == []
+
+
+def test_what_a_stream_writes_to_memory_is_a_view_without_sources(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+rows = spark.readStream.schema("id INT, v STRING").parquet("data/k").groupBy("v").count()
+rows.writeStream.format("memory").queryName("kept").outputMode("complete").start().awaitTermination()
+spark.table("kept").select("v", "count").write.parquet("out/kept")
+"""
+    found = seen(runner, tmp_path, text)
+    assert (found.writes, found.edges, found.problems) == ([([], "out/kept")], [], [])
+
+
+def test_a_frame_that_a_model_has_learned_comes_from_what_it_was_trained_on(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    pytest.importorskip("numpy")
+    text = """\
+from pyspark.ml.recommendation import ALS
+k = spark.read.parquet("data/k").selectExpr("id AS user", "id AS item", "CAST(id AS FLOAT) AS rating")
+model = ALS(userCol="user", itemCol="item", ratingCol="rating").fit(k)
+model.recommendForAllUsers(3).select("user").write.parquet("out/recommended")
+model.userFactors.write.parquet("out/factors")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.writes == [(["data/k"], "out/recommended"), (["data/k"], "out/factors")]
+    assert found.problems == [(6, "STAND_IN"), (7, "STAND_IN")]

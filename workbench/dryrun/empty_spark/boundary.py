@@ -168,6 +168,8 @@ class Writer(_Given):
         self._write_table = write_table
         self.partitions: tuple[str, ...] = ()
         self.saves = "error"
+        self.query = ""
+        """The name of the query of a stream."""
 
     @property
     def _table_mode(self) -> str:
@@ -181,6 +183,11 @@ class Writer(_Given):
     def partitionBy(self, columns: Any) -> Any:  # noqa: N802 (Spark's name)
         """Remember the partition columns."""
         self.partitions = texts_of(columns)
+        return self
+
+    def queryName(self, name: str) -> Any:  # noqa: N802 (Spark's name)
+        """Remember the name of the query of a stream."""
+        self.query = str(name)
         return self
 
     def save(self, path: Any = None) -> Any:

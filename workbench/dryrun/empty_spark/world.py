@@ -16,7 +16,7 @@ from openlineage_pyspark.listener.probe.client import analysis_errors, refusal_o
 from openlineage_pyspark.workbench.dryrun.empty_spark.boundary import PARSED, Reader, TableWriter, Writer
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, UnknownNames
 from openlineage_pyspark.workbench.dryrun.script.answers import columns_of_answer
-from openlineage_pyspark.workbench.dryrun.script.partitions import with_more_columns
+from openlineage_pyspark.workbench.dryrun.script.partitions import with_more_columns, with_partitions_last
 from openlineage_pyspark.workbench.dryrun.script.places import data_place, datasets_of, qualified, with_whole_paths
 from openlineage_pyspark.workbench.dryrun.script.records import WriteRecord
 from openlineage_pyspark.workbench.dryrun.script.request import document_of_table
@@ -25,14 +25,14 @@ from openlineage_pyspark.workbench.predict.from_text.text import is_format_and_p
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analyzed, read_text
 from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
-from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
+from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks, name_key
 from openlineage_pyspark.workbench.predict.tables.declaring import compiled_class
 from openlineage_pyspark.workbench.predict.tables.following import FILLS
 from openlineage_pyspark.workbench.predict.tables.parsed import text_items
 from openlineage_pyspark.workbench.predict.tables.words import names_after, names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
     from openlineage_pyspark.workbench.dryrun.script.request import Columns
@@ -73,6 +73,7 @@ _PROVIDED_VIEW = "CreateTempViewUsing"
 _TEMPORARY_VIEW, _DROPPED_VIEW, _CACHED = "CreateViewCommand", "DropView", "CacheTableAsSelect"
 _INSERT = "InsertIntoStatement"
 _PLACED = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect", "SetTableLocation"})
+_IN_MEMORY = "memory"
 _OF_TEXT = frozenset({"csv", "json", "text", "xml"})
 """The formats whose columns depend on options."""
 _READS_NOTHING = ("Show", "Describe", "List")
@@ -96,6 +97,8 @@ class World:
         self.session = session
         self.stage = stage
         self._unknown = UnknownNames()
+        # The name of a table -> its columns that Delta Lake computes from others with each write.
+        self._generated: dict[tuple[str, ...], Mapping[str, str]] = {}
         self._rdds = 0
         # A pipeline replaces these: the first makes the table or view of a name, if the pipeline defines it; the second
         # removes the pipeline's own schema from a name.
@@ -122,6 +125,8 @@ class World:
 
         def to_place(place: DataPlace, writer: Writer) -> None:
             self.write_place(frame, self._of_script(place), writer.partitions, is_added=writer.saves == "append")
+            if place.format == _IN_MEMORY and writer.query:
+                self._put_rows_in_memory(writer.query, frame)
 
         def to_table(name: str, writer: Writer, mode: str) -> None:
             place = writer.place(())
@@ -291,6 +296,17 @@ class World:
         self.spark._jsparkSession.catalog().dropTempView(name)
         self._unknown.put_view(name, known)
 
+    def _put_rows_in_memory(self, name: str, frame: Any) -> None:
+        """Create the temporary view by which a script reads what a stream has written to memory."""
+        known = Unknown.of(frame)
+        if known is not None:
+            self.put_view(name, known)
+            return
+        # As in a real run, its rows have no sources.
+        rows = self.spark._jsparkSession.createDataFrame(self._jvm.java.util.ArrayList(), frame._jdf.schema())
+        rows.createOrReplaceTempView(name)
+        self.drop_view(name)
+
     def drop_view(self, name: str) -> bool:
         """Forget such a view, and return whether there was one."""
         return self._unknown.drop_view(name)
@@ -329,6 +345,8 @@ class World:
         """
         if place.keeps_nothing:
             return
+        if is_added and place.is_of_files:
+            frame = self._with_generated(frame, (SPARK_CATALOG, place.short, place.paths[0]))
         record = self._record_of(frame)
         self.stage.record("write", **attrs.asdict(attrs.evolve(record, target=place.to_text())))
         if record.schema:
@@ -354,6 +372,8 @@ class World:
         """
         parts = self.whole(self._undated(name))
         known = self.session.known(parts)
+        if mode == "append":
+            frame = self._with_generated(frame, parts)
         record = attrs.evolve(self._record_of(frame), table=parts)
         if known is None and mode == "insert":
             self._missing_table(name)
@@ -370,6 +390,32 @@ class World:
             self._without_columns(parts)
         self.stage.record("write", **attrs.asdict(record))
 
+    def generate(self, name: str, path: str, columns: Mapping[str, str]) -> None:
+        """
+        Remember the columns of a table that Delta Lake computes from others with each write.
+
+        Args:
+            name: the name of the table, as the script writes it.
+            path: its location; empty if the script gives none.
+            columns: each column with its expression.
+        """
+        for parts in (self.whole(name), *([(SPARK_CATALOG, "delta", path)] if path else ())):
+            self._generated[name_key(parts)] = dict(columns)
+
+    def _with_generated(self, frame: Any, parts: tuple[str, ...]) -> Any:
+        """Return the rows that are added to a table, with the columns that Delta Lake computes from the others."""
+        made = self._generated.get(name_key(parts), {})
+        if not made or Unknown.of(frame) is not None:
+            return frame
+        given = {column.lower() for column, _ in self._columns(frame)}
+        new = [f"{text} AS {in_backticks(name)}" for name, text in made.items() if name.lower() not in given]
+        try:
+            return frame.selectExpr("*", *new)
+        except analysis_errors():
+            names = ", ".join(made)
+            self.stage.problem("NOT_DONE", f"the columns that Delta Lake computes are left out here: {names}")
+            return frame
+
     def whole(self, name: str) -> tuple[str, ...]:
         """Return the parts of a table's full name, with its catalog and its database."""
         return self.session.whole(tuple(_PARTS.findall(name)) if _is_of_data(name) else names_in(name))
@@ -377,8 +423,8 @@ class World:
     def _declare(
         self, parts: tuple[str, ...], columns: Columns, partitions: Sequence[str], place: DataPlace | None = None
     ) -> None:
+        ordered = with_partitions_last(columns, partitions)
         last = {each.lower() for each in partitions}
-        ordered = (*(c for c in columns if c[0].lower() not in last), *(c for c in columns if c[0].lower() in last))
         names = tuple(name for name, _ in ordered if name.lower() in last)
         self._unknown.drop_table(parts)
         self.session.declare(DeclaredTable(parts, ordered, names, _identifier(place)))

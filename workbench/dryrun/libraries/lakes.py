@@ -265,6 +265,7 @@ class TableBuilder:
         self._name = ""
         self._path = ""
         self._columns: list[str] = []
+        self._generated: dict[str, str] = {}
         self._partitions: tuple[str, ...] = ()
 
     def tableName(self, identifier: str) -> Any:  # noqa: N802 (Delta's)
@@ -286,7 +287,7 @@ class TableBuilder:
         colName: str,
         dataType: Any,
         nullable: bool = True,  # noqa: ARG002, FBT001, FBT002
-        generatedAlwaysAs: Any = None,  # noqa: ARG002
+        generatedAlwaysAs: Any = None,
         generatedByDefaultAs: Any = None,  # noqa: ARG002
         comment: str | None = None,  # noqa: ARG002
     ) -> Any:
@@ -294,6 +295,8 @@ class TableBuilder:
         given = TEXT_TYPE if isinstance(dataType, StandIn) else dataType
         type_ = given if isinstance(given, str) else self._world.type_in_sql(given)
         self._columns.append(f"{in_backticks(str(colName))} {type_}")
+        if isinstance(generatedAlwaysAs, str):
+            self._generated[str(colName)] = generatedAlwaysAs
         return self
 
     def addColumns(self, cols: Any) -> Any:  # noqa: N802
@@ -319,6 +322,7 @@ class TableBuilder:
         """Declare the table."""
         name = self._name or f"delta.{in_backticks(self._path)}"
         self._world.statement(self._text(name))
+        self._world.generate(name, self._path, self._generated)
         return self._table.forName(self._spark, name) if self._name else self._table.forPath(self._spark, self._path)
 
     def _text(self, name: str) -> str:
