@@ -311,6 +311,15 @@ class ScriptSession:
         """Return the tables that were declared since the last call."""
         return self._knowledge.made()
 
+    def with_values(self, plan: Any) -> Any:
+        """
+        Return an analyzed plan in which variables are replaced by the sources of their values.
+
+        Args:
+            plan: the plan, in the JVM.
+        """
+        return self._following.with_values(plan)
+
     def with_known(self, action: Callable[[], Any], text: str = "") -> Any:
         """
         Run an action in Spark with all known definitions, and return its result.

@@ -1009,3 +1009,23 @@ model.userFactors.write.parquet("out/factors")
     found = seen(runner, tmp_path, text)
     assert found.writes == [(["data/k"], "out/recommended"), (["data/k"], "out/factors")]
     assert found.problems == [(6, "STAND_IN"), (7, "STAND_IN")]
+
+
+@pytest.mark.skipif(SPARK_VERSION < "4", reason="Spark has variables from 4 on")
+def test_a_variable_that_is_set_to_the_result_of_a_query_has_its_sources(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+spark.read.parquet("data/k").createOrReplaceTempView("k")
+spark.sql("DECLARE OR REPLACE VARIABLE least INT DEFAULT 1")
+spark.sql("SELECT v, least AS l FROM k").write.parquet("out/before")
+spark.sql("SET VAR least = (SELECT min(id) FROM k)")
+spark.sql("SELECT v, least AS l FROM k").write.parquet("out/after")
+spark.table("k").select(F.expr("least + 1").alias("l")).write.parquet("out/expression")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.edges == [
+        "data/k.id -> out/after.l",
+        "data/k.id -> out/expression.l",
+        "data/k.v -> out/after.v",
+        "data/k.v -> out/before.v",
+    ]
+    assert found.problems == []

@@ -456,7 +456,8 @@ class World:
     def plan(self, frame: Any) -> str:
         """Return the encoded plan of a DataFrame; empty if it can't be read."""
         try:
-            return encoded_query(self.spark, frame._jdf.queryExecution().analyzed()).plan
+            analyzed_plan = self.session.with_values(frame._jdf.queryExecution().analyzed())
+            return encoded_query(self.spark, analyzed_plan).plan
         except ProbeError as problem:
             self.stage.problem("UNREADABLE", f"the plan can't be read: {problem}")
             return ""
