@@ -18,11 +18,13 @@ from openlineage_pyspark.facets.foreign_sql.tables import named_tables
 from openlineage_pyspark.facets.model.lineage import UseKind, compose
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens, unquoted
 from openlineage_pyspark.workbench.predict.from_text.external_queries import with_external_queries
+from openlineage_pyspark.workbench.predict.from_text.targets import single_fills, single_updates
 from openlineage_pyspark.workbench.predict.from_text.units import with_units_first
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
 from openlineage_pyspark.workbench.predict.sql.directories import into_paths
 from openlineage_pyspark.workbench.predict.sql.foreign_quotes import in_quotes_of
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
+from openlineage_pyspark.workbench.predict.sql.other_engines import as_others_write
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 from openlineage_pyspark.workbench.predict.sql.variables import holds_template, loads_file
 
@@ -47,6 +49,12 @@ _MARKS = {
         r"groupUniqArray|(?:any|avg|count|max|min|quantile|sum|uniq)(?:If|Merge|State)|argM(?:ax|in)(?:If|Merge|State)?|"
         r"toLowCardinality|to(?:DateTime|String|StartOf\w+|UInt\d+|Int\d+|Float\d+|Nullable|IntervalDay|YYYYMM\w*)|"
         r"uniqExact\w*)\("
+    ),
+    "tsql": re.compile(
+        r"\bWITH\s*\(\s*(?:NOLOCK|ROWLOCK|UPDLOCK|HOLDLOCK|READPAST|TABLOCKX?|XLOCK)\b|\b(?:CROSS|OUTER)\s+APPLY\b|"
+        # Without quotes and brackets, Spark and SQL Server mean the same by all else.
+        r"\A[^\"`\[]*\bSELECT\s+\w+\s*=[^\"`\[]*\bdbo\s*\.[^\"`\[]*\Z",
+        re.IGNORECASE,
     ),
     "oracle": re.compile(r"[\w\"]\s*\(\+\)|\bCONNECT\s+BY\b", re.IGNORECASE),
 }
@@ -74,6 +82,10 @@ _OF_PIPELINES = re.compile(
     r"\s*CREATE\s+(?:OR\s+REFRESH\s+)?(?:FLOW|MATERIALIZED\s+VIEW|STREAMING\s+TABLE)\b", re.IGNORECASE
 )
 _REPLACING = re.compile(r"^(\s*)REPLACE(\s+INTO\b)", re.IGNORECASE)
+# SQL Server fills a table with the rows that a procedure returns.
+_EXECUTED = re.compile(
+    r"\s*INSERT\s+(?:INTO\s+)?(?:`[^`]*`|[\w.#$])+\s*(?:\([^()]*\)\s*)?EXEC(?:UTE)?\s+[\w`@]", re.IGNORECASE
+)
 _UNLOADED = re.compile(r"\s*UNLOAD\s*\(\s*", re.IGNORECASE)
 # The body of such an object is no query that fills it.
 _ROUTINES = frozenset({"FUNCTION", "PROCEDURE", "TASK", "TRIGGER"})
@@ -142,7 +154,7 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
     Raises:
         ImportError: sqlglot is not installed.
     """
-    if loads_file(statement):
+    if loads_file(statement) or _EXECUTED.match(statement) is not None:
         return (TextLineage(target_in(statement), ()),)
     from openlineage_pyspark.facets.foreign_sql.reader import MOST_CHARACTERS
 
@@ -166,19 +178,30 @@ def _read_one(text: str, known: Known, dialect: str) -> tuple[TextLineage, ...] 
         return None
     try:
         if isinstance(tree, exp.MultitableInserts):
-            tables = tuple(dict.fromkeys(_tables(tree.args.get("source"))))
-            filled = (_filled(each) for each in tree.find_all(exp.Insert))
-            return tuple(TextLineage(_name(each), tables, rows_known=False) for each in filled)
+            found = (_read(each, known, dialect) for each in single_fills(tree))
+            return tuple(each for each in found if each is not None)
+        if isinstance(tree, exp.Update):
+            return _updated(tree, known, dialect)
         return (_read(tree, known, dialect) or TextLineage(target_in(text), named_tables(text, dialect)),)
     except (SqlglotError, RecursionError):
         return None
 
 
-def _filled(insert: Any) -> Any:
-    """Return the table that an INSERT fills, without the names of its columns."""
+def _updated(update: Any, known: Known, dialect: str) -> tuple[TextLineage, ...]:
+    """Return the reads and writes of an UPDATE: one value for each table of which it sets columns."""
     from sqlglot import exp
 
-    return insert.this.this if isinstance(insert.this, exp.Schema) else insert.this
+    def has(row: Any, column: str) -> bool | None:
+        if not isinstance(row, exp.Table):
+            # No rows of a query can be set.
+            return False
+        name = _name(row)
+        if name in known.columns:
+            return column in map(str.lower, known.columns[name])
+        return True if column in known.used.get(name, ()) else None
+
+    found = ((_changed(each, known, dialect), is_whole) for each, is_whole in single_updates(update, has))
+    return tuple(attrs.evolve(each, whole=each.whole and whole) for each, whole in found if each is not None)
 
 
 @lru_cache(maxsize=_MOST_TREES)
@@ -247,6 +270,7 @@ def _for_sqlglot(statement: str) -> str:
     A query `TABLE t` becomes `SELECT * FROM t`, ALTER VIEW with a query becomes CREATE VIEW, and a flow of a pipeline
     becomes an INSERT, as does one into a directory; the word STREAM before a table of a pipeline is left out.
     """
+    statement = as_others_write(statement)
     statement = as_spark(statement) if statement[:1].isalpha() else with_parts_of_names(statement)
     statement = _REPLACING.sub(r"\1INSERT\2", into_paths(_EVOLUTION.sub(r"\1 ", statement)))
     unloaded = _UNLOADED.match(statement)
@@ -303,7 +327,7 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
     from openlineage_pyspark.facets.foreign_sql.reader import UnreadableError
     from sqlglot import exp
 
-    if isinstance(tree, (exp.Merge, exp.Update, exp.Delete)):
+    if isinstance(tree, (exp.Merge, exp.Delete)):
         return _changed(tree, known, dialect)
     names, given = (), frozenset[str]()
     query = tree
@@ -332,7 +356,7 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
     # What an INSERT changes in rows that are there is not read.
     whole = found.whole and len(plain) == len(found.items) and not tree.args.get("conflict")
     by_position = isinstance(tree, exp.Insert) and not names and not tree.args.get("by_name")
-    if names and whole and len(names) == len(plain):
+    if names and found.whole and len(names) == len(plain) == len(found.items):
         plain = [(name, sources) for name, (_, sources) in zip(names, plain, strict=True)]
     tables = tuple(spelled.get(name, name) for name in found.tables)
     rows = _spelled(found.rows, spelled) or {}
@@ -345,7 +369,24 @@ def _query_of(tree: Any) -> Any:
     from sqlglot import exp
 
     clone = tree.args.get("clone")
-    return tree.args.get("expression") if clone is None else exp.select("*").from_(clone.this)
+    query = tree.args.get("expression") if clone is None else exp.select("*").from_(clone.this)
+    return _selects(query) if isinstance(tree, exp.Insert) and isinstance(query, exp.Values) else query
+
+
+def _selects(values: Any) -> Any:
+    """Return VALUES as a query without tables; unchanged if a parameter is among them, whose value is unknown."""
+    from sqlglot import exp
+
+    rows = [each.expressions if isinstance(each, exp.Tuple) else [each] for each in values.expressions]
+    if not rows or values.find(exp.Parameter, exp.SessionParameter, exp.Placeholder) is not None:
+        return values
+    # Rows of constants are alike, and there may be many.
+    read = [row for row in rows if any(value.find(exp.Column, exp.Query) is not None for value in row)]
+    selects: list[Any] = [exp.select(*(value.copy() for value in row)) for row in (read or rows[:1])]
+    made, *others = selects
+    for each in others:
+        made = exp.union(made, each, distinct=False, copy=False)
+    return made
 
 
 def _is_routine(tree: Any) -> bool:
@@ -640,7 +681,11 @@ def _assignments(tree: Any) -> Iterator[_Assigned]:
     if isinstance(tree, exp.Update):
         yield from _set_to(tree.expressions, (target, *_further(tree)), tree, None)
     for when in _whens(tree) if isinstance(tree, exp.Merge) else ():
-        then, condition = when.args["then"], when.args.get("condition")
+        then = when.args["then"]
+        # Oracle has a further condition after the assignments.
+        parts = (when.args.get("condition"), getattr(then.args.get("where"), "this", None))
+        conditions = [each for each in parts if each is not None]
+        condition = exp.and_(*conditions) if conditions else None
         # A row of one table without a match has no row of the other one.
         rows = (target,) if when.args.get("source") else (source,) if isinstance(then, exp.Insert) else (target, source)
         decides = None if condition is None else _selected([condition], rows, tree)

@@ -1,0 +1,152 @@
+"""What the texts of statements tell that other engines have, and Spark and most dialects of sqlglot have not."""
+
+from __future__ import annotations
+
+import pytest
+from openlineage_pyspark.workbench.predict.from_text.reading import Known, TextLineage, read_statement
+
+
+def told(statement: str, dialect: str = "", known: Known | None = None) -> tuple[TextLineage, ...]:
+    found = read_statement(statement, known, dialect)
+    assert found is not None
+    return found
+
+
+def columns(found: TextLineage) -> dict[str, list[str] | None]:
+    """Return each column with its sources of values, as `table.column`."""
+    return {
+        name: None
+        if sources is None
+        else sorted(".".join(source) for source, kinds in sources.items() if any(each.direct for each in kinds))
+        for name, sources in found.columns
+    }
+
+
+@pytest.mark.parametrize("dialect", ["", "mysql"])
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("UPDATE a JOIN b ON a.i = b.i SET b.x = a.y", {"b": {"x": ["a.y", "b.x"]}}),
+        ("UPDATE a AS p, s.b q SET q.x = p.y WHERE p.i = q.i", {"s.b": {"x": ["a.y", "s.b.x"]}}),
+        (
+            "UPDATE a JOIN b ON a.i = b.i JOIN c ON c.i = b.i SET c.z = a.y + b.x, a.y = c.z",
+            {"c": {"z": ["a.y", "b.x", "c.z"]}, "a": {"y": ["a.y", "c.z"]}},
+        ),
+        # Only a table can be set.
+        ("UPDATE a JOIN (SELECT i, v FROM b) q ON a.i = q.i SET x = q.v", {"a": {"x": ["a.x", "b.v"]}}),
+    ],
+)
+def test_an_update_of_joined_tables_sets_the_columns_of_the_table_that_it_names(
+    statement: str, expected: dict[str, dict[str, list[str]]], dialect: str
+) -> None:
+    found = told(statement, dialect)
+    assert {each.target: columns(each) for each in found} == expected
+    assert all(each.whole and each.rows_known for each in found)
+
+
+def test_a_set_column_that_several_tables_may_have_is_that_of_no_table() -> None:
+    statement = "UPDATE a JOIN b ON a.i = b.i SET x = b.y"
+    (found,) = told(statement)
+    assert (found.target, found.columns, found.whole) == ("a", (), False)
+    (found,) = told(statement, known=Known({"b": ["i", "y"]}))
+    assert (found.target, columns(found), found.whole) == ("a", {"x": ["a.x", "b.y"]}, True)
+    (found,) = told(statement, known=Known(used={"b": ["x"]}))
+    assert (found.target, columns(found), found.whole) == ("b", {"x": ["b.x", "b.y"]}, True)
+
+
+def test_the_columns_that_an_insert_names_are_filled_even_if_it_may_change_rows() -> None:
+    (found,) = told("INSERT INTO t (a, b) SELECT x, y FROM s ON DUPLICATE KEY UPDATE b = VALUES(b)")
+    assert (columns(found), found.whole) == ({"a": ["s.x"], "b": ["s.y"]}, False)
+
+
+def test_an_insert_of_one_query_into_several_tables_fills_each_with_its_values() -> None:
+    found = told("INSERT ALL INTO t1 (a, b) VALUES (x, y + 1) INTO t2 (c) VALUES (y) SELECT x, y FROM src", "oracle")
+    assert [(each.target, columns(each), each.tables, each.rows) for each in found] == [
+        ("t1", {"a": ["src.X"], "b": ["src.Y"]}, ("src",), {}),
+        ("t2", {"c": ["src.Y"]}, ("src",), {}),
+    ]
+
+
+def test_the_conditions_of_an_insert_into_several_tables_decide_about_their_rows() -> None:
+    found = told(
+        "INSERT FIRST WHEN n > 1 THEN INTO t1 (a) VALUES (x) WHEN m < 1 THEN INTO t2 (b) VALUES (x) "
+        "ELSE INTO t3 SELECT x, n, m FROM src",
+        "snowflake",
+    )
+    assert [(each.target, sorted(name for _, name in each.rows)) for each in found] == [
+        ("t1", ["N"]),
+        ("t2", ["M", "N"]),
+        ("t3", ["M", "N"]),
+    ]
+    assert columns(found[2]) == {"X": ["src.X"], "N": ["src.N"], "M": ["src.M"]}
+
+
+def test_what_a_merge_of_oracle_deletes_and_skips_decides_about_its_rows() -> None:
+    (found,) = told(
+        "MERGE INTO t USING s ON (t.i = s.i) WHEN MATCHED THEN UPDATE SET t.v = s.v WHERE s.q > 1 DELETE WHERE s.d = 1 "
+        "WHEN NOT MATCHED THEN INSERT (i, v) VALUES (s.i, s.v)"
+    )
+    assert columns(found) == {"v": ["s.v", "t.v"], "i": ["s.i", "t.i"]}
+    assert {
+        name: sorted(kind.name for kind in kinds) for (table, name), kinds in found.rows.items() if table == "s"
+    } == {
+        "i": ["JOIN"],
+        "d": ["FILTER"],
+    }
+    ((_, sources),) = [each for each in found.columns if each[0] == "v"]
+    assert [kind.name for kind in (sources or {})["s", "q"]] == ["CONDITIONAL"]
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "TABLE(TUMBLE(TABLE s.src, DESCRIPTOR(ts), INTERVAL '1' MINUTE))",
+        "HOP(DATA => TABLE s.src PARTITION BY k, TIMECOL => DESCRIPTOR(ts), SLIDE => f(1), SIZE => f(5))",
+    ],
+)
+def test_the_windows_of_flink_are_those_of_the_rows_of_a_table(window: str) -> None:
+    (found,) = told(f"INSERT INTO out SELECT window_start, sum(w.p) AS p FROM {window} AS w GROUP BY window_start")
+    assert (found.tables, columns(found)) == (("s.src",), {"window_start": ["s.src.ts"], "p": ["s.src.p"]})
+
+
+@pytest.mark.parametrize(
+    ("statement", "target", "tables"),
+    [
+        ("INSERT INTO IDENTIFIER('a.o' || '1') SELECT x FROM IDENTIFIER('t') AS y", "a.o1", ("t",)),
+        ("INSERT INTO dbo.t (a, b) EXEC dbo.p 1, 'x'", "dbo.t", ()),
+    ],
+)
+def test_the_tables_that_a_text_makes_or_fills_by_a_call_are_told(
+    statement: str, target: str, tables: tuple[str, ...]
+) -> None:
+    (found,) = told(statement)
+    assert (found.target, found.tables) == (target, tables)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    ["FROM dbo.a a WITH (NOLOCK)", "FROM a CROSS APPLY (SELECT 1 AS z) s", "FROM dbo.a AS a"],
+)
+def test_an_alias_before_its_value_is_one_where_only_sql_server_can_mean_the_text(rows: str) -> None:
+    (found,) = told(f"INSERT INTO dbo.o SELECT x = a.p, y = a.q + 1 {rows}")
+    assert {name: [column.split(".")[-1] for column in each or ()] for name, each in columns(found).items()} == {
+        "x": ["p"],
+        "y": ["q"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ("(1, 'a'), (2, 'b')", {"x": [], "y": []}),
+        ("(1, (SELECT max(v) FROM s)), (n, 'b')", {"x": None, "y": ["s.v"]}),
+    ],
+)
+def test_values_are_read_as_queries(values: str, expected: dict[str, list[str] | None]) -> None:
+    (found,) = told(f"INSERT INTO t (x, y) VALUES {values}")
+    assert columns(found) == expected
+
+
+def test_what_a_parameter_is_stays_unknown() -> None:
+    (found,) = told("INSERT INTO t (x) VALUES (@v)", "tsql")
+    assert (found.target, found.columns, found.whole) == ("t", (), False)

@@ -1,0 +1,109 @@
+"""
+Rewrite what no dialect of sqlglot reads, or not each of them: MERGE of Oracle, windows of Flink, IDENTIFIER of strings.
+
+These texts are only parsed for their lineage, so what a part means for the sources of columns is what counts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MERGE = re.compile(r"\s*(?:WITH\b|MERGE\b)", re.IGNORECASE)
+_DELETING = re.compile(r"\bDELETE\s+WHERE\b", re.IGNORECASE)
+_NAME = r"(?:`[^`]+`|\"[^\"]+\"|[\w$]+)(?:\s*\.\s*(?:`[^`]+`|\"[^\"]+\"|[\w$]+))*"
+# The rows of a table with the times at which a window of each of them begins and ends.
+_WINDOW = re.compile(
+    rf"\b(?P<wrapped>TABLE\s*\(\s*)?(?:TUMBLE|HOP|CUMULATE|SESSION)\s*\(\s*(?:DATA\s*=>\s*)?TABLE\s+(?P<table>{_NAME})"
+    rf"(?:\s+PARTITION\s+BY\s+[^,()]+(?:,\s*{_NAME}\s*)*?)?\s*,\s*(?:TIMECOL\s*=>\s*)?"
+    rf"DESCRIPTOR\s*\(\s*(?P<time>{_NAME})\s*\)",
+    re.IGNORECASE,
+)
+_OF_WINDOWS = re.compile(r"\bDESCRIPTOR\s*\(", re.IGNORECASE)
+_IDENTIFIER = re.compile(
+    r"\bIDENTIFIER\s*\((?P<given>\s*'[^'\\]*'(?:\s*\|\|\s*'[^'\\]*')*)\s*\)(?=\s*(?:[(),;.]|\w|\Z))", re.IGNORECASE
+)
+_STRING = re.compile(r"'([^']*)'")
+_PLAIN = re.compile(r"[A-Za-z_]\w*|`[^`]+`")
+
+
+def as_others_write(text: str) -> str:
+    """
+    Return a statement in the form in which other engines write the same.
+
+    Args:
+        text: the statement.
+    """
+    if _MERGE.match(text) is not None and _DELETING.search(text) is not None:
+        text = _with_deletions(text)
+    if _OF_WINDOWS.search(text) is not None:
+        text = _without_windows(text)
+    return _IDENTIFIER.sub(_named, text)
+
+
+def _with_deletions(text: str) -> str:
+    """Return a MERGE of Oracle in which what it deletes of the updated rows is a clause of its own."""
+    words = list(_words(text))
+    parts: list[str] = []
+    begin = at = 0
+    while at < len(words):
+        place, word = words[at]
+        following = words[at + 1] if at + 1 < len(words) else (0, "")
+        if word == "DELETE" and following[1] == "WHERE":
+            end = next((each for each, found in words[at + 2 :] if found == "WHEN"), len(text))
+            condition = text[following[0] + len("WHERE") : end].strip().rstrip(";")
+            parts.append(f"{text[begin:place]}WHEN MATCHED AND ({condition}) THEN DELETE ")
+            begin = end
+        at += 1
+    return "".join([*parts, text[begin:]])
+
+
+def _words(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the words of a text outside of parentheses and of CASE, in capitals, each with its position."""
+    at = depth = 0
+    for token in tokens(text):
+        word = token.text.upper() if token.kind is TokenKind.WORD else ""
+        depth += (token.text == "(") + (word == "CASE")
+        if word and not depth:
+            yield at, word
+        depth -= (token.text == ")") + (word == "END" and depth > 0)
+        at += len(token.text)
+
+
+def _without_windows(text: str) -> str:
+    """Return a query of Flink that reads the rows of its windows from subqueries."""
+    found = _WINDOW.search(text)
+    while found is not None:
+        end = found.end()
+        for _ in range(1 + (found["wrapped"] is not None)):
+            end = _after_closing(text, end)
+        time = found["time"]
+        rows = (
+            f"(SELECT *, {time} AS window_start, {time} AS window_end, {time} AS window_time "  # noqa: S608 (not run)
+            f"FROM {found['table']})"
+        )
+        text = f"{text[: found.start()]}{rows}{text[end:]}"
+        found = _WINDOW.search(text, found.start() + len(rows))
+    return text
+
+
+def _after_closing(text: str, at: int) -> int:
+    """Return the position after the next closing parenthesis whose opening one is before a position."""
+    depth = 1
+    for token in tokens(text, at):
+        depth += (token.text == "(") - (token.text == ")")
+        at += len(token.text)
+        if not depth:
+            break
+    return at
+
+
+def _named(found: re.Match[str]) -> str:
+    """Return the name that strings make; what is no name stays."""
+    parts = "".join(_STRING.findall(found["given"])).split(".")
+    return ".".join(parts) if all(map(_PLAIN.fullmatch, parts)) else found[0]
