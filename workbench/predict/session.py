@@ -37,6 +37,7 @@ from openlineage_pyspark.workbench.predict.sql.databricks import (
     without_conditions_on,
 )
 from openlineage_pyspark.workbench.predict.sql.headers import plainly_created
+from openlineage_pyspark.workbench.predict.sql.loop_rows import with_loop_rows
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, placeheld, substituted
 from openlineage_pyspark.workbench.predict.tables.consequence import Consequence, Consequences
@@ -205,8 +206,9 @@ class ScriptSession:
         self._enter(loops)
         catalog, database = self._spark.current()
         refusal = None
-        given, read = text, _ReadStatement(self._substituted(text))
-        self._shape, self._named, self._is_rewritten = "", (), False
+        given, plain = text, self._substituted(text)
+        read = _ReadStatement(with_loop_rows(plain, loops))
+        self._shape, self._named, self._is_rewritten = "", (), read.text != plain
         self._knowledge.begin(read.text)
         try:
             with as_probe_error():
@@ -230,7 +232,7 @@ class ScriptSession:
 
     def _analyze_with_spark(self, read: _ReadStatement) -> None:
         """Analyze a statement, and remember its effects."""
-        read.text, parsed = self._parsed(read.text)
+        read.text, parsed = self._without_values(*self._parsed(read.text))
         self._knowledge.begin(read.text)
         read.kind = str(parsed.nodeName())
         self._named = self._targets(read.kind, parsed)
@@ -416,6 +418,14 @@ class ScriptSession:
         parsed = self._spark.parsed(helped)
         self._is_rewritten = not keeps_places(text, helped)
         return helped, parsed
+
+    def _without_values(self, text: str, parsed: Any) -> tuple[str, Any]:
+        """Return a statement, and its parsed plan, in which VALUES with variables are queries."""
+        made = self._following.without_values(text)
+        if made is None:
+            return text, parsed
+        self._is_rewritten = True
+        return made, self._spark.parsed(made)
 
     def _in_parts(self, text: str) -> str:
         """Return a statement in which names of tables in one pair of backticks have their parts."""

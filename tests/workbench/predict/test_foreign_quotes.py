@@ -125,6 +125,21 @@ def test_names_have_backquotes_and_positions_stay(dialect: str, text: str, expec
     assert with_backquotes(text, dialect) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            'CREATE TABLE `a` AS SELECT "x;" FROM `b`; INSERT INTO "S"."T" SELECT "c" FROM "U"; SELECT "q" FROM t',
+            'CREATE TABLE `a` AS SELECT "x;" FROM `b`; INSERT INTO `S`.`T` SELECT `c` FROM `U`; SELECT "q" FROM t',
+        ),
+        # A comment is no sign of another engine.
+        ('INSERT INTO "S"."T" SELECT "c"; SELECT "q" -- `x`', "INSERT INTO `S`.`T` SELECT `c`; SELECT `q` -- `x`"),
+    ],
+)
+def test_in_a_file_of_several_engines_each_statement_has_its_own_quotes(text: str, expected: str) -> None:
+    assert with_backquotes(text) == expected
+
+
 def test_a_parser_of_another_dialect_gets_its_own_quotes() -> None:
     assert in_quotes_of("SELECT `a\"b`, `c``d`, '`e`'", "postgres") == 'SELECT "a""b", "c`d", \'`e`\''
     assert in_quotes_of("SELECT `a]b`, `c`", "tsql") == "SELECT [a]]b], [c]"

@@ -226,6 +226,24 @@ def test_a_variable_before_the_first_word_of_a_statement_is_a_header() -> None:
     assert placeheld("{{ a }} + 1") == "NULL + 1"
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "COPY INTO t FROM @stage FILE_FORMAT = (TYPE = CSV)",
+        "-- all\nCOPY INTO t FROM (SELECT $1 FROM @s.stage/path)",
+        "COPY INTO @stage/x FROM t",
+        "SELECT $1 FROM @stage/path x",
+    ],
+)
+def test_files_of_snowflake_are_no_variables(statement: str) -> None:
+    assert substituted(statement, lambda _: None) == statement
+
+
+def test_a_table_variable_of_sql_server_has_no_value() -> None:
+    with pytest.raises(UnknownVariableError, match="the variable t has no value"):
+        substituted("SELECT a FROM @t", lambda _: None)
+
+
 def test_a_field_of_a_file_that_mysql_loads_is_no_variable() -> None:
     statement = "LOAD DATA LOCAL INFILE 'f.csv' INTO TABLE d.t FIELDS TERMINATED BY ',' (a, @x) SET b = @x"
     assert substituted(statement, lambda _: None) == statement
@@ -505,7 +523,7 @@ def test_two_models_of_one_name_are_both_read_after_what_they_read(tmp_path: Pat
         ("REPLACE INTO x SELECT a FROM t", [("x", ("t",), ["a"])]),
         ("CREATE TABLE x CLONE t", [("x", ("t",), [])]),
         ("INSERT ALL INTO x VALUES (a) INTO y (c) VALUES (b) SELECT a, b FROM t",
-         [("x", ("t",), []), ("y", ("t",), [])]),
+         [("x", ("t",), ["a"]), ("y", ("t",), ["c"])]),
         ("COPY INTO x FROM @s/p FILE_FORMAT = (TYPE = CSV)", [("x", (), [])]),
         ("COPY INTO x (a) FROM (SELECT $1 FROM @s/p s)", [("x", (), [])]),
         ("COPY x FROM 's3://b' IAM_ROLE 'r' CSV", [("x", (), [])]),

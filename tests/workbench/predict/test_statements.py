@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from openlineage_pyspark.workbench.predict.sql.headers import plainly_created
-from openlineage_pyspark.workbench.predict.sql.inserted import insert_of_queries
+from openlineage_pyspark.workbench.predict.sql.inline_tables import with_queries_of_values
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement, statements_of
 from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, placeheld, substituted
 from openlineage_pyspark.workbench.predict.tables.words import before_default
@@ -154,15 +154,34 @@ def test_a_variable_is_declared_without_its_value(text: str, declared: str) -> N
     [
         ("INSERT INTO t VALUES (x, 'k')", "INSERT INTO t SELECT x, 'k'"),
         ("insert into t (a, values) values (1, 'x'), (session.`X` + 1, 2)",
-         "insert into t (a, values) SELECT 1, 'x' UNION ALL SELECT session . `X` + 1, 2"),
-        ("WITH q AS (VALUES (x)) INSERT INTO t VALUES -x", "WITH q AS (VALUES (x)) INSERT INTO t SELECT - x"),
+         "insert into t (a, values) SELECT 1, 'x' UNION ALL SELECT session.`X` + 1, 2"),
+        ("WITH q AS (VALUES (x)) INSERT INTO t VALUES -x",
+         "WITH q AS (SELECT x AS col1 ) INSERT INTO t SELECT -x"),
+        ("INSERT INTO t VALUES (f(1, x), 'a,(b)'), -- x, y\n (array(1, 2)[0], ')' /* , */)",
+         "INSERT INTO t SELECT f(1, x), 'a,(b)' UNION ALL SELECT array(1, 2)[0], ')'"),
+        ("INSERT INTO t VALUES (x + 1) * 2, (3)", "INSERT INTO t SELECT (x + 1) * 2 UNION ALL SELECT 3"),
+        ("INSERT INTO t SELECT * FROM (VALUES (x)) v(a) WHERE a > 1",
+         "INSERT INTO t SELECT * FROM (SELECT x AS col1 ) v(a) WHERE a > 1"),
+        ("CREATE TABLE t AS SELECT a FROM VALUES (x, 1), (2, 3) AS v(a, b), u",
+         "CREATE TABLE t AS SELECT a FROM (SELECT x AS col1, 1 AS col2 UNION ALL SELECT 2, 3) AS v(a, b), u"),
+        ("SELECT a FROM u JOIN VALUES x, 2 v(a) ON true",
+         "SELECT a FROM u JOIN (SELECT x AS col1 UNION ALL SELECT 2) v(a) ON true"),
+        ("SELECT a FROM VALUES x, CASE WHEN 1 = 1 THEN 2 END, 3 AS v(a)",
+         "SELECT a FROM (SELECT x AS col1 UNION ALL SELECT CASE WHEN 1 = 1 THEN 2 END UNION ALL SELECT 3) AS v(a)"),
+        ("CREATE TABLE t AS VALUES (x), (1) ORDER BY 1",
+         "CREATE TABLE t AS SELECT x AS col1 UNION ALL SELECT 1 ORDER BY 1"),
+        ("SELECT 1 EXCEPT VALUES (x), (1)", "SELECT 1 EXCEPT (SELECT x AS col1 UNION ALL SELECT 1)"),
+        ("MERGE INTO t USING (VALUES (x)) s(i) ON t.i = s.i WHEN NOT MATCHED THEN INSERT (i) VALUES (x)",
+         "MERGE INTO t USING (SELECT x AS col1 ) s(i) ON t.i = s.i WHEN NOT MATCHED THEN INSERT (i) VALUES (x)"),
+        ("INSERT INTO t VALUES x, INTERVAL '1' DAY", "INSERT INTO t SELECT x UNION ALL SELECT INTERVAL '1' DAY"),
         ("INSERT INTO t VALUES (1, 'x')", None),
         ("INSERT INTO t SELECT x", None),
-        ("INSERT INTO t SELECT * FROM (VALUES (x))", None),
+        ("SELECT t.values, x FROM t", None),
+        ("SELECT values, x FROM t", None),
     ],
 )  # fmt: skip
-def test_an_insert_of_values_with_variables_is_read_as_one_of_queries(text: str, equivalent: str | None) -> None:
-    assert insert_of_queries(text, {"x"}) == equivalent
+def test_values_with_variables_are_read_as_queries(text: str, equivalent: str | None) -> None:
+    assert with_queries_of_values(text, {"x"}) == equivalent
 
 
 def test_a_comment_without_an_end_is_a_statement_so_that_spark_says_what_is_wrong() -> None:

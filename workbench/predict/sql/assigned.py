@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from openlineage_pyspark.workbench.predict.sql.parts import parts_of
 
 _BEFORE_NAMES = frozenset({"SET", "VAR", "VARIABLE"})
 
@@ -19,7 +15,7 @@ def assigned(text: str) -> tuple[tuple[str, str], ...]:
     Args:
         text: `SET VAR a = 1, b = (SELECT ...)`, or `SET VAR (a, b) = (SELECT ...)`.
     """
-    parts = [_sides(each) for each in _split(_after_words(text), ",")]
+    parts = [_sides(each) for each in parts_of(_after_words(text), ",")]
     names = [_names(name) for name, _ in parts]
     if len(names) == 1 and len(names[0]) > 1:
         listed = ", ".join(f"`{name}`" for name in names[0])
@@ -40,23 +36,11 @@ def _after_words(text: str) -> str:
 
 def _sides(text: str) -> tuple[str, str]:
     """Return the text before the first equals sign, and the text after it."""
-    name, *values = _split(text, "=")
+    name, *values = parts_of(text, "=")
     return name, "=".join(values)
 
 
 def _names(text: str) -> tuple[str, ...]:
     """Return the last parts of the names in a list, perhaps in parentheses."""
     inside = text.strip().removeprefix("(").removesuffix(")")
-    return tuple("".join(dotted(each.strip())[-1:]).lower() for each in _split(inside, ","))
-
-
-def _split(text: str, separator: str) -> Iterator[str]:
-    """Yield the parts between separators outside of parentheses."""
-    at = begin = depth = 0
-    for token in tokens(text):
-        if token.text == separator and not depth:
-            yield text[begin:at]
-            begin = at + len(separator)
-        depth += (token.text == "(") - (token.text == ")")
-        at += len(token.text)
-    yield text[begin:]
+    return tuple("".join(dotted(each.strip())[-1:]).lower() for each in parts_of(inside, ","))

@@ -29,7 +29,7 @@ _SET = re.compile(r"set\b", re.IGNORECASE)
 _DELIMITER = re.compile(r"(?i:delimiter)[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 # A line that ends a statement: in SQL Server whatever follows, in SQL*Plus if a statement follows, since a formula may
 # be divided on a line of its own.
-_BATCH = re.compile(r"(?i:go)(?:[ \t]+\d+)?[ \t]*(?:--[^\r\n]*)?$", re.MULTILINE)
+_BATCH = re.compile(r"(?i:go)(?:[ \t]+\d+)?[ \t]*(?:--[^\r\n]*|/\*[^\r\n]*?\*/[ \t]*)?$", re.MULTILINE)
 _SLASH = re.compile(
     r"/[ \t]*(?=$\s*(?:\Z|/\s|--|/\*|@|(?i:alter|begin|comment|commit|create|declare|delete|drop|exec|execute|exit|"
     r"grant|insert|merge|prompt|rem(?:ark)?|select|set|show|spool|truncate|update|whenever|with)\b))",

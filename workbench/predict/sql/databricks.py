@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens, unquoted
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
+from openlineage_pyspark.workbench.predict.sql.parts import parts_of
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ _STREAM_OF = re.compile(r"\bSTREAM\s*\(\s*([\w.`]+)\s*\)", re.IGNORECASE)
 _STREAM = re.compile(r"(?:(?<=FROM\s)|(?<=JOIN\s)|(?<=,\s))\s*STREAM\s+(?=[\w`])", re.IGNORECASE)
 # Words that may follow the type of a column, and words that begin an item of a column list that is not a column.
 _AFTER_TYPE = frozenset({"MASK", "CONSTRAINT", "FOREIGN", "PRIMARY", "REFERENCES", "GENERATED"})
+# The brackets in the types of columns.
+_OF_TYPES = ("(<", ")>")
 _NO_COLUMN = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN"})
 
 # Statements that have no lineage, whatever follows their first words.
@@ -158,7 +161,7 @@ def columns_beside_query(text: str) -> str:
     if opened is None:
         return ""
     first = end + opened.end()
-    parts = _parts(_without_comments(text[first : _closing(text, first - 1)]))
+    parts = parts_of(_without_comments(text[first : _closing(text, first - 1)]), brackets=_OF_TYPES)
     columns = [each.strip() for each in map(_plain_column, parts) if each.strip()]
     return ", ".join(columns) if all(map(_has_type, columns)) else ""
 
@@ -358,7 +361,9 @@ def _with_plain_columns(text: str) -> str:
         return text
     first = begin + opened.end()
     last = _closing(text, first - 1)
-    columns = [each for each in (_plain_column(part) for part in _parts(text[first:last])) if each]
+    columns = [
+        each for each in (_plain_column(part) for part in parts_of(text[first:last], brackets=_OF_TYPES)) if each
+    ]
     listed = f"({','.join(columns)})" if columns else ""
     return f"{text[: first - 1]}{listed}{text[last + 1 :]}"
 
@@ -378,18 +383,6 @@ def _plain_column(part: str) -> str:
         depth += (token.text in ("(", "<")) - (token.text in (")", ">"))
         at += len(token.text)
     return part
-
-
-def _parts(text: str) -> Iterator[str]:
-    """Yield the parts between commas outside of brackets."""
-    at = begin = depth = 0
-    for token in tokens(text):
-        if token.text == "," and not depth:
-            yield text[begin:at]
-            begin = at + 1
-        depth += (token.text in ("(", "<")) - (token.text in (")", ">"))
-        at += len(token.text)
-    yield text[begin:]
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:

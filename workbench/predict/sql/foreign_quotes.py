@@ -102,7 +102,25 @@ def with_backquotes(text: str, dialect: str = "") -> str:
     if '"' not in text and "[" not in text:
         return text
     dialect = dialect or recognized(text)
+    if dialect == _UNKNOWN and "`" in text:
+        return _of_mixed_engines(text)
     return _rewritten(text, dialect) if dialect in NAMES_IN_DOUBLE_QUOTES or dialect == _UNKNOWN else text
+
+
+def _of_mixed_engines(text: str) -> str:
+    """Return a text whose statements may be of several engines: each that has backquotes, or no marks, stays."""
+    statements, has_backquotes = [""], [False]
+    for token in tokens(text):
+        statements[-1] += token.text
+        has_backquotes[-1] |= token.kind is TokenKind.NAME and token.text.startswith("`")
+        if token.text == ";":
+            statements.append("")
+            has_backquotes.append(False)
+    if not any(has_backquotes):
+        return _rewritten(text, _UNKNOWN)
+    pairs = zip(statements, has_backquotes, strict=True)
+    marked = ((each, not backquoted and recognized(each)) for each, backquoted in pairs)
+    return "".join(_rewritten(each, _UNKNOWN) if is_named else each for each, is_named in marked)
 
 
 def recognized(text: str) -> str:

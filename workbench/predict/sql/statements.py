@@ -15,6 +15,7 @@ import attrs
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, dotted, tokens, unquoted
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.clients import for_parsers
+from openlineage_pyspark.workbench.predict.sql.executed import body_in_quotes, given_arguments, with_arguments
 from openlineage_pyspark.workbench.predict.sql.foreign_quotes import SQL_SERVER, recognized, with_backquotes
 from openlineage_pyspark.workbench.predict.sql.notebooks import sql_in
 from openlineage_pyspark.workbench.predict.sql.sql_server import separated
@@ -52,6 +53,8 @@ _BEFORE_BODY = frozenset({"AS", "DO", "IS", "ROW"})
 # A body in dollar quotes has statements in these languages, and begins with one of these words, unless it is a value.
 _LANGUAGES = frozenset({"EDBSPL", "PLPGSQL", "PLSQL", "SQL"})
 _OF_BODIES = _QUERIES | _STATEMENTS | {"(", "<", "CALL", "COPY", "EXCEPTION", "FOR", "GRANT", "LET", "REVOKE"}
+# After the text that is run: where its results go, and its arguments.
+_AFTER_EXECUTED = frozenset({"BULK", "END", "INTO", "RETURNING", "USING"})
 # How far a line is read around the word that ends a batch.
 _NEAR = 80
 # These words only decide where a script continues.
@@ -147,6 +150,8 @@ class _Splitting:
         self._at = 0
         # The open blocks of a script; None for a block that is not a FOR loop.
         self._blocks: list[Loop | None] = []
+        # The names of cursors in capitals -> their queries.
+        self._queries: dict[str, str] = {}
         self._counted, self._line, self._line_begin = 0, 1, 0
         # No body in dollar quotes is of SQL Server, and there may be many.
         self._is_of_sql_server = dialect in SQL_SERVER or (
@@ -166,6 +171,7 @@ class _Splitting:
             if self._separated is not None and word in ("ELSE", "IF", "WHILE"):
                 list(self._open(word))
                 continue
+            self._at += self._words_of_set()
             if self._is_body and self._declares():
                 yield from self._declarations()
             elif self._is_script():
@@ -175,6 +181,13 @@ class _Splitting:
             else:
                 yield from self._simple(in_script=in_script)
             in_script = in_script and (self._is_body or not self._is_end_of_batch(self._at - 1))
+
+    def _words_of_set(self) -> int:
+        """Return how many words begin a set of statements of Flink here, besides its BEGIN."""
+        words = [self._word(self._at + step) for step in range(4)]
+        if words == ["EXECUTE", "STATEMENT", "SET", "BEGIN"]:
+            return 3
+        return 3 + (self._symbol(self._at + 3) == ";") if words[:3] == ["BEGIN", "STATEMENT", "SET"] else 0
 
     def _is_end_of_batch(self, at: int) -> bool:
         """Return whether a `;` is on a line of its own, as where the file has GO."""
@@ -270,54 +283,90 @@ class _Splitting:
             self._at = end
         if self._at > begin:
             end_of_this = self._at
-            body = self._body_in_dollars(begin, end_of_this)
+            body = self._body_in_string(begin, end_of_this)
             # A function can be used by later statements; nothing else is known of a procedure.
             if body is None or self._makes_function(begin):
                 yield self._statement(begin, end_of_this, in_script=in_script)
             if body is not None:
-                yield from self._statements_in_dollars(body)
+                yield from self._statements_in_string(body, end_of_this)
         self._at += end is None
 
     def _makes_function(self, begin: int) -> bool:
         return self._word(begin) == "CREATE" and "FUNCTION" in map(self._word, range(begin, begin + 5))
 
-    def _body_in_dollars(self, begin: int, end: int) -> int | None:
-        """Return the token that has the SQL of a routine or a block in dollar quotes; None if there is none."""
+    def _body_in_string(self, begin: int, end: int) -> int | None:
+        """Return the token that has the SQL of a routine, or that is run, as a string; None if there is none."""
         first = self._word(begin)
-        if first not in ("CREATE", "DO", "EXECUTE") or "$" not in self._text:
+        if first in ("EXEC", "EXECUTE", "PREPARE"):
+            return self._executed(begin, end)
+        if first not in ("CREATE", "DO"):
             return None
-        found = next((at for at in range(begin, end) if self._is_in_dollars(at)), None)
+        found = next((at for at in range(begin, end) if self._is_body_here(at)), None)
         if found is None or (
             first == "CREATE" and not _ROUTINES.intersection(map(self._word, range(begin, begin + 7)))
         ):
             return None
         language = next((self._unquoted(at + 1) for at in range(begin, end) if self._word(at) == "LANGUAGE"), "SQL")
-        return found if language.upper() in _LANGUAGES and self._runs(found, is_string=first == "EXECUTE") else None
+        return found if language.upper() in _LANGUAGES and self._runs(found) else None
 
-    def _is_in_dollars(self, at: int) -> bool:
+    def _executed(self, begin: int, end: int) -> int | None:
+        """Return the string whose statements are run here; None if there is none, or if it is only a part."""
+        at = begin + 1
+        if self._word(begin) == "PREPARE":
+            at += 2 if self._word(at + 1) == "FROM" else 0
+        elif self._word(at) == "IMMEDIATE":
+            at += 1
+        elif self._word(at) == "SYS" and self._symbol(at + 1) == ".":
+            at += 2
+        at += self._word(at) == "SP_EXECUTESQL"
+        at += self._symbol(at) == "("
+        at += self._word(at) == "N"
+        is_string = at < end and self._kind(at) is TokenKind.STRING and self._tokens[at][1].whole
+        is_all = at + 1 >= end or self._symbol(at + 1) in (")", ",") or self._word(at + 1) in _AFTER_EXECUTED
+        return at if is_string and is_all else None
+
+    def _is_body_here(self, at: int) -> bool:
         kind, token = self._kind(at), self._tokens[at][1]
-        return kind is TokenKind.STRING and token.whole and token.text.startswith("$")
+        is_after_word = self._word(at - 1) in ("AS", "DO") and self._word(at - 2) != "RETURNS"
+        return kind is TokenKind.STRING and token.whole and (token.text.startswith("$") or is_after_word)
 
     def _unquoted(self, at: int) -> str:
         """Return a word or the content of a string or a quoted name; empty if there is none."""
         return self._tokens[at][1].text.strip("'\"`") if at < len(self._tokens) else ""
 
-    def _runs(self, at: int, *, is_string: bool) -> bool:
-        """Return whether a text in dollar quotes has statements, and is no expression; of a string, whether a block."""
+    def _runs(self, at: int) -> bool:
+        """Return whether the body of a routine has statements, and is no expression."""
         _, token = self._tokens[at]
         inner = (each for each in tokens(unquoted(token)) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT))
-        first = next((each.text.upper() for each in inner), "")
-        return first in ("BEGIN", "DECLARE") or (not is_string and first in _OF_BODIES)
+        return next((each.text.upper() for each in inner), "") in _OF_BODIES
 
-    def _statements_in_dollars(self, at: int) -> Iterator[ScriptStatement]:
-        """Yield the statements of a text in dollar quotes."""
+    def _statements_in_string(self, at: int, end: int) -> Iterator[ScriptStatement]:
+        """Yield the statements of a string, with the arguments that follow it."""
         offset, token = self._tokens[at]
-        tag = token.text.index("$", 1) + 1
-        inner = _Splitting(self._text, self._file, self._dialect, (offset + tag, offset + len(token.text) - tag))
+        quotes = token.text.index("$", 1) + 1 if token.text.startswith("$") else 1
+        begin, last = offset + quotes, offset + len(token.text) - quotes
+        text = self._text
+        if token.text.startswith("'"):
+            text = f"{text[:begin]}{body_in_quotes(text[begin:last])}{text[last:]}"
+        inner = _Splitting(text, self._file, self._dialect, (begin, last))
         # Lines are counted once.
         inner._counted, inner._line, inner._line_begin = self._counted, self._line, self._line_begin
-        yield from inner.statements()
+        using = next((each for each in range(at + 1, end) if self._word(each) == "USING"), end)
+        arguments = given_arguments(self._listed(using + 1, end))
+        for each in inner.statements():
+            yield attrs.evolve(each, text=with_arguments(each.text, arguments))
         self._counted, self._line, self._line_begin = inner._counted, inner._line, inner._line_begin
+
+    def _listed(self, begin: int, end: int) -> list[str]:
+        """Return the texts between commas outside of parentheses; none of an empty list."""
+        texts, depth, start = [], 0, begin
+        for at in range(begin, end + 1):
+            depth += (self._symbol(at) == "(") - (self._symbol(at) == ")")
+            if at > start and (at == end or (not depth and self._symbol(at) == ",")):
+                offset, last = self._tokens[at - 1]
+                texts.append(self._text[self._tokens[start][0] : offset + len(last.text)])
+                start = at + 1
+        return texts
 
     def _end_of_block(self, begin: int, end: int) -> int | None:
         """Return the END of a block, or an ELSE, before which the last statement has no `;`; None if there is none."""
@@ -354,12 +403,19 @@ class _Splitting:
     def _inside(self, begin: int, end: int) -> tuple[int, int]:
         """Return where the query or the write is in a statement that declares a cursor, assigns or returns it."""
         first = self._word(begin)
-        if first == "RETURN" and self._word(begin + 1) == "QUERY" and self._word(begin + 2) in _QUERIES:
-            return begin + 2, end
+        if first == "RETURN":
+            # RETURN TABLE(x) of Snowflake names a variable.
+            query = begin + 1 + (self._word(begin + 1) == "QUERY")
+            if self._word(query) in _QUERIES - {"TABLE"}:
+                return query, end
+            if self._symbol(query) == "(" and self._word(query + 1) in _QUERIES and self._symbol(end - 1) == ")":
+                return query + 1, end - 1
         if first in ("DECLARE", "LET", "OPEN"):
             query = next((at + 1 for at in range(begin, end) if self._word(at) == "FOR"), end)
             is_cursor = first == "OPEN" or "CURSOR" in map(self._word, range(begin, min(end, begin + 8)))
             if is_cursor and query < end and self._word(query) in _QUERIES:
+                start, (offset, last) = self._tokens[query][0], self._tokens[end - 1]
+                self._queries[self._word(begin + 1)] = self._text[start : offset + len(last.text)]
                 return query, end
         equals = next((at for at in range(begin, min(end, begin + 6)) if self._symbol(at) == ":"), end)
         is_assigned = (
@@ -459,7 +515,9 @@ class _Splitting:
             # Its name comes after the word in Oracle, and before it elsewhere.
             query = next((at + step for step in (2, 3) if self._word(at + step - 1) in ("IS", "FOR")), last)
             if query < last:
-                yield self._statement(query, last, in_script=True)
+                found = self._statement(query, last, in_script=True)
+                self._queries[self._word(at + 1 if self._word(at + 2) == "IS" else at - 1)] = found.text
+                yield found
 
     def _open(self, word: str) -> Iterator[ScriptStatement]:
         """Skip the beginning of a block; yield the query of a FOR loop, whose row the statements inside can use."""
@@ -485,7 +543,8 @@ class _Splitting:
             # BigQuery has parentheses around the query.
             begin, end = begin + 1, end - 1
         if end <= begin or self._word(begin) not in _QUERIES:
-            self._blocks.append(None)
+            cursor = self._queries.get(self._word(begin)) if end == begin + 1 else None
+            self._blocks.append(None if cursor is None else Loop(variable, cursor))
             return
         query = self._statement(begin, end, in_script=True)
         yield query

@@ -29,6 +29,9 @@ _PARAMETER = re.compile(r"(?<![\w@`:.\])])(?:@(?P<raw>[A-Za-z_]\w*)|:(?P<text>[A
 _LOAD_OF_MYSQL = re.compile(
     r"LOAD\s+(?:DATA|XML)\s+(?:(?:LOW_PRIORITY|CONCURRENT)\s+)?(?:LOCAL\s+)?INFILE\b", re.IGNORECASE
 )
+_COPIES = re.compile(r"(?:\s|--.*\n)*COPY\s+INTO\b", re.IGNORECASE)
+_NEAR = 80
+_BEFORE_STAGE = re.compile(r"\b(?:FROM|INTO)\s+\Z", re.IGNORECASE)
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 # After these words, `:name` is a parameter; after others, it is a part of the value before it.
 _BEFORE_PARAMETER = frozenset(
@@ -266,6 +269,8 @@ def _with_parameters(text: str, value_of: Callable[[str], str | None], *, keeps:
         if _is_within(spans, found.start()) or not (found["raw"] or _is_parameter(text, found)):
             return found[0]
         name = found["raw"] or found["text"]
+        if found["raw"] and _is_stage(text, found):
+            return found[0]
         known = value_of(name)
         if known is None and keeps:
             return found[0]
@@ -274,6 +279,14 @@ def _with_parameters(text: str, value_of: Callable[[str], str | None], *, keeps:
         return known if found["raw"] or _NUMBER.fullmatch(known) else string_literal(known)
 
     return _PARAMETER.sub(value, text)
+
+
+def _is_stage(text: str, found: re.Match[str]) -> bool:
+    """Return whether an `@name` is that of files of Snowflake, which a COPY or a FROM names."""
+    is_copied = _COPIES.match(text) is not None
+    before = text[max(0, found.start() - _NEAR) : found.start()]
+    is_path = text[found.end() : found.end() + 1] == "/"
+    return _BEFORE_STAGE.search(before) is not None and (is_copied or is_path)
 
 
 def _is_parameter(text: str, found: re.Match[str]) -> bool:

@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.sql_lexer import tokens
 from openlineage_pyspark.listener.probe.client import analysis_errors
 from openlineage_pyspark.workbench.predict.from_text.text import is_format_and_path
 from openlineage_pyspark.workbench.predict.sql.assigned import assigned
-from openlineage_pyspark.workbench.predict.sql.inserted import insert_of_queries
+from openlineage_pyspark.workbench.predict.sql.inline_tables import with_queries_of_values
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, Parts, in_backticks
 from openlineage_pyspark.workbench.predict.tables.parsed import (
     column_before,
@@ -51,7 +51,6 @@ _LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
 PIPELINE_TABLES = frozenset({"CreateMaterializedViewAsSelect", "CreateStreamingTableAsSelect"})
 """The statements that create the tables of declarative pipelines; a flow is an INSERT into such a table."""
 _FLOW = "CreateFlowCommand"
-_INSERT = "InsertIntoStatement"
 _RENAMED = "RenameTable"
 _SET_VARIABLE = "SetVariable"
 # The words with which queries begin.
@@ -133,6 +132,11 @@ class Following:
         objects = self._spark.objects(self._values.values())
         return self._spark.call("withValues", plan, self._spark.array(self._values), objects) if self._values else plan
 
+    def without_values(self, text: str) -> str | None:
+        """Return a statement without the VALUES that have variables, as `with_queries_of_values` does."""
+        variables = self.variables | self.of_loops
+        return with_queries_of_values(text, variables) if variables else None
+
     def replacement_of(self, text: str, kind: str, parsed: Any) -> str | None:
         """Return the statement that is analyzed instead of another one; None if that is analyzed unchanged."""
         if kind == CACHES:
@@ -144,8 +148,6 @@ class Following:
         if kind == _RENAMED and self._knowledge.known(self._spark.name_of(parsed.child())) is not None:
             old, new = self._renamed(parsed)
             return self._filled_table(new, f"TABLE {'.'.join(map(in_backticks, old))}")
-        if kind == _INSERT and (self.variables or self.of_loops):
-            return insert_of_queries(text, self.variables | self.of_loops)
         return insert_of_flow(text) if kind == _FLOW else None
 
     def _is_foreign_view(self, kind: str, parsed: Any) -> bool:
@@ -196,14 +198,21 @@ class Following:
 
     def _set_variables(self, text: str) -> None:
         """Remember the sources of variables that are set to the result of a query: each use of a variable has them."""
-        for name, value in assigned(text):
-            self._consequences.add("object", name)
-            self._values.pop(name, None)
-            if not any(token.text.upper() in _QUERIES for token in tokens(value)):
-                continue
-            made = self._spark.call("value", self.with_values(self._plan_of_value(value)))
-            if made is not None:
-                self._values[name] = made
+        parts = assigned(text)
+        made: dict[str, Any] = {}
+        try:
+            for name, value in parts:
+                if any(token.text.upper() in _QUERIES or self._has_sources(token.text) for token in tokens(value)):
+                    made[name] = self._spark.call("value", self.with_values(self._plan_of_value(value)))
+        finally:
+            for name, _ in parts:
+                self._consequences.add("object", name)
+                self._values.pop(name, None)
+        self._values.update({name: value for name, value in made.items() if value is not None})
+
+    def _has_sources(self, name: str) -> bool:
+        """Return whether a variable with a name has the sources of a query."""
+        return name.strip("`").lower() in self._values
 
     def _plan_of_value(self, value: str) -> Any:
         """Return the analyzed plan of a query that selects an expression."""
