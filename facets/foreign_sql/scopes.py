@@ -151,10 +151,29 @@ class ScopeNames:
         items = [each for each in found if each.name is None or self._key(each.name) not in left_out]
         self.effort.count(len(items))
         changed = any(argument(star, key) for key in ("replace", "rename", "ilike"))
+        items = self._changed(items, star, scope) if changed else items
         natural = scope.is_natural and qualifier is None
         unknown = changed or natural or any(rows.every is not ABSENT for rows in chosen)
         used = {} if changed else _used_once(chosen, {*left_out, *merged})
         return SourceRows(items, None if unknown else ABSENT, used=used)
+
+    def _changed(self, items: list[ResultColumn], star: Any, scope: SelectScope) -> list[ResultColumn]:
+        """Return the columns of a star with other values or names, as far as it is known which of them it returns."""
+        if argument(star, "ilike"):
+            return []
+        values = {self._key(each.alias): each.this for each in argument(star, "replace") or ()}
+        names = {
+            self._key(each.this.name): self.dialect.spelled(each.args.get("alias"))
+            for each in argument(star, "rename") or ()
+        }
+        made = []
+        for each in items:
+            key = "" if each.name is None else self._key(each.name)
+            if key in values:
+                made.append(ResultColumn(each.name, self._value(values[key], scope)))
+            else:
+                made.append(attrs.evolve(each, name=names[key]) if key in names else each)
+        return made
 
     def shared(self, scope: SelectScope, key: str) -> SourceKinds | None:
         """Return the sources of a column that joined tables have in common."""

@@ -61,6 +61,8 @@ def test_statements_in_a_string_are_at_their_places_in_the_file() -> None:
         ("SELECT :1, :2, :1, x::int", ["IN a", "OUT b"], "SELECT (a), (b), (a), x::int"),
         ("SELECT $2, $1, $3", ["a", "b"], "SELECT (b), (a), $3"),
         ("SELECT :x, :z, '?'", ["1 AS x", "f(2) AS y"], "SELECT (1), :z, '?'"),
+        ("SELECT @x, @z", ["1 AS x"], "SELECT (1), @z"),
+        ("SELECT @x", ["1"], "SELECT @x"),
         ("SELECT ?", [], "SELECT ?"),
     ],
 )

@@ -72,6 +72,28 @@ def edges(found: StatementLineage) -> set[str]:
             marks=of_spark_4,
         ),
         pytest.param(
+            ["DECLARE x INT; SET VAR x = (SELECT max(w) FROM b)", "SELECT n FROM VALUES (x) AS v(n)"],
+            {"n <- default.b.w AGGREGATION"},
+            id="a variable has them in any VALUES",
+            marks=of_spark_4,
+        ),
+        pytest.param(
+            ["DECLARE x INT DEFAULT (SELECT max(w) FROM b); DECLARE y INT; SET VAR y = x + 1", "SELECT y FROM a"],
+            {"y <- default.b.w AGGREGATION"},
+            id="a variable has the sources of its default, and of other variables",
+            marks=of_spark_4,
+        ),
+        pytest.param(
+            ["BEGIN FOR r AS SELECT w, id FROM b DO INSERT INTO a (v, id) VALUES (r.w + 1, r.id); END FOR; END"],
+            {"id <- default.b.id IDENTITY", "v <- default.b.w TRANSFORMATION"},
+            id="a column of the row of a loop has its sources",
+        ),
+        pytest.param(
+            ["EXECUTE IMMEDIATE 'INSERT INTO a (v, id) SELECT w + ?, id FROM b' USING 1"],
+            {"id <- default.b.id IDENTITY", "v <- default.b.w TRANSFORMATION"},
+            id="a statement in a string is read",
+        ),
+        pytest.param(
             ["DECLARE x INT; DECLARE y INT; SET VAR (x, y) = (SELECT max(w), min(id) FROM b)", "SELECT y FROM a"],
             {"y <- default.b.id AGGREGATION"},
             id="several variables are set by one query",

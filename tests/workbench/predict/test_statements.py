@@ -7,7 +7,7 @@ from openlineage_pyspark.workbench.predict.sql.headers import plainly_created
 from openlineage_pyspark.workbench.predict.sql.inline_tables import with_queries_of_values
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement, statements_of
 from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, placeheld, substituted
-from openlineage_pyspark.workbench.predict.tables.words import before_default
+from openlineage_pyspark.workbench.predict.tables.words import before_default, default_in
 
 SCRIPT = """\
 BEGIN
@@ -147,6 +147,14 @@ END; SELECT 4"""
 )
 def test_a_variable_is_declared_without_its_value(text: str, declared: str) -> None:
     assert before_default(text) == declared
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("DECLARE x STRING DEFAULT f('=')", "f('=')"), ("DECLARE x = (SELECT 1)", "(SELECT 1)"), ("DECLARE x INT", "")],
+)
+def test_the_default_of_a_variable_is_in_the_text(text: str, value: str) -> None:
+    assert default_in(text).strip() == value
 
 
 @pytest.mark.parametrize(

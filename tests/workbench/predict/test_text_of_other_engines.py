@@ -147,6 +147,70 @@ def test_values_are_read_as_queries(values: str, expected: dict[str, list[str] |
     assert columns(found) == expected
 
 
+def test_a_value_is_no_name_of_a_column() -> None:
+    (found,) = told("INSERT INTO t VALUES ('hidden', (SELECT max(v) FROM s))")
+    assert columns(found) == {"_c0": [], "_c1": ["s.v"]}
+    (found,) = told("INSERT INTO t VALUES ('hidden', 1)")
+    assert (found.target, found.columns, found.whole) == ("t", (), False)
+
+
 def test_what_a_parameter_is_stays_unknown() -> None:
     (found,) = told("INSERT INTO t (x) VALUES (@v)", "tsql")
     assert (found.target, found.columns, found.whole) == ("t", (), False)
+
+
+@pytest.mark.parametrize(
+    ("cte", "expected"),
+    [
+        ("SELECT id, v FROM dbo.t", ("dbo.t", {"v": ["dbo.s.x", "dbo.t.v"]}, True)),
+        ("SELECT id, w AS v FROM dbo.t", ("dbo.t", {"w": ["dbo.s.x", "dbo.t.w"]}, True)),
+        ("SELECT id, v + 1 AS v FROM dbo.t", ("dbo.t", {}, False)),
+        ("SELECT t.id, u.v FROM dbo.t JOIN dbo.u ON t.i = u.i", ("dbo.u", {"v": ["dbo.s.x", "dbo.u.v"]}, True)),
+    ],
+)
+def test_a_change_of_the_rows_of_a_cte_is_one_of_the_table_behind_it(
+    cte: str, expected: tuple[str, dict[str, list[str]], bool]
+) -> None:
+    (found,) = told(f"WITH c AS ({cte}) UPDATE c SET v = s.x FROM c JOIN dbo.s ON c.id = s.id", "tsql")
+    assert (found.target, columns(found), found.whole) == expected
+
+
+def test_rows_are_deleted_from_the_table_behind_a_cte() -> None:
+    (found,) = told(
+        "WITH c AS (SELECT id, row_number() OVER (ORDER BY a) AS n FROM t) DELETE FROM c WHERE n > 1", "tsql"
+    )
+    assert (found.target, sorted(found.rows)) == ("t", [("t", "a")])
+
+
+def test_a_delete_may_be_of_several_tables() -> None:
+    found = told("DELETE a, b FROM a JOIN b ON a.i = b.i WHERE b.x = 1", "mysql")
+    assert [each.target for each in found] == ["a", "b"]
+    assert all(set(each.rows) == {("a", "i"), ("b", "i"), ("b", "x")} for each in found)
+
+
+def test_an_insert_that_returns_its_rows_fills_its_columns_and_may_store_them() -> None:
+    found = told("INSERT INTO dbo.o (a) OUTPUT inserted.a INTO dbo.audit (a) SELECT x FROM dbo.t")
+    assert [(each.target, each.tables, columns(each), each.whole) for each in found] == [
+        ("dbo.o", ("dbo.t",), {"a": ["dbo.t.x"]}, True),
+        ("dbo.audit", ("dbo.t",), {}, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("star", "expected"),
+    [
+        ("* RENAME (a AS b)", {"B": ["T.A"], "X": ["T.X"]}),
+        ("* EXCLUDE (x) REPLACE (y + x AS a)", {"A": ["T.X", "T.Y"]}),
+        ("* ILIKE '%x%'", {}),
+    ],
+)
+def test_a_star_may_have_other_names_and_values(star: str, expected: dict[str, list[str]]) -> None:
+    (found,) = told(f"SELECT {star} FROM (SELECT a, x FROM t) JOIN (SELECT y FROM t) AS q", "snowflake")
+    made = {name.upper(): [each.upper() for each in sources or ()] for name, sources in columns(found).items()}
+    assert {name: sources for name, sources in made.items() if name != "Y"} == expected
+    assert not found.whole
+
+
+def test_a_query_in_parentheses_is_unloaded() -> None:
+    (found,) = told("UNLOAD (SELECT a FROM t WHERE (b = ')')) TO 's3://b/' WITH (format = 'PARQUET')")
+    assert (found.tables, columns(found)) == (("t",), {"a": ["t.a"]})

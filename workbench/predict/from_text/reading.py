@@ -18,13 +18,13 @@ from openlineage_pyspark.facets.foreign_sql.tables import named_tables
 from openlineage_pyspark.facets.model.lineage import UseKind, compose
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens, unquoted
 from openlineage_pyspark.workbench.predict.from_text.external_queries import with_external_queries
-from openlineage_pyspark.workbench.predict.from_text.targets import single_fills, single_updates
+from openlineage_pyspark.workbench.predict.from_text.targets import cte_in, single_deletes, single_fills, single_updates
 from openlineage_pyspark.workbench.predict.from_text.units import with_units_first
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
 from openlineage_pyspark.workbench.predict.sql.directories import into_paths
 from openlineage_pyspark.workbench.predict.sql.foreign_quotes import in_quotes_of
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
-from openlineage_pyspark.workbench.predict.sql.other_engines import as_others_write
+from openlineage_pyspark.workbench.predict.sql.other_engines import as_others_write, in_parentheses, output_table
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 from openlineage_pyspark.workbench.predict.sql.variables import holds_template, loads_file
 
@@ -166,7 +166,8 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
         if found is None:
             return None
         lineages += found
-    return tuple(lineages)
+    stored = output_table(statement)
+    return (*lineages, TextLineage(stored, lineages[0].tables)) if stored and lineages else tuple(lineages)
 
 
 def _read_one(text: str, known: Known, dialect: str) -> tuple[TextLineage, ...] | None:
@@ -181,10 +182,18 @@ def _read_one(text: str, known: Known, dialect: str) -> tuple[TextLineage, ...] 
             found = (_read(each, known, dialect) for each in single_fills(tree))
             return tuple(each for each in found if each is not None)
         if isinstance(tree, exp.Update):
-            return _updated(tree, known, dialect)
-        return (_read(tree, known, dialect) or TextLineage(target_in(text), named_tables(text, dialect)),)
+            return _updated(tree, known, dialect) or (_named(text, dialect),)
+        if isinstance(tree, exp.Delete):
+            deleted = (_read(each, known, dialect) for each in single_deletes(tree))
+            return tuple(each for each in deleted if each is not None) or (_named(text, dialect),)
+        return (_read(tree, known, dialect) or _named(text, dialect),)
     except (SqlglotError, RecursionError):
         return None
+
+
+def _named(text: str, dialect: str) -> TextLineage:
+    """Return the tables that a text names."""
+    return TextLineage(target_in(text), named_tables(text, dialect))
 
 
 def _updated(update: Any, known: Known, dialect: str) -> tuple[TextLineage, ...]:
@@ -278,6 +287,7 @@ def _for_sqlglot(statement: str) -> str:
         query = next(tokens(statement, unloaded.end()), None)
         if query is not None and query.kind is TokenKind.STRING:
             return unquoted(query)
+        statement = in_parentheses(statement, unloaded.end())
     parts: list[str] = []
     first = before = ""
     streams = _OF_PIPELINES.match(statement) is not None
@@ -382,7 +392,12 @@ def _selects(values: Any) -> Any:
         return values
     # Rows of constants are alike, and there may be many.
     read = [row for row in rows if any(value.find(exp.Column, exp.Query) is not None for value in row)]
-    selects: list[Any] = [exp.select(*(value.copy() for value in row)) for row in (read or rows[:1])]
+    if not read and not isinstance(values.parent.this, exp.Schema):
+        return values
+    # A value is no name, and may be a secret.
+    selects: list[Any] = [
+        exp.select(*(exp.alias_(value.copy(), f"_c{at}") for at, value in enumerate(row))) for row in (read or rows[:1])
+    ]
     made, *others = selects
     for each in others:
         made = exp.union(made, each, distinct=False, copy=False)
@@ -474,6 +489,8 @@ def _changed(tree: Any, known: Known, dialect: str) -> TextLineage | None:
         changes.decide(query, kind)
     for condition in conditions:
         changes.decide(condition, UseKind.JOIN)
+    if cte_in(tree) is not None:
+        changes.move(tree)
     if _leaves_rows(tree) or conditions:
         changes.keep()
     columns = tuple(changes.columns.values())
@@ -594,6 +611,25 @@ class _Changes:
             self.rows_known = False
         rows = {} if read is None else _spelled(read[0].rows, read[1]) or {}
         self.rows.update(all_of(self.rows, found or {}, rows) or {})
+
+    def move(self, tree: Any) -> None:
+        """Make the table behind a CTE the target, as in SQL Server, where a change of the CTE is one of the table."""
+        from sqlglot import exp
+
+        behind: set[str] = set(_tables(cte_in(tree).this))
+        moved: dict[str, tuple[str, SourceKinds | None]] = {}
+        for key, (name, sources) in self.columns.items():
+            read = self._read(_selected([exp.column(name, table=tree.this.alias_or_name)], (tree.this,), tree))
+            kinds = (_spelled(read[0].items[0].kinds, read[1]) if read is not None else None) or {}
+            if len(kinds) != 1 or list(kinds.values()) != [SAME]:
+                self.whole = False
+                continue
+            ((table, column),) = kinds
+            behind = {table}
+            moved[key] = (column, sources)
+        self.columns = moved
+        # Of several tables, it is unknown which one is changed.
+        self.target = behind.pop() if len(behind) == 1 else ""
 
     def keep(self) -> None:
         """Make each changed column a source of itself, because it keeps its value in some rows."""

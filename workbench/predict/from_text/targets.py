@@ -68,6 +68,30 @@ def _with_target(update: Any, place: int, set_to: list[Any]) -> Any:
     return made
 
 
+def cte_in(tree: Any) -> Any:
+    """Return the CTE whose rows an UPDATE or a DELETE changes; None if it changes those of a table."""
+    clause = tree.args.get("with") or tree.args.get("with_")
+    name = tree.this.name.lower() if len(tree.this.parts) == 1 else ""
+    ctes = clause.expressions if clause is not None else ()
+    return next((each for each in ctes if each.alias_or_name.lower() == name), None)
+
+
+def single_deletes(delete: Any) -> list[Any]:
+    """
+    Return the DELETEs of one table each that delete the same rows as one of several tables.
+
+    Args:
+        delete: the tree of a DELETE.
+    """
+    tables = delete.args.get("tables") or []
+    if len(tables) < 2:
+        return [delete]
+    made = [delete.copy() for _ in tables]
+    for each, table in zip(made, tables, strict=True):
+        each.set("tables", [table.copy()])
+    return made
+
+
 def single_fills(inserts: Any) -> Iterator[Any]:
     """
     Yield an INSERT of a query for each table that an INSERT ALL or an INSERT FIRST fills.

@@ -71,7 +71,7 @@ def given_arguments(parts: Sequence[str]) -> Arguments:
 
 def with_arguments(text: str, arguments: Arguments) -> str:
     """
-    Return a statement with values instead of its parameters: `?`, `:name` and `:1`, or `$1`.
+    Return a statement with values instead of its parameters: `?`, `:name` and `:1`, `@name`, or `$1`.
 
     Args:
         text: the statement.
@@ -104,7 +104,7 @@ def _is_parameter(given: Sequence[Token], at: int) -> bool:
     before = given[at - 1] if at else None
     is_apart = before is None or before.kind in _BETWEEN or before.text in ("(", ",", "=", "<", ">", "+", "-", "*", "|")
     is_named = given[at + 1].kind in (TokenKind.WORD, TokenKind.NUMBER)
-    return is_apart and is_named and given[at].text in (":", "$")
+    return is_apart and is_named and given[at].text in (":", "$", "@")
 
 
 def _value(sign: str, name: Token, arguments: Arguments, positions: dict[str, str], rest: list[str]) -> str | None:
@@ -112,6 +112,8 @@ def _value(sign: str, name: Token, arguments: Arguments, positions: dict[str, st
     key = name.text.lower()
     if arguments.named:
         return arguments.named.get(key)
+    if sign == "@":
+        return None
     if sign == "$":
         place = int(key) - 1 if key.isdigit() else -1
         return arguments.values[place] if 0 <= place < len(arguments.values) else None

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+from openlineage_pyspark.workbench.predict.sql.blank import blanked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,8 @@ _OF_WINDOWS = re.compile(r"\bDESCRIPTOR\s*\(", re.IGNORECASE)
 _IDENTIFIER = re.compile(
     r"\bIDENTIFIER\s*\((?P<given>\s*'[^'\\]*'(?:\s*\|\|\s*'[^'\\]*')*)\s*\)(?=\s*(?:[(),;.]|\w|\Z))", re.IGNORECASE
 )
+_OUTPUT = re.compile(r"\s*INSERT\b[^;']*?\bOUTPUT\s+inserted\s*\.", re.IGNORECASE)
+_STORED = re.compile(rf"\s*INSERT\b[^;']*?\bOUTPUT\s+inserted\s*\.[^;']*?\bINTO\s+({_NAME})(?=[\s(])", re.IGNORECASE)
 _STRING = re.compile(r"'([^']*)'")
 _PLAIN = re.compile(r"[A-Za-z_]\w*|`[^`]+`")
 
@@ -43,6 +46,8 @@ def as_others_write(text: str) -> str:
         text = _with_deletions(text)
     if _OF_WINDOWS.search(text) is not None:
         text = _without_windows(text)
+    if _OUTPUT.match(text) is not None:
+        text = _without_output(text)
     return _IDENTIFIER.sub(_named, text)
 
 
@@ -73,6 +78,34 @@ def _words(text: str) -> Iterator[tuple[int, str]]:
             yield at, word
         depth -= (token.text == ")") + (word == "END" and depth > 0)
         at += len(token.text)
+
+
+def output_table(text: str) -> str:
+    """Return the table in which an INSERT of SQL Server also stores its new rows; empty if it stores them in none."""
+    found = _STORED.match(text)
+    return "" if found is None else found[1]
+
+
+def in_parentheses(text: str, begin: int) -> str:
+    """
+    Return what is in parentheses.
+
+    Args:
+        text: a text.
+        begin: the position after the opening one.
+    """
+    return text[begin : max(begin, _after_closing(text, begin) - 1)]
+
+
+def _without_output(text: str) -> str:
+    """Return an INSERT of SQL Server with blanks for its OUTPUT, which returns the new rows, or stores them too."""
+    words = list(_words(text))
+    output = next((at for at, (_, word) in enumerate(words) if word == "OUTPUT"), None)
+    if output is None:
+        return text
+    end = next((place for place, word in words[output:] if word in ("SELECT", "VALUES", "WITH", "EXEC")), None)
+    begin = words[output][0]
+    return text if end is None else f"{text[:begin]}{blanked(text[begin:end])}{text[end:]}"
 
 
 def _without_windows(text: str) -> str:

@@ -24,6 +24,7 @@ from openlineage_pyspark.workbench.predict.tables.parsed import (
 from openlineage_pyspark.workbench.predict.tables.words import (
     before_default,
     declared_name,
+    default_in,
     insert_of_flow,
     names_after,
 )
@@ -178,10 +179,12 @@ class Following:
         elif kind == "CreateNamespace":
             self._spark.ensure(self._spark.whole((*written_name(parsed.name()), "")))
         elif kind == "CreateVariable":
-            declared = self._without_value(text, parsed)
+            declared, value = self._without_value(text, parsed), self._value_of(default_in(text))
             self._knowledge.retried(lambda: self._spark.session.sql(declared))
             self.variables.add(declared_name(text))
             self._values.pop(declared_name(text), None)
+            if value is not None:
+                self._values[declared_name(text)] = value
             self._consequences.add("object", declared_name(text))
         elif kind in _FUNCTIONS:
             # The class that it names is not loaded.
@@ -202,13 +205,18 @@ class Following:
         made: dict[str, Any] = {}
         try:
             for name, value in parts:
-                if any(token.text.upper() in _QUERIES or self._has_sources(token.text) for token in tokens(value)):
-                    made[name] = self._spark.call("value", self.with_values(self._plan_of_value(value)))
+                made[name] = self._value_of(value)
         finally:
             for name, _ in parts:
                 self._consequences.add("object", name)
                 self._values.pop(name, None)
         self._values.update({name: value for name, value in made.items() if value is not None})
+
+    def _value_of(self, value: str) -> Any:
+        """Return the expression of a value that has sources; None for any other."""
+        if not any(token.text.upper() in _QUERIES or self._has_sources(token.text) for token in tokens(value)):
+            return None
+        return self._spark.call("value", self.with_values(self._plan_of_value(value)))
 
     def _has_sources(self, name: str) -> bool:
         """Return whether a variable with a name has the sources of a query."""

@@ -54,6 +54,12 @@ def before_default(text: str) -> str:
     return text
 
 
+def default_in(text: str) -> str:
+    """Return the default value of a DECLARE; empty if it has none."""
+    rest = text[len(before_default(text)) :].strip()
+    return rest[1:] if rest.startswith("=") else rest[len("DEFAULT") :]
+
+
 def insert_of_flow(text: str) -> str:
     """Return the INSERT that is equivalent to a flow of a pipeline."""
     at = 0
