@@ -111,7 +111,7 @@ def renamed(rows: SourceRows, node: Any) -> SourceRows:
     """
     alias: Any = node.args.get("alias")
     columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
-    names = [column.name for column in columns or ()]
+    names = ["" if isinstance(column, exp.Dot) else column.name for column in columns or ()]
     is_unknown = rows.every is not ABSENT and not rows.items
     if not names or is_unknown or names == [each.name for each in rows.items]:
         return rows

@@ -214,3 +214,17 @@ def test_a_star_may_have_other_names_and_values(star: str, expected: dict[str, l
 def test_a_query_in_parentheses_is_unloaded() -> None:
     (found,) = told("UNLOAD (SELECT a FROM t WHERE (b = ')')) TO 's3://b/' WITH (format = 'PARQUET')")
     assert (found.tables, columns(found)) == (("t",), {"a": ["t.a"]})
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT ALL WHEN n > 1 THEN INTO ?  t1 (a)",
+        "INSERT ALL INTO t1 (a, b) VALUES (x,#y) INTOLATERALt2 (c) VALUES (y) SELECT x, y FROM src",
+        "MERGE INTO t USING s ON t.i = s.i WHEN NOT MATCHED THEN INSERT (i,  ? v) VALUES (s.i, s.v)",
+        "INSERT INTO o SELECT u.x FROM t JOIN UNNEST(xs) WITH ORDINALITY AS uCROSS(., n)",
+        "UPDATE (SELECT 1) q SET a = 1",
+    ],
+)
+def test_a_damaged_statement_is_read_as_far_as_it_can_be(statement: str) -> None:
+    assert read_statement(statement) != ()

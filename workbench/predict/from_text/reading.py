@@ -180,7 +180,7 @@ def _read_one(text: str, known: Known, dialect: str) -> tuple[TextLineage, ...] 
     try:
         if isinstance(tree, exp.MultitableInserts):
             found = (_read(each, known, dialect) for each in single_fills(tree))
-            return tuple(each for each in found if each is not None)
+            return tuple(each for each in found if each is not None) or (_named(text, dialect),)
         if isinstance(tree, exp.Update):
             return _updated(tree, known, dialect) or (_named(text, dialect),)
         if isinstance(tree, exp.Delete):
@@ -777,7 +777,11 @@ def _take_ctes(query: Any, statement: Any) -> None:
 
 def _path(column: Any, target: Any) -> list[str]:
     """Return the name of a column, with the names of the fields in it, but without that of its table."""
-    parts = [part.name for part in column.parts]
+    from sqlglot import exp
+
+    if not isinstance(column, (exp.Column, exp.Identifier, exp.Dot)):
+        return []
+    parts = [part.name for part in column.parts] if hasattr(column, "parts") else [column.name]
     table = [target.alias] if target.alias else [part.name for part in target.parts]
     for begin in range(len(table)):
         own = [part.lower() for part in table[begin:]]

@@ -101,6 +101,8 @@ def single_fills(inserts: Any) -> Iterator[Any]:
     """
     from sqlglot import exp
 
+    if not isinstance(inserts.args.get("source"), exp.Query):
+        return
     earlier: list[Any] = []
     is_first = str(inserts.args.get("kind")).upper() == "FIRST"
     for each in inserts.expressions:
