@@ -985,14 +985,16 @@ Words(F.lit("a b")).write.parquet("out/literal")
     assert found.problems == []
 
 
-def test_what_a_stream_writes_to_memory_is_a_view_without_sources(runner: ScriptRunner, tmp_path: Path) -> None:
+def test_rows_that_a_stream_writes_to_memory_have_no_sources_which_is_reported(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
     text = """\
 rows = spark.readStream.schema("id INT, v STRING").parquet("data/k").groupBy("v").count()
 rows.writeStream.format("memory").queryName("kept").outputMode("complete").start().awaitTermination()
 spark.table("kept").select("v", "count").write.parquet("out/kept")
 """
     found = seen(runner, tmp_path, text)
-    assert (found.writes, found.edges, found.problems) == ([([], "out/kept")], [], [])
+    assert (found.writes, found.edges, found.problems) == ([([], "out/kept")], [], [(2, "STAND_IN")])
 
 
 def test_a_frame_that_a_model_has_learned_comes_from_what_it_was_trained_on(

@@ -302,7 +302,8 @@ class World:
         if known is not None:
             self.put_view(name, known)
             return
-        # As in a real run, its rows have no sources.
+        # Spark keeps the rows, and nothing of the stream's query, as in a real run.
+        self.stage.problem("STAND_IN", f"the rows of the table {name} in memory have no sources where they are read")
         rows = self.spark._jsparkSession.createDataFrame(self._jvm.java.util.ArrayList(), frame._jdf.schema())
         rows.createOrReplaceTempView(name)
         self.drop_view(name)
