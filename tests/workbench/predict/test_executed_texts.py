@@ -95,7 +95,7 @@ def test_a_loop_over_something_else_has_no_rows() -> None:
     ("text", "expected"),
     [
         ("INSERT INTO o VALUES (R.a, `r`.b + 1)",
-         "INSERT INTO o VALUES ((SELECT R.a FROM (SELECT a FROM t) R), (SELECT `r`.b FROM (SELECT a FROM t) `r`) + 1)"),
+         "INSERT INTO o SELECT (SELECT R.a FROM (SELECT a FROM t) R), (SELECT `r`.b FROM (SELECT a FROM t) `r`) + 1"),
         ("SELECT r.a.b FROM x", "SELECT (SELECT r.a FROM (SELECT a FROM t) r).b FROM x"),
         # The name is that of a table, of a schema, or of the row as a whole.
         ("SELECT r.a FROM x AS r", "SELECT r.a FROM x AS r"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, tokens
+from openlineage_pyspark.workbench.predict.sql.inline_tables import with_queries_of_values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -30,7 +31,10 @@ def with_loop_rows(text: str, loops: Collection[Loop]) -> str:
     for each in loops:
         if each.variable:
             queries[each.variable.lower()] = _replaced(each.query, queries)
-    return _replaced(text, queries)
+    # Up to Spark 3.5, VALUES have no queries.
+    plain = with_queries_of_values(text, queries) or text
+    made = _replaced(plain, queries)
+    return text if made == plain else made
 
 
 def _replaced(text: str, queries: Mapping[str, str]) -> str:
