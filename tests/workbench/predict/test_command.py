@@ -218,8 +218,11 @@ def test_what_earlier_statements_make_is_followed_across_files(answer: Answer) -
         ],
         "4.sql:5": ["b <- files.csv.b TRANSFORMATION"],
         "4.sql:8": ["id <- default.orders.id IDENTITY", "status <- default.orders.status IDENTITY"],
-        "4.sql:9": [],
-        "4.sql:10": ["name <- lake.raw.people.mail TRANSFORMATION"],
+        "4.sql:9": ["name <- default.orders.status IDENTITY"],
+        "4.sql:10": [
+            "name <- default.orders.id TRANSFORMATION",
+            "name <- lake.raw.people.mail TRANSFORMATION",
+        ],
         "5.sql:2": ["v <- mart.guessed.price AGGREGATION", "v <- mart.guessed.qty AGGREGATION"],
         "5.sql:3": ["x <- mart.guessed.qty TRANSFORMATION"],
         "5.sql:4": ["id <- default.orders.id IDENTITY", "s <- default.orders.amount AGGREGATION"],
