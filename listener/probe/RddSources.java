@@ -30,9 +30,9 @@ final class RddSources {
   private final ArrayDeque work = new ArrayDeque();
 
   /**
-   * Returns the sources: paths, pairs of JDBC URL and table, pairs of Kafka cluster and topic, and `?` followed by the
-   * class of an unknown RDD. `submitted`: whether Spark has computed the partitions, so that files can be distinguished
-   * from directories.
+   * Returns the sources: paths, also of Iceberg tables, pairs of JDBC URL and table, pairs of Kafka cluster and topic,
+   * and `?` followed by the class of an unknown RDD. `submitted`: whether Spark has computed the partitions, so that
+   * files can be distinguished from directories.
    */
   static Object of(Object start, boolean submitted) {
     RddSources sources = new RddSources();
@@ -61,6 +61,7 @@ final class RddSources {
       else if (rdd instanceof NewHadoopRDD) hadoop(rdd, submitted ? "serializableHadoopSplit" : null);
       else if (simple.equals("JDBCRDD")) jdbc(rdd);
       else if (simple.equals("KafkaSourceRDD")) kafka(rdd);
+      else if (simple.equals("DataSourceRDD")) scan(rdd);
       else if (leaf && rdd != checkpoint && LOCAL.indexOf(simple) < 0) find("?" + simple);
     }
     if (!work.isEmpty()) find(REST);
@@ -134,6 +135,23 @@ final class RddSources {
     Object table = Reflection.call(options, "tableOrQuery");
     if (url != null && table != null) found.add(new Object[] {url, table});
     else found.add("?JDBCRDD");
+  }
+
+  /** Finds the Iceberg table that a scan reads: each of its partitions has the table, as the executors get it. */
+  private void scan(Object rdd) {
+    Object location = null;
+    Object groups = Reflection.field(rdd, "inputPartitions");
+    if (groups instanceof scala.collection.Iterable) {
+      scala.collection.Iterator it = ((scala.collection.Iterable) groups).iterator();
+      Object group = it.hasNext() ? it.next() : null;
+      if (group instanceof scala.collection.Iterable && !((scala.collection.Iterable) group).isEmpty()) {
+        Object partition = ((scala.collection.Iterable) group).head();
+        boolean isIceberg = partition.getClass().getName().startsWith("org.apache.iceberg.spark.source.");
+        Object table = isIceberg ? Reflection.call(Reflection.field(partition, "tableBroadcast"), "value") : null;
+        location = Reflection.field(table, "location");
+      }
+    }
+    find(location == null ? "?DataSourceRDD" : String.valueOf(location));
   }
 
   /** Finds the topics, each as a pair of `kafka:` with the servers, and the topic. */

@@ -128,3 +128,14 @@ def test_an_altered_table_has_its_columns_after_each_change_inside_of_structs_to
         ["more struct ['z']", "list array [\"_element struct ['c', 'd']\"]"],
         ["more struct ['z']", "list array [\"_element struct ['c', 'd']\"]"],
     ]
+
+
+def test_rows_that_pass_through_an_rdd_come_from_their_table_without_columns(job):
+    (event,) = [
+        e for e in job.queries() if e["eventType"] == "COMPLETE" and e["outputs"][0]["name"].endswith("/through_rdd")
+    ]
+    assert [each["name"].rpartition("/")[2] for each in event["inputs"]] == ["news"]
+    fields = event["outputs"][0]["facets"]["columnLineage"]["fields"]
+    assert [each["inputFields"] for each in fields.values()] == [[], [], [], []]
+    (error,) = event["run"]["facets"]["extractionError"]["errors"]
+    assert error["errorMessage"].startswith("the rows come from an RDD: its columns are unknown")

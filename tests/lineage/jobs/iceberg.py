@@ -48,5 +48,8 @@ spark.sql(f"CREATE TABLE ice.db.by_version USING iceberg AS SELECT id FROM ice.d
 spark.read.format("iceberg").load(f"{lake}/db/one").writeTo("ice.db.by_path").using("iceberg").create()
 spark.sql("CREATE OR REPLACE TABLE ice.db.one USING iceberg AS SELECT id + 1 AS id FROM ice.db.news")
 spark.sql("DROP TABLE ice.db.one")
+spark.createDataFrame(spark.table("ice.db.news").rdd, "id INT, name STRING, pay INT, op STRING").writeTo(
+    "ice.db.through_rdd"
+).using("iceberg").create()
 print(sorted(tuple(row) for row in spark.table("ice.db.marked").collect()))
 spark.stop()
