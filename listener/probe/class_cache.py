@@ -20,12 +20,16 @@ _KEPT = 8
 
 
 def directory() -> Path | None:
-    """Return the user's cache directory for this package; None if there is no home or files have no owners."""
+    """
+    Return the directory of the cache in the user's cache directory; None if there is no home or files have no owners.
+
+    It has only the probe's classes: what else the package caches may be open to others.
+    """
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:
         return None
-    return base / "openlineage-pyspark" if base.is_absolute() and hasattr(os, "geteuid") else None
+    return base / "openlineage-pyspark" / "probe" if base.is_absolute() and hasattr(os, "geteuid") else None
 
 
 def cache_key(source: str, vm: str, version: str, class_path: str) -> str:

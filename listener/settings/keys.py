@@ -603,7 +603,7 @@ class Settings:
         BOOLEAN,
         default=True,
         source=OURS,
-        text="Keeps the compiled probe in `~/.cache/openlineage-pyspark` for the next application.",
+        text="Keeps the compiled probe in `~/.cache/openlineage-pyspark/probe` for the next application.",
     )
     sources: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()

@@ -81,6 +81,21 @@ def test_a_directory_that_is_open_to_others_is_not_written_to(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
+def test_classes_are_kept_beside_what_else_is_cached_and_open_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build from a clone keeps the page's library there."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    place = class_cache.directory()
+    assert place is not None
+    (place.parent / "build").mkdir(parents=True)
+    place.parent.chmod(0o755)
+
+    class_cache.store(place, "k", CLASSES)
+
+    assert class_cache.cached_classes(place, "k") == CLASSES
+
+
 def test_a_place_that_can_not_be_written_costs_the_cache_alone(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     class_cache.store(tmp_path / "file" / "below", "k", CLASSES)
@@ -120,7 +135,7 @@ def test_a_key_changes_with_the_source_the_jvm_and_the_jars(tmp_path: Path) -> N
     assert len(others - {key}) == 6
 
 
-@pytest.mark.parametrize(("base", "expected"), [("/caches", "/caches/openlineage-pyspark"), ("relative", None)])
+@pytest.mark.parametrize(("base", "expected"), [("/caches", "/caches/openlineage-pyspark/probe"), ("relative", None)])
 def test_the_place_is_the_users_cache(monkeypatch: pytest.MonkeyPatch, base: str, expected: str | None) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", base)
     found = class_cache.directory()
@@ -132,4 +147,4 @@ def test_without_xdg_the_place_is_below_the_home(monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
 
-    assert class_cache.directory() == tmp_path / ".cache" / "openlineage-pyspark"
+    assert class_cache.directory() == tmp_path / ".cache" / "openlineage-pyspark" / "probe"

@@ -401,7 +401,7 @@ def test_the_compiled_classes_are_kept_for_the_next_application(spark, tmp_path,
     jvm = spark._jvm
     source = java_sources.compilation_unit()
     load_class(jvm, source)
-    (kept,) = (tmp_path / "openlineage-pyspark").iterdir()
+    (kept,) = (tmp_path / "openlineage-pyspark" / "probe").iterdir()
     classes, written = class_cache.cached_classes(kept.parent, kept.name), kept.stat().st_ino
     assert classes is not None
     assert load_class(jvm, source).getName() == "openlineage.pyspark.Probe"
