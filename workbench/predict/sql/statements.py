@@ -12,12 +12,13 @@ import re
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, dotted, tokens, unquoted
+from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, dotted, replaced, tokens, unquoted
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.clients import for_parsers
 from openlineage_pyspark.workbench.predict.sql.executed import body_in_quotes, given_arguments, with_arguments
 from openlineage_pyspark.workbench.predict.sql.foreign_quotes import SQL_SERVER, recognized, with_backquotes
 from openlineage_pyspark.workbench.predict.sql.notebooks import sql_in
+from openlineage_pyspark.workbench.predict.sql.parts import parts_of
 from openlineage_pyspark.workbench.predict.sql.sql_server import separated
 
 if TYPE_CHECKING:
@@ -358,15 +359,12 @@ class _Splitting:
         self._counted, self._line, self._line_begin = inner._counted, inner._line, inner._line_begin
 
     def _listed(self, begin: int, end: int) -> list[str]:
-        """Return the texts between commas outside of parentheses; none of an empty list."""
-        texts, depth, start = [], 0, begin
-        for at in range(begin, end + 1):
-            depth += (self._symbol(at) == "(") - (self._symbol(at) == ")")
-            if at > start and (at == end or (not depth and self._symbol(at) == ",")):
-                offset, last = self._tokens[at - 1]
-                texts.append(self._text[self._tokens[start][0] : offset + len(last.text)])
-                start = at + 1
-        return texts
+        """Return the texts between commas outside of brackets; none of an empty list."""
+        if begin >= end:
+            return []
+        offset, last = self._tokens[end - 1]
+        text = self._text[self._tokens[begin][0] : offset + len(last.text)]
+        return [each for each in parts_of(replaced(text, {TokenKind.COMMENT}, " ")) if each.strip()]
 
     def _end_of_block(self, begin: int, end: int) -> int | None:
         """Return the END of a block, or an ELSE, before which the last statement has no `;`; None if there is none."""
