@@ -357,6 +357,7 @@ class Score:
     changes: int = 0
     itself: int = 0
     made: int = 0
+    whole: int = 0
     kept: int = 0
     different: int = 0
     wrong: int = 0
@@ -369,10 +370,11 @@ class Score:
     def __str__(self) -> str:
         """Return it in lines."""
         downstream = self.made + self.kept
-        made, different = (100 * each / max(1, downstream) for each in (self.made, self.different))
+        made, whole, different = (100 * each / max(1, downstream) for each in (self.made, self.whole, self.different))
         return (
             f"{self.changes:,} changes of {self.itself:,} tables, {downstream:,} tables downstream of them: "
-            f"{self.made:,} made again ({made:.0f} %), of which {self.different:,} are different ({different:.0f} %), "
+            f"{self.made:,} to make or update ({made:.0f} %), {self.whole:,} of them as a whole ({whole:.0f} %), "
+            f"{self.different:,} of them different ({different:.0f} %), "
             f"{self.kept:,} kept, {self.wrong:,} wrong skips, {self.refused:,} statements that fail, "
             f"{self.empty:,} of {self.executed:,} tables without rows"
         )
@@ -429,10 +431,15 @@ def _pipeline(judge: Judge, number: int, score: Score, options: argparse.Namespa
             print(f"WRONG: --seed {options.seed} --first {number} --only {at}: {what}: {each}", flush=True)
         score.itself += len(itself)
         score.made += len(made)
+        # Of the others only some columns, or what the catalog says of them, are different: no row has to be made again.
+        score.whole += sum(each not in plans or plans[each].action not in ("columns", "define") for each in made)
         score.kept += len(below - made)
         score.different += len(made & different)
         score.wrong += len(wrong)
         score.in_vain[what] += len(made - different)
+        for each in sorted(made - different if options.vain else ()):
+            reason = plans[each].reason if each in plans else "not in the plan"
+            print(f"in vain: --seed {options.seed} --first {number} --only {at}: {what}: {each}: {reason}", flush=True)
         if options.only is not None:
             _show(pipeline, changed, plan.tables)
     score.refused += sum(bool(each.failed) for each in contents[0])
@@ -461,6 +468,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first pipeline")
     parser.add_argument("--only", type=int, help="the only change of it that is tried, and shown")
     parser.add_argument("--samples", type=int, default=1, help="how many random rows of the sources are tried")
+    parser.add_argument("--vain", action="store_true", help="show each table that was made again in vain")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so many")
     return int(run(parser.parse_args()) > 0)
 
