@@ -74,6 +74,35 @@ def plain(text: str) -> str:
                 "(PARTITION BY k ORDER BY ts) AS `newest first` FROM s) WHERE `newest first` = 1"
             ),
         ),
+        (
+            "CREATE FLOW f AS AUTO CDC INTO t FROM STREAM s KEYS (k) SEQUENCE BY ts COLUMNS k, v STORED AS SCD TYPE 1",
+            (
+                "CREATE TABLE t AS SELECT k, v FROM (SELECT *, row_number() OVER "
+                "(PARTITION BY k ORDER BY ts) AS `newest first` FROM s) WHERE `newest first` = 1"
+            ),
+        ),
+        (
+            (
+                "APPLY CHANGES INTO t FROM s KEYS (k) APPLY AS DELETE WHEN op = 'D' SEQUENCE BY ts "
+                "COLUMNS * EXCEPT (op) STORED AS SCD TYPE 2 TRACK HISTORY ON (v)"
+            ),
+            (
+                "CREATE TABLE t AS SELECT * EXCEPT (op) FROM (SELECT *, ts AS `__START_AT`, lead(ts) OVER "
+                "(PARTITION BY k ORDER BY ts) AS `__END_AT` FROM s) WHERE NOT (op = 'D')"
+            ),
+        ),
+        (
+            "APPLY CHANGES INTO t FROM s KEYS (k) SEQUENCE BY ts COLUMNS (k, v) STORED AS SCD TYPE 2",
+            (
+                "CREATE TABLE t AS SELECT k, v, `__START_AT`, `__END_AT` FROM (SELECT *, ts AS `__START_AT`, "
+                "lead(ts) OVER (PARTITION BY k ORDER BY ts) AS `__END_AT` FROM s)"
+            ),
+        ),
+        (
+            "CREATE FLOW f AS INSERT INTO ONCE t BY NAME SELECT k FROM s",
+            "CREATE FLOW f AS INSERT INTO t BY NAME SELECT k FROM s",
+        ),
+        ("CREATE FLOW f AS INSERT INTO once BY NAME SELECT 1", "CREATE FLOW f AS INSERT INTO once BY NAME SELECT 1"),
         ("CREATE TABLE a SHALLOW CLONE b", "CREATE TABLE a AS SELECT * FROM b"),
         ("COPY INTO t FROM '/in' FILEFORMAT = CSV", "INSERT INTO t SELECT * FROM csv.`/in`"),
         ("COPY INTO t FROM (SELECT a AS b FROM 's3://x') FILEFORMAT = JSON", "INSERT INTO t SELECT a AS b FROM json.`s3://x`"),
@@ -528,7 +557,10 @@ def test_two_models_of_one_name_are_both_read_after_what_they_read(tmp_path: Pat
         ("COPY INTO x (a) FROM (SELECT $1 FROM @s/p s)", [("x", (), [])]),
         ("COPY x FROM 's3://b' IAM_ROLE 'r' CSV", [("x", (), [])]),
         ("COPY INTO @s/p FROM (SELECT a FROM t)", [("", ("t",), [])]),
-        ("UNLOAD ('SELECT a FROM t WHERE b = \\'c\\'') TO 's3://b' IAM_ROLE 'r'", [("", ("t",), ["a"])]),
+        ("UNLOAD ('SELECT a FROM t WHERE b = \\'c\\'') TO 's3://b' IAM_ROLE 'r'",
+         [("textfile.`s3://b`", ("t",), ["a"])]),
+        ("UNLOAD ('SELECT a FROM t') TO 's3://b' FORMAT AS PARQUET", [("parquet.`s3://b`", ("t",), ["a"])]),
+        ("UNLOAD ('SELECT a FROM t')", [("", ("t",), ["a"])]),
         # A routine is no table, and what it fills is not what it reads.
         ("CREATE PROCEDURE p AS INSERT INTO x SELECT a FROM t", [("", ("t",), [])]),
         ("CREATE TABLE FUNCTION d.f(a INT64) AS SELECT a FROM t", [("", ("t",), [])]),

@@ -35,7 +35,12 @@ _DELETES = re.compile(
     r"APPLY\s+AS\s+DELETE\s+WHEN\s+(.*?)(?=\bAPPLY\s+AS\b|\bSEQUENCE\s+BY\b)", re.IGNORECASE | re.DOTALL
 )
 _SEQUENCE = re.compile(r"SEQUENCE\s+BY\s+(.*?)(?=\bCOLUMNS\b|\bSTORED\s+AS\b|\bTRACK\b|$)", re.IGNORECASE | re.DOTALL)
-_COLUMNS = re.compile(r"COLUMNS\s+(\*\s*EXCEPT\s*)?\(([^)]*)\)", re.IGNORECASE)
+_COLUMNS = re.compile(r"\bCOLUMNS\s+(.*?)(?=\bSTORED\s+AS\b|\bTRACK\b|$)", re.IGNORECASE | re.DOTALL)
+_ALL_BUT = re.compile(r"\*(?:\s*EXCEPT\b)?\s*", re.IGNORECASE)
+_HISTORY = re.compile(r"\bSTORED\s+AS\s+SCD\s+TYPE\s+2\b", re.IGNORECASE)
+# A flow that runs once; a table may have the name ONCE, too.
+_ONCE = re.compile(r"(?<=INTO)\s+ONCE(?=\s+(?!(?:BY\s+NAME|FROM|SELECT|TABLE|VALUES|WITH)\b)[\w`])", re.IGNORECASE)
+_FLOW = re.compile(r"CREATE\s+FLOW\b", re.IGNORECASE)
 _CLONE = re.compile(
     r"(CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?)(\S+)\s+(?:DEEP|SHALLOW)\s+CLONE\s+(\S+)",
     re.IGNORECASE,
@@ -134,6 +139,8 @@ def as_spark(text: str, views: Collection[str] = ()) -> str:
         changes = _CHANGES.match(plain)
         if changes is not None:
             return _as_query(plain, changes)
+    if _FLOW.match(text) is not None:
+        text = _without(_ONCE, text)
     text = _CLONE.sub(r"\1\2 AS SELECT * FROM \3", text, count=1)
     text = _copied(text)
     pipeline = _PIPELINE.match(text)
@@ -286,20 +293,26 @@ def _end_of_name(text: str, begin: int) -> int:
 
 
 def _as_query(text: str, found: re.Match[str]) -> str:
-    """Return a capture of changes as a query of the newest row of each key."""
-    source = _without(_STREAM, _STREAM_OF.sub(r"\1", _LIVE.sub("", found["source"])))
+    """Return a capture of changes as a query: of the newest row of each key, or of all rows with their times."""
+    source = _without(_STREAM, "FROM " + _STREAM_OF.sub(r"\1", _LIVE.sub("", found["source"])))
     target = _LIVE.sub("", found["target"])
     deletes, sequence, columns = (pattern.search(text, found.end()) for pattern in (_DELETES, _SEQUENCE, _COLUMNS))
-    order = f" ORDER BY {sequence[1].strip()}" if sequence is not None else ""
-    kept = f" AND NOT ({deletes[1].strip()})" if deletes is not None else ""
-    chosen = "* EXCEPT (`newest first`)"
-    if columns is not None:
-        chosen = f"* EXCEPT (`newest first`, {columns[2]})" if columns[1] else columns[2]
-    newest = f"row_number() OVER (PARTITION BY {found['keys']}{order}) AS `newest first`"
-    return (
-        f"CREATE TABLE {target} AS SELECT {chosen} "  # noqa: S608 (the user's own text, which is not run)
-        f"FROM (SELECT *, {newest} FROM {source}) WHERE `newest first` = 1{kept}"
-    )
+    order = sequence[1].strip() if sequence is not None else ""
+    is_whole = columns is None or columns[1].startswith("*")
+    listed = _ALL_BUT.sub("", columns[1], count=1).strip() if columns is not None else ""
+    listed = listed.removeprefix("(").removesuffix(")")
+    conditions = [f"NOT ({deletes[1].strip()})"] if deletes is not None else []
+    rows = f"(PARTITION BY {found['keys']}{' ORDER BY ' if order else ''}{order})"
+    if order and _HISTORY.search(text, found.end()) is not None:
+        # The next row of a key ends the time of the one before it.
+        made = f"{order} AS `__START_AT`, lead({order}) OVER {rows} AS `__END_AT`"
+        chosen = f"{listed}, `__START_AT`, `__END_AT`" if not is_whole else f"* EXCEPT ({listed})" if listed else "*"
+    else:
+        made = f"row_number() OVER {rows} AS `newest first`"
+        chosen = f"* EXCEPT (`newest first`{', ' if listed else ''}{listed})" if is_whole else listed
+        conditions.insert(0, "`newest first` = 1")
+    kept = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"CREATE TABLE {target} AS SELECT {chosen} FROM (SELECT *, {made} {source}){kept}"  # noqa: S608 (not run)
 
 
 def _copied(text: str) -> str:
