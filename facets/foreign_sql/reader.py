@@ -77,6 +77,9 @@ _CLAUSES = {
 }
 # The classes of functions whose columns have other names than their arguments.
 _SEVERAL_COLUMNS = frozenset({"Columns", "QueryTransform"})
+# The class of TRANSFORM, which gives its arguments to a script; the columns that a script returns without names.
+_OF_SCRIPT = "QueryTransform"
+_UNNAMED = ("key", "value")
 _GROUPINGS = ("rollup", "cube", "grouping_sets")
 
 
@@ -515,11 +518,24 @@ class _QueryReader:
         made = generated(plain_name(function), arguments_of(function), names, partial(self._value, scope=scope))
         return [attrs.evolve(each, kinds=all_of(each.kinds, mark)) for each in made]
 
+    def _of_script(self, projections: list[tuple[str, Any]], scope: SelectScope) -> list[ResultColumn]:
+        """Return the columns of a SELECT TRANSFORM, whose script may make each of them of all its arguments."""
+        (name, call), *others = projections
+        schema = call.args.get("schema")
+        # Without parentheses, the parser takes the other names for columns of the SELECT.
+        listed = [name, *(other for other, _ in others)] if name else _UNNAMED
+        names = listed if schema is None else [self._dialect.spelled(each) for each in schema.expressions]
+        is_known = not any(isinstance(each, exp.Star) for each in call.expressions)
+        made = [self._effort.composed(self._value(each, scope), UseKind.TRANSFORMATION) for each in call.expressions]
+        return [ResultColumn(each, all_of(*made) if is_known else None) for each in names]
+
     def _select(self, select: Any, scope: SelectScope) -> SourceRows:
         """Return the columns of a SELECT."""
         projections = [self._dialect.projection(each) for each in select.expressions]
         self._aliases(select, projections, scope)
         found = SourceRows([])
+        if projections and type(projections[0][1]).__name__ == _OF_SCRIPT:
+            return SourceRows(self._of_script(projections, scope))
         for name, value in projections:
             star = value.this if isinstance(value, exp.Column) and isinstance(value.this, exp.Star) else value
             if isinstance(star, exp.Star):

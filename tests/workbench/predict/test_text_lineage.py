@@ -268,7 +268,20 @@ def test_a_column_that_a_right_join_uses_is_that_of_the_right_table() -> None:
                 "i": ["x CONDITIONAL", "y TRANSFORMATION", "z TRANSFORMATION"],
             },
         ),
-        ("SELECT TRANSFORM(a, b) USING 'cat' AS (c, d) FROM t", {}),
+        (
+            "SELECT TRANSFORM(a, b + 1) USING 'cat' AS (c INT, d) FROM t WHERE x > 1",
+            {
+                "c": ["a TRANSFORMATION", "b TRANSFORMATION"],
+                "d": ["a TRANSFORMATION", "b TRANSFORMATION"],
+                None: ["x FILTER"],
+            },
+        ),
+        (
+            "SELECT TRANSFORM(a) ROW FORMAT DELIMITED FIELDS TERMINATED BY ',' USING 'cat' AS c, d FROM t",
+            {"c": ["a TRANSFORMATION"], "d": ["a TRANSFORMATION"]},
+        ),
+        ("SELECT TRANSFORM(a) USING 'cat' FROM t", {"key": ["a TRANSFORMATION"], "value": ["a TRANSFORMATION"]}),
+        ("SELECT TRANSFORM(*) USING 'cat' AS (c) FROM t", {}),
         ("SELECT n FROM t MATCH_RECOGNIZE (ORDER BY b MEASURES a AS n PATTERN (x+) DEFINE x AS x.v > 1)", {}),
         ("SELECT a FROM t ARRAY JOIN tags AS tag PREWHERE b > 1", {"a": ["a IDENTITY"], None: ["b FILTER"]}),
         ("SELECT d.t.s.f AS f, d.t.a FROM d.t", {"f": ["s TRANSFORMATION"], "a": ["a IDENTITY"]}),
@@ -540,6 +553,19 @@ def test_an_insert_by_position_fills_the_columns_of_a_known_table() -> None:
     assert [len(each.gaps) for each in (found, partition, by_name)] == [1, 1, 1]
 
 
+def test_the_last_columns_of_a_query_fill_the_partitions_that_an_insert_names() -> None:
+    found = told("INSERT OVERWRITE TABLE nope PARTITION (ds = '2020', hr, `n`) SELECT m.a, m.hh, m.b + 1 AS c FROM m")
+    assert sources(found) == [
+        ("a", "default.m", "a", "IDENTITY"),
+        ("hr", "default.m", "hh", "IDENTITY"),
+        ("n", "default.m", "b", "TRANSFORMATION"),
+    ]
+    known = told("INSERT OVERWRITE target PARTITION (dt) SELECT m.a, m.b, m.c FROM m")
+    assert [edge[0] for edge in sources(known)] == ["x", "y", "dt"]
+    few = told("INSERT INTO nope PARTITION (ds, hr) SELECT m.a FROM m")
+    assert [edge[0] for edge in sources(few)] == ["a"]
+
+
 def test_a_view_that_spark_knows_is_followed_to_its_tables() -> None:
     found = told("SELECT v.k, v.total + 1 AS more, n.a FROM view v JOIN nope n ON n.id = v.k")
     assert sources(found) == [
@@ -619,6 +645,19 @@ def test_what_a_statement_writes_into_a_directory_is_told(statement: str, file_f
 def test_the_columns_of_a_table_that_another_database_declares_are_all_told(statement: str, columns: list[str]) -> None:
     (found,) = read_statement(statement) or ()
     assert ([name for name, sources in found.columns if sources == {}], found.whole) == (columns, True)
+
+
+def test_an_insert_into_several_places_may_write_into_a_directory() -> None:
+    found = told("FROM nope INSERT INTO more SELECT a INSERT OVERWRITE DIRECTORY '/out' USING csv SELECT b WHERE c > 1")
+    assert [(each.identifier.name, each.file_format) for each, _ in found.outputs if each] == [
+        ("default.more", None),
+        ("/out", "csv"),
+    ]
+    assert sources(found) == [
+        ("a", "default.nope", "a", "IDENTITY"),
+        ("b", "default.nope", "b", "IDENTITY"),
+        (None, "default.nope", "c", "FILTER"),
+    ]
 
 
 def test_what_neither_spark_nor_sqlglot_can_parse_tells_nothing() -> None:

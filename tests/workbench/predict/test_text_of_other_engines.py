@@ -213,7 +213,7 @@ def test_a_star_may_have_other_names_and_values(star: str, expected: dict[str, l
 
 def test_a_query_in_parentheses_is_unloaded() -> None:
     (found,) = told("UNLOAD (SELECT a FROM t WHERE (b = ')')) TO 's3://b/' WITH (format = 'PARQUET')")
-    assert (found.tables, columns(found)) == (("t",), {"a": ["t.a"]})
+    assert (found.target, found.tables, columns(found)) == ("parquet.`s3://b/`", ("t",), {"a": ["t.a"]})
 
 
 @pytest.mark.parametrize(

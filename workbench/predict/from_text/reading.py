@@ -16,15 +16,15 @@ import attrs
 from openlineage_pyspark.facets.foreign_sql.rows import SAME, all_of
 from openlineage_pyspark.facets.foreign_sql.tables import named_tables
 from openlineage_pyspark.facets.model.lineage import UseKind, compose
-from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens, unquoted
+from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.predict.from_text.external_queries import with_external_queries
 from openlineage_pyspark.workbench.predict.from_text.targets import cte_in, single_deletes, single_fills, single_updates
 from openlineage_pyspark.workbench.predict.from_text.units import with_units_first
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
-from openlineage_pyspark.workbench.predict.sql.directories import into_paths
+from openlineage_pyspark.workbench.predict.sql.directories import into_paths, unloaded
 from openlineage_pyspark.workbench.predict.sql.foreign_quotes import in_quotes_of
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
-from openlineage_pyspark.workbench.predict.sql.other_engines import as_others_write, in_parentheses, output_table
+from openlineage_pyspark.workbench.predict.sql.other_engines import as_others_write, output_table
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 from openlineage_pyspark.workbench.predict.sql.variables import holds_template, loads_file
 
@@ -86,7 +86,6 @@ _REPLACING = re.compile(r"^(\s*)REPLACE(\s+INTO\b)", re.IGNORECASE)
 _EXECUTED = re.compile(
     r"\s*INSERT\s+(?:INTO\s+)?(?:`[^`]*`|[\w.#$])+\s*(?:\([^()]*\)\s*)?EXEC(?:UTE)?\s+[\w`@]", re.IGNORECASE
 )
-_UNLOADED = re.compile(r"\s*UNLOAD\s*\(\s*", re.IGNORECASE)
 # The body of such an object is no query that fills it.
 _ROUTINES = frozenset({"FUNCTION", "PROCEDURE", "TASK", "TRIGGER"})
 # In Databricks, an expression in IDENTIFIER() may make the name of a table.
@@ -162,7 +161,7 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
         return (TextLineage("", named_tables(statement, dialect or SPARK)),)
     lineages: list[TextLineage] = []
     for each in single_inserts(_for_sqlglot(statement)):
-        found = _read_one(each, known or Known(), dialect)
+        found = _read_one(into_paths(each), known or Known(), dialect)
         if found is None:
             return None
         lineages += found
@@ -281,13 +280,7 @@ def _for_sqlglot(statement: str) -> str:
     """
     statement = as_others_write(statement)
     statement = as_spark(statement) if statement[:1].isalpha() else with_parts_of_names(statement)
-    statement = _REPLACING.sub(r"\1INSERT\2", into_paths(_EVOLUTION.sub(r"\1 ", statement)))
-    unloaded = _UNLOADED.match(statement)
-    if unloaded is not None:
-        query = next(tokens(statement, unloaded.end()), None)
-        if query is not None and query.kind is TokenKind.STRING:
-            return unquoted(query)
-        statement = in_parentheses(statement, unloaded.end())
+    statement = _REPLACING.sub(r"\1INSERT\2", into_paths(unloaded(_EVOLUTION.sub(r"\1 ", statement))))
     parts: list[str] = []
     first = before = ""
     streams = _OF_PIPELINES.match(statement) is not None
@@ -368,6 +361,8 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
     by_position = isinstance(tree, exp.Insert) and not names and not tree.args.get("by_name")
     if names and found.whole and len(names) == len(plain) == len(found.items):
         plain = [(name, sources) for name, (_, sources) in zip(names, plain, strict=True)]
+    if by_position and whole:
+        plain = _with_partitions(plain, list(_filled(tree.args.get("partition") or target.args.get("partition"))))
     tables = tuple(spelled.get(name, name) for name in found.tables)
     rows = _spelled(found.rows, spelled) or {}
     proven = frozenset((spelled.get(table, table), column) for table, column in found.proven)
@@ -809,6 +804,26 @@ def _given(partition: Any) -> Iterator[str]:
     for each in getattr(partition, "expressions", ()):
         if isinstance(each, exp.EQ):
             yield each.this.name.lower()
+
+
+def _filled(partition: Any) -> Iterator[str]:
+    """Yield the columns of a PARTITION clause that get the last values of the query."""
+    from sqlglot import exp
+
+    for each in getattr(partition, "expressions", ()):
+        if not isinstance(each, exp.EQ):
+            yield each.name
+
+
+def _with_partitions(
+    columns: list[tuple[str, SourceKinds | None]], partitions: list[str]
+) -> list[tuple[str, SourceKinds | None]]:
+    """Return the columns of a query in which the last ones have the names of the partitions that they fill."""
+    first = len(columns) - len(partitions)
+    if first < 0:
+        return columns
+    filled = zip(partitions, columns[first:], strict=True)
+    return [*columns[:first], *((name, sources) for name, (_, sources) in filled)]
 
 
 def _tables(tree: Any) -> Iterator[str]:
