@@ -66,6 +66,13 @@ def edges(found: StatementLineage) -> set[str]:
             marks=of_spark_4,
         ),
         pytest.param(
+            ["DECLARE x INT; SET VAR x = (SELECT max(w) FROM b)",
+             "CREATE OR REPLACE TEMP VIEW c AS SELECT v + x AS s FROM a; SELECT s FROM c"],
+            {"s <- default.a.v TRANSFORMATION", "s <- default.b.w AGGREGATION"},
+            id="a variable has them behind a temporary view",
+            marks=of_spark_4,
+        ),
+        pytest.param(
             ["DECLARE x INT; SET VAR x = (SELECT max(w) FROM b)", "INSERT INTO a (v, id) VALUES (x, 2), (3, 4)"],
             {"v <- default.b.w AGGREGATION"},
             id="a variable has them in VALUES too",

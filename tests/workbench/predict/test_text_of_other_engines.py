@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from openlineage_pyspark.workbench.predict.from_text.reading import Known, TextLineage, read_statement
+from openlineage_pyspark.workbench.predict.sql.pipes import with_read_pipes
 
 
 def told(statement: str, dialect: str = "", known: Known | None = None) -> tuple[TextLineage, ...]:
@@ -211,9 +212,64 @@ def test_a_star_may_have_other_names_and_values(star: str, expected: dict[str, l
     assert not found.whole
 
 
+@pytest.mark.parametrize(
+    ("change", "filled"),
+    [
+        ("INSERT INTO d.t (a, b) SELECT s.x, s.y FROM s WHERE s.z = ')'", {"a": ["s.x"], "b": ["s.y"]}),
+        ("UPDATE d.t SET a = b + 1", {"a": ["d.t.b"]}),
+    ],
+)
+def test_the_rows_that_a_statement_changes_are_read_from_its_table(change: str, filled: dict[str, list[str]]) -> None:
+    rows, changed = told(f"CREATE TABLE o AS SELECT n.a FROM FINAL TABLE ({change}) AS n")
+    assert (rows.target, rows.tables, columns(rows)) == ("o", ("d.t",), {"a": ["d.t.a"]})
+    assert (changed.target, columns(changed)) == ("d.t", filled)
+
+
+@pytest.mark.parametrize("change", ["INSERT INTO (", "DELETE d.t WHERE ((", "SELECT 1"])
+def test_the_rows_of_a_change_that_is_not_read_cost_only_their_query(change: str) -> None:
+    assert read_statement(f"SELECT a FROM FINAL TABLE ({change})") is None
+
+
 def test_a_query_in_parentheses_is_unloaded() -> None:
     (found,) = told("UNLOAD (SELECT a FROM t WHERE (b = ')')) TO 's3://b/' WITH (format = 'PARQUET')")
     assert (found.target, found.tables, columns(found)) == ("parquet.`s3://b/`", ("t",), {"a": ["t.a"]})
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (
+            "FROM t |> SET a = b || c, d = (x = 1) |> DROP y",
+            "FROM t |> SELECT * REPLACE (b || c AS a, (x = 1) AS d) |> SELECT * EXCEPT (y)",
+        ),
+        (
+            "SELECT * FROM (FROM t |> RENAME a AS b) q |> WINDOW sum(a) OVER () AS w;",
+            "SELECT * FROM (FROM t |> SELECT * RENAME (a AS b)) q |> EXTEND sum(a) OVER () AS w;",
+        ),
+        (
+            "FROM t |> SET a = (FROM u |> DROP z |> LIMIT 1)",
+            "FROM t |> SELECT * REPLACE ((FROM u |> SELECT * EXCEPT (z) |> LIMIT 1) AS a)",
+        ),
+        ("SELECT '|> DROP a', set FROM t -- |> SET", "SELECT '|> DROP a', set FROM t -- |> SET"),
+        ("SELECT a | b > c, drop FROM t", "SELECT a | b > c, drop FROM t"),
+    ],
+)
+def test_the_operators_of_a_pipe_are_those_that_are_read(statement: str, expected: str) -> None:
+    assert " ".join(with_read_pipes(statement).split()).replace(" ;", ";").replace(" )", ")") == expected
+
+
+@pytest.mark.parametrize("dialect", ["", "bigquery"])
+def test_what_a_pipe_renames_drops_and_sets_has_its_sources(dialect: str) -> None:
+    (found,) = told(
+        "CREATE TABLE o AS FROM t |> SELECT a, b, c |> RENAME a AS x |> SET c = c + b |> DROP b |> SELECT x, c", dialect
+    )
+    assert (found.target, found.tables, found.whole) == ("o", ("t",), True)
+    assert columns(found) == {"x": ["t.a"], "c": ["t.b", "t.c"]}
+
+
+def test_a_pipe_from_a_table_with_unknown_columns_names_the_table() -> None:
+    (found,) = told("CREATE TABLE o AS FROM d.t |> RENAME a AS b |> SELECT b, c", "bigquery")
+    assert (found.target, found.tables) == ("o", ("d.t",))
 
 
 @pytest.mark.parametrize(

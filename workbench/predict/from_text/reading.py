@@ -24,7 +24,8 @@ from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
 from openlineage_pyspark.workbench.predict.sql.directories import into_paths, unloaded
 from openlineage_pyspark.workbench.predict.sql.foreign_quotes import in_quotes_of
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
-from openlineage_pyspark.workbench.predict.sql.other_engines import as_others_write, output_table
+from openlineage_pyspark.workbench.predict.sql.other_engines import as_others_write, change_in, output_table
+from openlineage_pyspark.workbench.predict.sql.pipes import with_read_pipes
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 from openlineage_pyspark.workbench.predict.sql.variables import holds_template, loads_file
 
@@ -159,6 +160,11 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
 
     if len(statement) > MOST_CHARACTERS:
         return (TextLineage("", named_tables(statement, dialect or SPARK)),)
+    before, change, behind = change_in(statement)
+    if change:
+        changed = read_statement(change, known, dialect)
+        rows = read_statement(f"{before}{changed[0].target}{behind}", known, dialect) if changed else None
+        return None if changed is None or rows is None else (*rows, *changed)
     lineages: list[TextLineage] = []
     for each in single_inserts(_for_sqlglot(statement)):
         found = _read_one(into_paths(each), known or Known(), dialect)
@@ -278,7 +284,7 @@ def _for_sqlglot(statement: str) -> str:
     A query `TABLE t` becomes `SELECT * FROM t`, ALTER VIEW with a query becomes CREATE VIEW, and a flow of a pipeline
     becomes an INSERT, as does one into a directory; the word STREAM before a table of a pipeline is left out.
     """
-    statement = as_others_write(statement)
+    statement = with_read_pipes(as_others_write(statement))
     statement = as_spark(statement) if statement[:1].isalpha() else with_parts_of_names(statement)
     statement = _REPLACING.sub(r"\1INSERT\2", into_paths(unloaded(_EVOLUTION.sub(r"\1 ", statement))))
     parts: list[str] = []

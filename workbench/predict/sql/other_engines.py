@@ -31,6 +31,7 @@ _IDENTIFIER = re.compile(
 )
 _OUTPUT = re.compile(r"\s*INSERT\b[^;']*?\bOUTPUT\s+inserted\s*\.", re.IGNORECASE)
 _STORED = re.compile(rf"\s*INSERT\b[^;']*?\bOUTPUT\s+inserted\s*\.[^;']*?\bINTO\s+({_NAME})(?=[\s(])", re.IGNORECASE)
+_CHANGED_ROWS = re.compile(r"\b(?:FINAL|NEW|OLD)\s+TABLE\s*\(\s*(?=(?:DELETE|INSERT|MERGE|UPDATE)\b)", re.IGNORECASE)
 _STRING = re.compile(r"'([^']*)'")
 _PLAIN = re.compile(r"[A-Za-z_]\w*|`[^`]+`")
 
@@ -84,6 +85,24 @@ def output_table(text: str) -> str:
     """Return the table in which an INSERT of SQL Server also stores its new rows; empty if it stores them in none."""
     found = _STORED.match(text)
     return "" if found is None else found[1]
+
+
+def change_in(text: str) -> tuple[str, str, str]:
+    """
+    Return a query of Db2 of the rows that a statement changes, in three parts.
+
+    Args:
+        text: the query.
+
+    Returns:
+        What is before FINAL TABLE (...), the statement in it, and what is behind it; the statement is empty for any
+        other text.
+    """
+    found = _CHANGED_ROWS.search(text)
+    if found is None:
+        return text, "", ""
+    inside = in_parentheses(text, found.end())
+    return text[: found.start()], inside, text[found.end() + len(inside) + 1 :]
 
 
 def in_parentheses(text: str, begin: int) -> str:
