@@ -350,7 +350,7 @@ class _Refused:
         names = dict.fromkeys(name for each in texts for name in each.tables if name not in analyzed.tables)
         self.tables = {name: _unknown(name, analyzed, known).identifier for name in names}
         columns = {name: _columns_of(query) for name, query in analyzed.tables.items()} if names else {}
-        self._known = Known(columns)
+        self._known = Known(columns, variables=answer.statement.variables)
 
     def proven(self, used: Mapping[Identifier, Collection[str]]) -> Iterator[tuple[Identifier, str]]:
         """
@@ -410,7 +410,8 @@ def analyzed(
         if columns:
             session.declare(DeclaredTable(session.whole(names_in(name)), columns))
         else:
-            _declare_from_text(session, read_text(text, options.dialect, Known(_columns(known))), place, known)
+            columns_of_known = Known(_columns(known), variables=statement.variables)
+            _declare_from_text(session, read_text(text, options.dialect, columns_of_known), place, known)
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
 
 
@@ -515,6 +516,7 @@ def _of_refused(answer: StatementAnswer, refusal: Refusal, reading: _Reading) ->
         is_sql=bool(reported.kind) or holds_template(reported.text),
         dialect=reading.dialect,
         used=lambda name: reading.used.get(unknown(name).identifier, ()),
+        variables=statement.variables,
         read=reading.read,
     )
     is_read = found is not None and not answer.is_ddl

@@ -500,3 +500,60 @@ def test_the_statements_of_routines_and_blocks_of_other_engines_are_taken_one_by
 def test_the_name_go_on_a_line_of_its_own_ends_no_statement(before: str) -> None:
     text = f"{before}\n  go\n"
     assert [each.text for each in statements_of(text, "f.sql")] == [text.rstrip()]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "expected"),
+    [
+        pytest.param(
+            "oracle",
+            "CREATE PACKAGE BODY p AS\nPROCEDURE a(i NUMBER, j IN DATE) IS v NUMBER(3,1) := f(1, 2); w t.c%TYPE;\n"
+            "CURSOR c IS SELECT q FROM u; BEGIN INSERT INTO t SELECT i, j, v, w, c, k FROM s; END;\n"
+            "FUNCTION b(k NUMBER) RETURN NUMBER AS BEGIN INSERT INTO t SELECT i, v, k FROM s; END;\nEND;\n/\n"
+            "INSERT INTO t SELECT i, k FROM s;",
+            [("i", "j", "v", "w"), ("k",), ()],
+            id="each routine of a package has its own",
+        ),
+        pytest.param(
+            "",
+            "CREATE FUNCTION f(date, x int, INOUT y numeric(3,1)) RETURNS int AS $$\nDECLARE\n a int; "
+            "b text := 'x;y';\n"
+            "BEGIN FOR i IN 1..3 LOOP INSERT INTO t SELECT date, x, y, a, b, i, j FROM s; END LOOP; "
+            "END $$ LANGUAGE sql; INSERT INTO t SELECT x FROM s",
+            [("a", "b", "i", "x", "y"), ()],
+            id="a body in dollar quotes; a parameter may have no name",
+        ),
+        pytest.param(
+            "",
+            "DECLARE a, b INT64 DEFAULT 1; DECLARE OR REPLACE VARIABLE `c` STRING; DECLARE d CURSOR FOR SELECT q "
+            "FROM s; INSERT INTO t SELECT a, b, C, d FROM s",
+            [("a", "b", "c")],
+            id="a script without a block",
+        ),
+        pytest.param(
+            "mysql",
+            "CREATE PROCEDURE p(IN d DATE, OUT n INT)\nBEGIN DECLARE k, l INT; DECLARE CONTINUE HANDLER FOR NOT FOUND "
+            "SET k = 1; INSERT INTO t SELECT d, n, k, l, `handler` FROM s; END; INSERT INTO t SELECT k, d FROM s;",
+            [("d", "k", "l", "n"), ()],
+            id="a block",
+        ),
+        pytest.param(
+            "snowflake",
+            "CREATE PROCEDURE p(d DATE) RETURNS INT LANGUAGE SQL AS\nDECLARE n INT;\nBEGIN LET k INT := 3; LET m := 1; "
+            "INSERT INTO t SELECT d, n, k, m, o FROM s; END;",
+            [("d", "k", "m", "n")],
+            id="LET",
+        ),
+        pytest.param(
+            "tsql",
+            "CREATE PROCEDURE p @d DATE AS BEGIN DECLARE @x INT = 1; INSERT INTO t SELECT d, x, @x FROM s END",
+            [()],
+            id="variables of SQL Server are no names",
+        ),
+    ],
+)
+def test_a_statement_has_the_variables_that_are_declared_around_it(
+    dialect: str, text: str, expected: list[tuple[str, ...]]
+) -> None:
+    found = [each for each in statements_of(text, "f.sql", dialect) if each.text.startswith("INSERT")]
+    assert [each.variables for each in found] == expected

@@ -284,3 +284,29 @@ def test_a_pipe_from_a_table_with_unknown_columns_names_the_table() -> None:
 )
 def test_a_damaged_statement_is_read_as_far_as_it_can_be(statement: str) -> None:
     assert read_statement(statement) != ()
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("CREATE TABLE o AS SELECT s.a + V AS b, w, c FROM s WHERE d = w", {"b": ["s.a"], "w": [], "c": ["s.c"]}),
+        ("INSERT INTO o (b, w) VALUES (v, 1)", {"b": [], "w": []}),
+        ("MERGE INTO o USING s ON o.i = s.i WHEN MATCHED THEN UPDATE SET v = s.b + w", {"v": ["o.v", "s.b"]}),
+        # The query has values of these names.
+        ("CREATE TABLE o AS WITH q AS (SELECT a AS v FROM s) SELECT v AS b FROM q", {"b": ["s.a"]}),
+        ("CREATE TABLE o AS SELECT v AS b FROM s LATERAL VIEW explode(s.x) y AS v", {"b": ["s.x"]}),
+        # A name with that of its table is no variable.
+        ("CREATE TABLE o AS SELECT s.v AS b FROM s", {"b": ["s.v"]}),
+    ],
+)
+def test_a_variable_is_no_column(statement: str, expected: dict[str, list[str]]) -> None:
+    (found,) = told(statement, known=Known(variables=("v", "w")))
+    assert columns(found) == expected
+    assert not any(name in ("v", "w") for table, name in (*found.proven, *found.rows) if (table, name) != ("s", "v"))
+
+
+def test_a_column_that_a_table_is_known_to_have_goes_before_a_variable() -> None:
+    statement = "CREATE TABLE o AS SELECT v AS b FROM s"
+    for known in (Known({"s": ["v"]}, variables=("v",)), Known(used={"s": ["v"]}, variables=("v",))):
+        (found,) = told(statement, known=known)
+        assert columns(found) == {"b": ["s.v"]}

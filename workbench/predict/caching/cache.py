@@ -358,8 +358,9 @@ def _refusal(document: Mapping[str, Any] | None) -> Refusal | None:
 
 def answer_of_document(document: Mapping[str, Any]) -> StatementAnswer:
     """Return the answer that `document_of_answer` has written."""
-    loops = tuple(Loop(**each) for each in document["statement"]["loops"])
-    statement = ScriptStatement(**{**document["statement"], "loops": loops})
+    values = document["statement"]
+    loops, variables = tuple(Loop(**each) for each in values["loops"]), tuple(values["variables"])
+    statement = ScriptStatement(**{**values, "loops": loops, "variables": variables})
     return StatementAnswer(statement, analyzed_of_document(document["analyzed"]), document["isDdl"])
 
 

@@ -168,7 +168,8 @@ class Dependencies:
         if reads is not None:
             named = sorted(name for name in reads if name in self._names)
             seen = [[name, self._names[name]] for name in named], sorted(reads & self._catalogs)
-        asked = [statement.text, statement.in_script, [attrs.astuple(each) for each in statement.loops]]
+        around = [attrs.astuple(each) for each in statement.loops], statement.variables
+        asked = [statement.text, statement.in_script, around]
         key = _hash(self._base, asked, self._set, seen)
         change = _change_of(texts, read, self._catalogs)
         if change.setting.startswith("="):

@@ -86,7 +86,7 @@ class KeptReadings:
     def _key(self, statement: str, known: Known, dialect: str) -> str:
         columns = sorted((name, list(each)) for name, each in known.columns.items())
         used = sorted((name, sorted(each)) for name, each in known.used.items())
-        parts = json.dumps([self._base, statement, dialect, columns, used])
+        parts = json.dumps([self._base, statement, dialect, columns, used, sorted(known.variables)])
         return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
 

@@ -132,10 +132,13 @@ class Known:
     Args:
         columns: tables and views -> all their columns.
         used: other tables -> some of their columns, which other statements use.
+        variables: the variables and parameters that the text may name, in lower case: a name is one of these if no
+            table is known to have such a column.
     """
 
     columns: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
     used: Mapping[str, Collection[str]] = attrs.field(factory=dict)
+    variables: Collection[str] = ()
 
 
 def read_statement(statement: str, known: Known | None = None, dialect: str = "") -> tuple[TextLineage, ...] | None:
@@ -456,7 +459,26 @@ def _resolved(query: Any, known: Known, dialect: str) -> tuple[Query, dict[str, 
     spelled = _spellings(query)
     columns = {name: known.columns[each] for name, each in spelled.items() if each in known.columns}
     used = {name: known.used[each] for name, each in spelled.items() if each in known.used}
-    return read_parsed(query, dialect, columns, used), spelled
+    own = {name.lower() for names in (*columns.values(), *used.values()) for name in names}
+    variables = {each for each in known.variables if each not in own}
+    return read_parsed(_without_variables(query, variables) if variables else query, dialect, columns, used), spelled
+
+
+def _without_variables(query: Any, variables: Collection[str]) -> Any:
+    """Return a query with NULL for variables; a name that the query itself gives to a value is none."""
+    from sqlglot import exp
+
+    given = {each.alias.lower() for each in query.find_all(exp.Alias)}
+    given |= {column.name.lower() for each in query.find_all(exp.TableAlias) for column in each.columns}
+    names = set(variables) - given
+
+    def plain(node: Any) -> Any:
+        if not isinstance(node, exp.Column) or len(node.parts) > 1 or node.name.lower() not in names:
+            return node
+        is_item = isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
+        return exp.alias_(exp.Null(), node.name) if is_item else exp.Null()
+
+    return query.transform(plain)
 
 
 @attrs.frozen

@@ -57,6 +57,7 @@ def lineage_of_text(
     is_sql: bool = False,
     dialect: str = "",
     used: Callable[[str], Collection[str]] = lambda _: (),
+    variables: Collection[str] = (),
     read: ReadStatement = read_statement,
 ) -> Lineage | None:
     """
@@ -71,13 +72,14 @@ def lineage_of_text(
         is_sql: whether Spark can parse the text.
         dialect: the SQL dialect of the text, as for `read_statement`.
         used: returns the columns that other statements use of a table that Spark does not know.
+        variables: the variables and parameters that the text may name, in lower case.
         read: reads the text.
 
     Returns:
         Edges with the certainty `text`, and a gap that gives the reason; None if the text is not SQL, or names no
         table.
     """
-    found, missing = _read(statement, known, used, is_sql=is_sql, dialect=dialect, read=read)
+    found, missing = _read(statement, known, used, variables, is_sql=is_sql, dialect=dialect, read=read)
     if not any(each.tables or each.target for each in found):
         return None
     why = f"Spark can't analyze the statement ({why}): its lineage is taken from its text{missing}"
@@ -98,6 +100,7 @@ def _read(
     statement: str,
     known: Callable[[str], Lineage | None],
     used: Callable[[str], Collection[str]],
+    variables: Collection[str],
     *,
     is_sql: bool,
     dialect: str,
@@ -117,7 +120,8 @@ def _read(
         if lineage is not None
     }
     further = {name: names for name, lineage in tables.items() if lineage is None and (names := used(name))}
-    again = read(statement, Known(columns, further), dialect) if columns or further else found
+    more = Known(columns, further, variables)
+    again = read(statement, more, dialect) if columns or further or variables else found
     return again if again is not None else found, ""
 
 

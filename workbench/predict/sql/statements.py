@@ -17,6 +17,7 @@ from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.clients import for_parsers
 from openlineage_pyspark.workbench.predict.sql.executed import body_in_quotes, given_arguments, with_arguments
 from openlineage_pyspark.workbench.predict.sql.foreign_quotes import SQL_SERVER, recognized, with_backquotes
+from openlineage_pyspark.workbench.predict.sql.local_names import declared_before, declared_in, parameters_in
 from openlineage_pyspark.workbench.predict.sql.notebooks import sql_in
 from openlineage_pyspark.workbench.predict.sql.parts import parts_of
 from openlineage_pyspark.workbench.predict.sql.sql_server import separated
@@ -94,6 +95,7 @@ class ScriptStatement:
         in_script: whether it is between BEGIN and END, so that it may not run.
         loops: the FOR loops around it, the outermost first.
         head: how many characters of the text were put before the file's own.
+        variables: the variables and parameters of scripts and routines that it may name, in lower case.
     """
 
     text: str
@@ -103,6 +105,7 @@ class ScriptStatement:
     in_script: bool = False
     loops: tuple[Loop, ...] = ()
     head: int = 0
+    variables: tuple[str, ...] = ()
 
     def place(self, line: int | None, column: int | None) -> tuple[int, int]:
         """
@@ -151,6 +154,8 @@ class _Splitting:
         self._at = 0
         # The open blocks of a script; None for a block that is not a FOR loop.
         self._blocks: list[Loop | None] = []
+        # The variables and parameters that are declared so far, in lower case.
+        self._variables: frozenset[str] = frozenset()
         # The names of cursors in capitals -> their queries.
         self._queries: dict[str, str] = {}
         self._counted, self._line, self._line_begin = 0, 1, 0
@@ -178,7 +183,9 @@ class _Splitting:
             elif self._is_script():
                 # The body of a routine of SQL Server extends to the end of its batch.
                 in_script = in_script or (self._separated is not None and word in _MAKING)
+                declared = self._variables
                 yield from self._script()
+                self._variables = declared
             else:
                 yield from self._simple(in_script=in_script)
             in_script = in_script and (self._is_body or not self._is_end_of_batch(self._at - 1))
@@ -211,6 +218,7 @@ class _Splitting:
         self._at += 1
         while self._at < len(self._tokens) and self._word(self._at) != "BEGIN":
             self._at = self._next_end(self._at) + 1
+        self._variables = self._variables.union(declared_before(self._between(begin, self._at)))
         yield from self._cursors(begin, self._at)
 
     def _is_script(self) -> bool:
@@ -289,7 +297,9 @@ class _Splitting:
             if body is None or self._makes_function(begin):
                 yield self._statement(begin, end_of_this, in_script=in_script)
             if body is not None:
-                yield from self._statements_in_string(body, end_of_this)
+                yield from self._statements_in_string(body, begin, end_of_this)
+            if self._word(begin) in ("DECLARE", "LET"):
+                self._variables = self._variables.union(declared_in(self._between(begin, end_of_this)))
         self._at += end is None
 
     def _makes_function(self, begin: int) -> bool:
@@ -341,7 +351,11 @@ class _Splitting:
         inner = (each for each in tokens(unquoted(token)) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT))
         return next((each.text.upper() for each in inner), "") in _OF_BODIES
 
-    def _statements_in_string(self, at: int, end: int) -> Iterator[ScriptStatement]:
+    def _between(self, begin: int, end: int) -> list[Token]:
+        """Return the tokens between two of them."""
+        return [token for _, token in self._tokens[begin:end]]
+
+    def _statements_in_string(self, at: int, begin_of_this: int, end: int) -> Iterator[ScriptStatement]:
         """Yield the statements of a string, with the arguments that follow it."""
         offset, token = self._tokens[at]
         quotes = token.text.index("$", 1) + 1 if token.text.startswith("$") else 1
@@ -352,6 +366,7 @@ class _Splitting:
         inner = _Splitting(text, self._file, self._dialect, (begin, last))
         # Lines are counted once.
         inner._counted, inner._line, inner._line_begin = self._counted, self._line, self._line_begin
+        inner._variables = frozenset(parameters_in(self._between(begin_of_this, at), _ROUTINES))
         using = next((each for each in range(at + 1, end) if self._word(each) == "USING"), end)
         arguments = given_arguments(self._listed(using + 1, end))
         for each in inner.statements():
@@ -396,7 +411,12 @@ class _Splitting:
             text = f"SELECT {text[len('PERFORM') :]}"
         if in_script and self._word(begin) in _QUERIES:
             text = self._without_variables(text, begin, end)
-        return ScriptStatement(text, self._file, line, column, in_script, loops)
+        variables = self._variables and self._variables.intersection(self._names(begin, end))
+        return ScriptStatement(text, self._file, line, column, in_script, loops, variables=tuple(sorted(variables)))
+
+    def _names(self, begin: int, end: int) -> Iterator[str]:
+        """Yield the words and names between two tokens, in lower case."""
+        return (token.text.strip("`").lower() for token in self._between(begin, end))
 
     def _inside(self, begin: int, end: int) -> tuple[int, int]:
         """Return where the query or the write is in a statement that declares a cursor, assigns or returns it."""
@@ -450,6 +470,7 @@ class _Splitting:
                     return
             elif word in _MAKING and (body := self._body(self._at)) is not None:
                 yield from self._cursors(self._at, body)
+                self._enter(self._between(self._at, body))
                 self._at = body
                 if self._word(body) != "BEGIN":
                     if self._separated is None:
@@ -459,6 +480,11 @@ class _Splitting:
             else:
                 yield from self._part(word)
         self._blocks.clear()
+
+    def _enter(self, header: list[Token]) -> None:
+        """Know the parameters and variables of a routine; those of another routine are not seen."""
+        outer = self._variables if self._blocks else frozenset[str]()
+        self._variables = outer.union(parameters_in(header, _ROUTINES), declared_before(header))
 
     def _part(self, word: str) -> Iterator[ScriptStatement]:
         """Yield the statement of a script here, or skip the words here that decide whether one runs."""
@@ -543,6 +569,8 @@ class _Splitting:
         if end <= begin or self._word(begin) not in _QUERIES:
             cursor = self._queries.get(self._word(begin)) if end == begin + 1 else None
             self._blocks.append(None if cursor is None else Loop(variable, cursor))
+            if cursor is None and variable:
+                self._variables |= {variable.lower()}
             return
         query = self._statement(begin, end, in_script=True)
         yield query
