@@ -444,7 +444,9 @@ class _QueryReader:
                 self._name(node, self._pivoted(star, node, scope), scope)
             return
         # Each item has its own object, even if two of them read the same CTE.
-        rows = attrs.evolve(renamed(self._rows(node, scope), node))
+        rows = self._rows(node, scope)
+        has_names = isinstance(node, exp.Unnest) and bool(rows.items)
+        rows = attrs.evolve(rows if has_names else renamed(rows, node))
         self._name(node, self._pivoted(rows, node, scope), scope)
         self._joins(node, scope)
 
@@ -462,7 +464,8 @@ class _QueryReader:
         for pivot in node.args.get("pivots") or ():
             if pivot.alias:
                 scope.named[self._dialect.key(pivot.alias)] = rows
-        key = self._dialect.key(node.alias_or_name)
+        element = rows.items[0].name if isinstance(node, exp.Unnest) and rows.items else ""
+        key = self._dialect.key(node.alias_or_name or element or "")
         # Two tables in different schemas may have the same name.
         scope.named[key] = SourceRows([], None) if key in scope.named else rows
         if isinstance(node, exp.Table) and not node.alias:
@@ -479,7 +482,8 @@ class _QueryReader:
         if isinstance(node, exp.Lateral) and self._dialect.makes_columns(node.this):
             return self._generated(node, scope)
         if isinstance(node, exp.Unnest):
-            return SourceRows([], all_of(*self._call(node, scope)))
+            made = all_of(*self._call(node, scope))
+            return SourceRows([ResultColumn(each, made) for each in self._elements(node)], made)
         if not isinstance(node, exp.Table):
             return SourceRows([], self._value(node, scope))
         if not isinstance(node.this, (exp.Identifier, exp.Dot)):
@@ -494,6 +498,14 @@ class _QueryReader:
             return SourceRows([ResultColumn(each, {(name, each): SAME}) for each in self._columns[name]])
         used = {self._dialect.key(each): {(name, each): SAME} for each in self._used.get(name, ())}
         return SourceRows([ResultColumn(None, table=name)], used=used)
+
+    def _elements(self, unnest: Any) -> list[str]:
+        """Return the names of an element and of its position: in BigQuery, an alias of UNNEST is no table's."""
+        alias, offset = unnest.args.get("alias"), unnest.args.get("offset")
+        if alias is None or alias.args.get("this") is not None or len(alias.args.get("columns") or ()) != 1:
+            return []
+        named = [*alias.args["columns"], *([offset] if isinstance(offset, exp.Identifier) else [])]
+        return [self._dialect.spelled(each) for each in named]
 
     def _function(self, function: Any, scope: SelectScope) -> SourceRows:
         """Return the rows of a function in FROM: generated rows have no sources, others have those of its arguments."""

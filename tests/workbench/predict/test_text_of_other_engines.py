@@ -310,3 +310,45 @@ def test_a_column_that_a_table_is_known_to_have_goes_before_a_variable() -> None
     for known in (Known({"s": ["v"]}, variables=("v",)), Known(used={"s": ["v"]}, variables=("v",))):
         (found,) = told(statement, known=known)
         assert columns(found) == {"b": ["s.v"]}
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (
+            "DELETE TOP (10) FROM d.q OUTPUT deleted.id, deleted.v INTO d.old (id, v) WHERE q.st = ') OUTPUT'",
+            {"d.q": {}, "d.old": {}},
+        ),
+        (
+            "UPDATE q SET st = s.x OUTPUT inserted.id, 'WHERE' INTO d.old FROM d.q q JOIN s ON s.i = q.i",
+            {"d.q": {"st": ["d.q.st", "s.x"]}, "d.old": {}},
+        ),
+        ("UPDATE TOP (5) PERCENT d.q SET st = 2 OUTPUT inserted.id INTO @t WHERE st = x", {"d.q": {"st": ["d.q.st"]}}),
+        (
+            "MERGE t USING s ON t.i = s.i WHEN MATCHED THEN UPDATE SET v = s.v OUTPUT $action, s.i INTO d.old (a, i)",
+            {"t": {"v": ["s.v", "t.v"]}, "d.old": {}},
+        ),
+        # A column may have that name.
+        ("UPDATE t SET output = s.x FROM s WHERE t.i = s.i", {"t": {"output": ["s.x", "t.output"]}}),
+    ],
+)
+def test_the_rows_that_a_statement_of_sql_server_returns_or_stores_cost_nothing(
+    statement: str, expected: dict[str, dict[str, list[str]]]
+) -> None:
+    assert {each.target: columns(each) for each in told(statement, "tsql")} == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT s.id, tag, pos FROM s, UNNEST(s.tags) AS tag WITH OFFSET AS pos",
+         {"id": ["s.id"], "tag": ["s.tags"], "pos": ["s.tags"]}),
+        ("SELECT t.k, t.v.x FROM s CROSS JOIN UNNEST(tags) t", {"k": ["s.tags"], "x": ["s.tags"]}),
+        ("SELECT s.id, tag FROM s, s.tags AS tag", {"id": ["s.id"], "tag": ["s.tags"]}),
+        ("SELECT tag FROM UNNEST([1, 2]) AS tag", {"tag": []}),
+        ("SELECT a, b FROM s, UNNEST(s.x) AS a, UNNEST(s.y) AS b", {"a": ["s.x"], "b": ["s.y"]}),
+    ],
+)  # fmt: skip
+def test_an_element_of_an_array_of_bigquery_has_its_source(query: str, expected: dict[str, list[str]]) -> None:
+    (found,) = told(query, "bigquery")
+    assert columns(found) == expected

@@ -29,8 +29,12 @@ _OF_WINDOWS = re.compile(r"\bDESCRIPTOR\s*\(", re.IGNORECASE)
 _IDENTIFIER = re.compile(
     r"\bIDENTIFIER\s*\((?P<given>\s*'[^'\\]*'(?:\s*\|\|\s*'[^'\\]*')*)\s*\)(?=\s*(?:[(),;.]|\w|\Z))", re.IGNORECASE
 )
-_OUTPUT = re.compile(r"\s*INSERT\b[^;']*?\bOUTPUT\s+inserted\s*\.", re.IGNORECASE)
-_STORED = re.compile(rf"\s*INSERT\b[^;']*?\bOUTPUT\s+inserted\s*\.[^;']*?\bINTO\s+({_NAME})(?=[\s(])", re.IGNORECASE)
+_OUTPUT = re.compile(r"\bOUTPUT\s+(?:(?:inserted|deleted)\s*\.|\$action\b)", re.IGNORECASE)
+_WITH_OUTPUT = frozenset({"DELETE", "INSERT", "MERGE", "UPDATE", "WITH"})
+_TOP = re.compile(r"\s*(?:DELETE|INSERT|MERGE|UPDATE)\s+(TOP\s*\([^()]*\)(?:\s*PERCENT\b)?)", re.IGNORECASE)
+# What may follow OUTPUT in a statement.
+_AFTER_OUTPUT = frozenset({"EXEC", "FROM", "OPTION", "SELECT", "VALUES", "WHERE", "WITH"})
+_STORED = re.compile(rf"\bINTO\s+({_NAME})(?=[\s(]|\Z)", re.IGNORECASE)
 _CHANGED_ROWS = re.compile(r"\b(?:FINAL|NEW|OLD)\s+TABLE\s*\(\s*(?=(?:DELETE|INSERT|MERGE|UPDATE)\b)", re.IGNORECASE)
 _STRING = re.compile(r"'([^']*)'")
 _PLAIN = re.compile(r"[A-Za-z_]\w*|`[^`]+`")
@@ -47,8 +51,9 @@ def as_others_write(text: str) -> str:
         text = _with_deletions(text)
     if _OF_WINDOWS.search(text) is not None:
         text = _without_windows(text)
-    if _OUTPUT.match(text) is not None:
-        text = _without_output(text)
+    top = _TOP.match(text)
+    for begin, end in (_output_in(text), (0, 0) if top is None else top.span(1)):
+        text = f"{text[:begin]}{blanked(text[begin:end])}{text[end:]}"
     return _IDENTIFIER.sub(_named, text)
 
 
@@ -82,9 +87,22 @@ def _words(text: str) -> Iterator[tuple[int, str]]:
 
 
 def output_table(text: str) -> str:
-    """Return the table in which an INSERT of SQL Server also stores its new rows; empty if it stores them in none."""
-    found = _STORED.match(text)
+    """Return the table in which a statement of SQL Server also stores the rows that it changes; empty if in none."""
+    begin, end = _output_in(text)
+    found = _STORED.search(text, begin, end)
     return "" if found is None else found[1]
+
+
+def _output_in(text: str) -> tuple[int, int]:
+    """Return where the OUTPUT of a statement of SQL Server, which returns or stores changed rows, begins and ends."""
+    if _OUTPUT.search(text) is None:
+        return 0, 0
+    words = list(_words(text))
+    places = [at for at, (place, word) in enumerate(words) if word == "OUTPUT" and _OUTPUT.match(text, place)]
+    if not places or words[0][1] not in _WITH_OUTPUT:
+        return 0, 0
+    end = next((place for place, word in words[places[0] :] if word in _AFTER_OUTPUT), len(text))
+    return words[places[0]][0], end
 
 
 def change_in(text: str) -> tuple[str, str, str]:
@@ -114,17 +132,6 @@ def in_parentheses(text: str, begin: int) -> str:
         begin: the position after the opening one.
     """
     return text[begin : max(begin, _after_closing(text, begin) - 1)]
-
-
-def _without_output(text: str) -> str:
-    """Return an INSERT of SQL Server with blanks for its OUTPUT, which returns the new rows, or stores them too."""
-    words = list(_words(text))
-    output = next((at for at, (_, word) in enumerate(words) if word == "OUTPUT"), None)
-    if output is None:
-        return text
-    end = next((place for place, word in words[output:] if word in ("SELECT", "VALUES", "WITH", "EXEC")), None)
-    begin = words[output][0]
-    return text if end is None else f"{text[:begin]}{blanked(text[begin:end])}{text[end:]}"
 
 
 def _without_windows(text: str) -> str:
