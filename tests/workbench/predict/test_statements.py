@@ -295,6 +295,8 @@ def test_a_variable_without_a_value_is_named_with_its_place(name: str) -> None:
     ("text", "expected"),
     [
         ("SELECT :n, :x FROM t WHERE a = :n AND b IN (:n)", "SELECT 3, 'a.b' FROM t WHERE a = 3 AND b IN (3)"),
+        ("SELECT f(x => :n) FROM t WHERE a > :n AND b <> :x", "SELECT f(x => 3) FROM t WHERE a > 3 AND b <> 'a.b'"),
+        ("SELECT CAST(a AS MAP<INT, ARRAY<INT>>) RLIKE :x", "SELECT CAST(a AS MAP<INT, ARRAY<INT>>) RLIKE 'a.b'"),
         ("SELECT a:b.c, value :x, a::int, ':n' FROM t", "SELECT a:b.c, value :x, a::int, ':n' FROM t"),
         ("SELECT '{{ x }}' FROM {{ x }} JOIN @x.t", "SELECT 'a.b' FROM a.b JOIN a.b.t"),
         ("SELECT STRUCT<a:INT>, 'it@x', `c@x` FROM t", "SELECT STRUCT<a:INT>, 'it@x', `c@x` FROM t"),

@@ -35,8 +35,8 @@ _BEFORE_STAGE = re.compile(r"\b(?:FROM|INTO)\s+\Z", re.IGNORECASE)
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 # After these words, `:name` is a parameter; after others, it is a part of the value before it.
 _BEFORE_PARAMETER = frozenset(
-    "AND AS BETWEEN BY CASE DATE DEFAULT ELSE FROM HAVING IN INTERVAL IS LIKE LIMIT NOT OFFSET ON OR RETURN SELECT SET "
-    "THEN TIMESTAMP USING VALUES WHEN WHERE".split()
+    "AND AS BETWEEN BY CASE DATE DEFAULT DIV ELSE ESCAPE FROM HAVING ILIKE IN INTERVAL IS LIKE LIMIT NOT OFFSET ON OR "
+    "RETURN RLIKE SELECT SET THEN TIMESTAMP USING VALUES WHEN WHERE".split()
 )
 # These words are followed by a name.
 _BEFORE_NAME = frozenset(
@@ -295,7 +295,7 @@ def _is_parameter(text: str, found: re.Match[str]) -> bool:
     if before is None:
         return False
     is_word = re.fullmatch(r"\w+", before[1]) is not None
-    return before[1].upper() in _BEFORE_PARAMETER if is_word else before[1] not in ")]>`'\":"
+    return before[1].upper() in _BEFORE_PARAMETER if is_word else before[1] not in ")]`'\":"
 
 
 def _unknown(name: str, text: str, at: int) -> UnknownVariableError:
