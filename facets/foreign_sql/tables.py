@@ -45,6 +45,7 @@ _FLAT_COMMENTS = frozenset({"mysql", "oracle", "snowflake", "sqlite", "trino"})
 _DOLLAR_STRINGS = frozenset({"", "h2", "postgres", "redshift", "snowflake", "spark"})
 # Where a common table expression reads itself only with the word RECURSIVE.
 _WRITES_RECURSIVE = frozenset({"clickhouse", "h2", "hsqldb", "mysql", "postgres", "redshift", "spark", "trino"})
+_HAS_SCRIPTS = frozenset({"databricks", "hive", "spark"})
 # Where FROM may also name the columns of a table before them.
 _HAS_FIELDS_IN_FROM = frozenset({"redshift"})
 
@@ -55,6 +56,8 @@ _ENDS = frozenset(
     """.split()
 )
 _MAY_END = frozenset("START CONNECT MODEL OPTION SETTINGS FORMAT LOCK PROCEDURE CLUSTER DISTRIBUTE SORT".split())
+# In Hive these follow a FROM, as SELECT does, with the columns that a script reads.
+_OF_SCRIPTS = frozenset({"MAP", "REDUCE"})
 _NEVER_NAMES = frozenset("ON USING AS AND OR SET LEFT RIGHT FULL INNER CROSS NATURAL OUTER WHEN BY".split())
 _BEFORE_NAME = frozenset({"LATERAL", "ONLY"})
 _BEFORE_QUERY = frozenset({"AS", "NOT", "MATERIALIZED"})
@@ -325,7 +328,8 @@ class _Scan:
         counts = word in ("FIRST", "LAST") and (self._earlier, self._before) == (")", "FROM")
         rows = word == "VALUES" and self.expected
         view = word == "VIEW" and self._before == "LATERAL"
-        return word in _ENDS or (word in _MAY_END and not self.expected) or counts or rows or view
+        script = word in _OF_SCRIPTS and not self.expected and self._before != "AS" and self.dialect in _HAS_SCRIPTS
+        return word in _ENDS or (word in _MAY_END and not self.expected) or counts or rows or view or script
 
 
 def _key(name: str) -> str:
