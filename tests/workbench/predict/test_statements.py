@@ -509,12 +509,12 @@ def test_the_name_go_on_a_line_of_its_own_ends_no_statement(before: str) -> None
     [
         pytest.param(
             "oracle",
-            "CREATE PACKAGE BODY p AS\nPROCEDURE a(i NUMBER, j IN DATE) IS v NUMBER(3,1) := f(1, 2); w t.c%TYPE;\n"
-            "CURSOR c IS SELECT q FROM u; BEGIN INSERT INTO t SELECT i, j, v, w, c, k FROM s; END;\n"
-            "FUNCTION b(k NUMBER) RETURN NUMBER AS BEGIN INSERT INTO t SELECT i, v, k FROM s; END;\nEND;\n/\n"
-            "INSERT INTO t SELECT i, k FROM s;",
-            [("i", "j", "v", "w"), ("k",), ()],
-            id="each routine of a package has its own",
+            "CREATE PACKAGE BODY p AS\ng NUMBER := 1; PROCEDURE a(i NUMBER, j IN DATE) IS v NUMBER(3,1) := f(1, 2);\n"
+            "w t.c%TYPE; CURSOR c IS SELECT q FROM u; BEGIN INSERT INTO t SELECT i, j, v, w, c, k FROM s; END;\n"
+            "FUNCTION b(k NUMBER) RETURN NUMBER AS BEGIN INSERT INTO t SELECT i, v, k, g FROM s; END;\nEND;\n/\n"
+            "CREATE PROCEDURE q AS BEGIN INSERT INTO t SELECT i, g FROM s; END;",
+            [("i", "j", "v", "w"), ("g", "k"), ()],
+            id="each routine of a package has its own, and those of the package",
         ),
         pytest.param(
             "",
@@ -545,6 +545,19 @@ def test_the_name_go_on_a_line_of_its_own_ends_no_statement(before: str) -> None
             "INSERT INTO t SELECT d, n, k, m, o FROM s; END;",
             [("d", "k", "m", "n")],
             id="LET",
+        ),
+        pytest.param(
+            "oracle",
+            "DECLARE v NUMBER := 1; w s.k%TYPE; CURSOR c IS SELECT q FROM u; BEGIN INSERT INTO t SELECT v, w, c "
+            "FROM s; END; INSERT INTO t SELECT w FROM s",
+            [("v", "w"), ()],
+            id="several declarations before a block",
+        ),
+        pytest.param(
+            "",
+            "DECLARE a INT; DECLARE b INT; BEGIN INSERT INTO t SELECT a, b FROM s; END; INSERT INTO t SELECT a FROM s",
+            [("a", "b"), ("a",)],
+            id="variables of a session",
         ),
         pytest.param(
             "tsql",

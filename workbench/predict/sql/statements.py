@@ -59,6 +59,8 @@ _OF_BODIES = _QUERIES | _STATEMENTS | {"(", "<", "CALL", "COPY", "EXCEPTION", "F
 _AFTER_EXECUTED = frozenset({"BULK", "END", "INTO", "RETURNING", "USING"})
 # How far a line is read around the word that ends a batch.
 _NEAR = 80
+# A CREATE names the kind of what it creates within so many words.
+_BEFORE_KIND = 12
 # These words only decide where a script continues.
 _JUMPS = frozenset({"ITERATE", "LEAVE"})
 # The second words of conditions, such as NOT FOUND or SQLSTATE '22012'.
@@ -156,6 +158,8 @@ class _Splitting:
         self._blocks: list[Loop | None] = []
         # The variables and parameters that are declared so far, in lower case.
         self._variables: frozenset[str] = frozenset()
+        # Those of the package around its routines.
+        self._of_package: frozenset[str] = frozenset()
         # The names of cursors in capitals -> their queries.
         self._queries: dict[str, str] = {}
         self._counted, self._line, self._line_begin = 0, 1, 0
@@ -180,10 +184,12 @@ class _Splitting:
             self._at += self._words_of_set()
             if self._is_body and self._declares():
                 yield from self._declarations()
-            elif self._is_script():
+            elif (is_block := self._declares_several()) or self._is_script():
                 # The body of a routine of SQL Server extends to the end of its batch.
                 in_script = in_script or (self._separated is not None and word in _MAKING)
                 declared = self._variables
+                if is_block:
+                    yield from self._declarations()
                 yield from self._script()
                 self._variables = declared
             else:
@@ -208,6 +214,15 @@ class _Splitting:
     def _declares(self) -> bool:
         """Return whether variables are declared here, or a label is, before the BEGIN of a body in dollar quotes."""
         return self._word(self._at) == "DECLARE" or self._symbol(self._at) == self._symbol(self._at + 1) == "<"
+
+    def _declares_several(self) -> bool:
+        """Return whether one DECLARE declares several variables for the block after it, as in Oracle."""
+        if self._word(self._at) != "DECLARE" or self._separated is not None:
+            return False
+        at = first = self._next_end(self._at) + 1
+        while self._word(at) not in {*_STATEMENTS, *_QUERIES, ""}:
+            at = self._next_end(at) + 1
+        return at > first and self._word(at) == "BEGIN"
 
     def _declarations(self) -> Iterator[ScriptStatement]:
         """Skip a label, or the declarations before a BEGIN; yield the queries of the cursors among these."""
@@ -254,7 +269,7 @@ class _Splitting:
         """Return the token at which the body of a routine begins; None if no routine with statements begins here."""
         if self._separated is not None:
             return self._separated.bodies.get(at)
-        kind = next((at + step for step in range(12) if self._word(at + step) in _ROUTINES), None)
+        kind = next((at + step for step in range(_BEFORE_KIND) if self._word(at + step) in _ROUTINES), None)
         if kind is None or not all(
             self._word(each) in _BEFORE_ROUTINE or self._is_definer(each) for each in range(at, kind)
         ):
@@ -483,7 +498,12 @@ class _Splitting:
 
     def _enter(self, header: list[Token]) -> None:
         """Know the parameters and variables of a routine; those of another routine are not seen."""
-        outer = self._variables if self._blocks else frozenset[str]()
+        words = [token.text.upper() for token in header]
+        if words[0] == "CREATE":
+            is_package = "PACKAGE" in words[:_BEFORE_KIND]
+            routine = next((at for at, word in enumerate(words) if word in ("FUNCTION", "PROCEDURE")), 0)
+            self._of_package = frozenset(declared_before(header[:routine]) if is_package else ())
+        outer = self._variables if self._blocks else self._of_package
         self._variables = outer.union(parameters_in(header, _ROUTINES), declared_before(header))
 
     def _part(self, word: str) -> Iterator[ScriptStatement]:
