@@ -30,6 +30,7 @@ from openlineage_pyspark.listener.probe.client import (
 )
 from openlineage_pyspark.workbench.predict.sql.databricks import (
     as_spark,
+    captures_changes,
     has_no_lineage,
     keeps_places,
     makes_function,
@@ -407,7 +408,7 @@ class ScriptSession:
     def _parsed(self, text: str) -> tuple[str, Any]:
         """Return a statement that Spark can parse, and its parsed plan; features of other engines are rewritten."""
         text = self._in_parts(without_refresh(text))
-        if reads_files(text):
+        if reads_files(text) or captures_changes(text):
             text, self._is_rewritten = as_spark(text, self._following.views), True
         try:
             return text, self._spark.parsed(text)

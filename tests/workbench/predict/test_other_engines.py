@@ -99,6 +99,16 @@ def plain(text: str) -> str:
             ),
         ),
         (
+            (
+                "CREATE OR REFRESH STREAMING TABLE t (k INT) COMMENT 'x' FLOW AUTO CDC FROM STREAM(s) KEYS (k) "
+                "SEQUENCE BY ts COLUMNS (k)"
+            ),
+            (
+                "CREATE TABLE t AS SELECT k FROM (SELECT *, row_number() OVER "
+                "(PARTITION BY k ORDER BY ts) AS `newest first` FROM s) WHERE `newest first` = 1"
+            ),
+        ),
+        (
             "CREATE FLOW f AS INSERT INTO ONCE t BY NAME SELECT k FROM s",
             "CREATE FLOW f AS INSERT INTO t BY NAME SELECT k FROM s",
         ),

@@ -26,10 +26,16 @@ _PIPELINE = re.compile(
     re.IGNORECASE,
 )
 _CAPTURE = re.compile(r"\b(?:APPLY\s+CHANGES|AUTO\s+CDC)\b", re.IGNORECASE)
+_SOURCE_AND_KEYS = r"FROM\s+(?P<source>(?:STREAM\s*\([^)]*\)|STREAM\s+\S+|\S+))\s+KEYS\s*\((?P<keys>[^)]*)\)"
 _CHANGES = re.compile(
-    r"(?:CREATE\s+FLOW\s+\S+\s+AS\s+)?(?:APPLY\s+CHANGES|AUTO\s+CDC(?:\s+ONCE)?)\s+INTO\s+(?P<target>\S+)\s+"
-    r"FROM\s+(?P<source>(?:STREAM\s*\([^)]*\)|STREAM\s+\S+|\S+))\s+KEYS\s*\((?P<keys>[^)]*)\)",
+    r"(?:CREATE\s+FLOW\s+\S+\s+(?:COMMENT\s+'[^']*'\s+)?AS\s+)?(?:APPLY\s+CHANGES|AUTO\s+CDC(?:\s+ONCE)?)\s+INTO\s+"
+    rf"(?P<target>\S+)\s+{_SOURCE_AND_KEYS}",
     re.IGNORECASE,
+)
+_TABLE_OF_CHANGES = re.compile(
+    r"CREATE\s+(?:OR\s+\w+\s+)?STREAMING\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?P<target>[\w`.]+)\b.*?\bFLOW\s+AUTO\s+CDC"
+    rf"(?:\s+ONCE)?\s+{_SOURCE_AND_KEYS}",
+    re.IGNORECASE | re.DOTALL,
 )
 _DELETES = re.compile(
     r"APPLY\s+AS\s+DELETE\s+WHEN\s+(.*?)(?=\bAPPLY\s+AS\b|\bSEQUENCE\s+BY\b)", re.IGNORECASE | re.DOTALL
@@ -125,6 +131,11 @@ def reads_files(text: str) -> bool:
     return _FILES.search(text) is not None or _CHANGED.search(text) is not None
 
 
+def captures_changes(text: str) -> bool:
+    """Return whether a statement may capture changes, which newer versions of Spark parse, too."""
+    return _CAPTURE.search(text) is not None
+
+
 def as_spark(text: str, views: Collection[str] = ()) -> str:
     """
     Return a Databricks statement in a form that Spark's grammar has; return any other text unchanged.
@@ -134,9 +145,9 @@ def as_spark(text: str, views: Collection[str] = ()) -> str:
         views: the temporary views that earlier statements have made, in lower case.
     """
     text = with_parts_of_names(text, views)
-    if _CAPTURE.search(text) is not None:
+    if captures_changes(text):
         plain = _without_comments(text)
-        changes = _CHANGES.match(plain)
+        changes = _CHANGES.match(plain) or _TABLE_OF_CHANGES.match(plain)
         if changes is not None:
             return _as_query(plain, changes)
     if _FLOW.match(text) is not None:
