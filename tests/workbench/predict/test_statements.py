@@ -486,6 +486,8 @@ def test_lines_of_clients_end_statements(text: str, expected: list[str]) -> None
             ["SELECT 1", "SELECT 2", "END k"],
         ),
         # Variables, and tables of SQL Server.
+        ("BEGIN SELECT INTO v, r.w a, b FROM t; SELECT INTO STRICT v 'x' || a FROM t; SELECT INTO v FROM t; END",
+         ["SELECT             a, b FROM t", "SELECT               'x' || a FROM t", "SELECT INTO v FROM t"]),
         ("BEGIN SELECT a, b INTO v, w FROM t; SELECT a INTO d.t FROM t; SELECT a BULK COLLECT INTO v FROM t; END",
          ["SELECT a, b           FROM t", "SELECT a INTO d.t FROM t", "SELECT a                     FROM t"]),
         ("BEGIN SELECT 1 INTO :v; SELECT a FROM t INTO @v; END", ["SELECT 1", "SELECT a FROM t"]),

@@ -464,6 +464,12 @@ class _Splitting:
         if into is None or into >= end or (self._is_of_sql_server and self._symbol(into + 1) not in ("@", ":")):
             return text
         at = into + 1
+        if into == begin + 1:
+            # In PL/pgSQL, the variables may come first.
+            at = self._after_names(at + (self._word(at) == "STRICT"))
+            if self._word(at) == "FROM":
+                return text
+            return f"{text[: self._tokens[into][0] - self._tokens[begin][0]]}{self._rest(into, at, end)}"
         while self._symbol(at) in ("@", ":", ",") or (
             self._kind(at) is TokenKind.WORD and self._word(at) != "FROM" and self._symbol(at + 1) != "."
         ):
@@ -473,6 +479,20 @@ class _Splitting:
         start, first = self._tokens[begin][0], self._tokens[into - (self._word(into - 1) == "COLLECT") * 2][0]
         stop = self._tokens[at][0] - start if at < end else len(text)
         return f"{text[: first - start]}{blanked(text[first - start : stop])}{text[stop:]}".rstrip()
+
+    def _after_names(self, at: int) -> int:
+        """Return the token after the names, with commas between them, that begin at another one."""
+        while self._symbol(at + 1) in (",", "."):
+            at += 2
+        return at + 1
+
+    def _rest(self, begin: int, at: int, end: int) -> str:
+        """Return the text up to a token, with blanks up to another one in it."""
+        if at >= end:
+            return ""
+        start, kept = self._tokens[begin][0], self._tokens[at][0]
+        offset, last = self._tokens[end - 1]
+        return f"{blanked(self._text[start:kept])}{self._text[kept : offset + len(last.text)]}"
 
     def _script(self) -> Iterator[ScriptStatement]:
         while self._at < len(self._tokens):
