@@ -66,6 +66,18 @@ def edges(found: StatementLineage) -> set[str]:
             marks=of_spark_4,
         ),
         pytest.param(
+            ["DECLARE x INT; SET VAR x = (SELECT max(w) FROM b)", "CREATE TABLE c AS SELECT v + x AS s FROM a"],
+            {"s <- default.a.v TRANSFORMATION", "s <- default.b.w AGGREGATION"},
+            id="a variable has them in the query of a new table",
+            marks=of_spark_4,
+        ),
+        pytest.param(
+            ["DECLARE x INT; SET VAR x = (SELECT max(w) FROM b)", "CREATE TABLE lake.d.c AS SELECT v + x AS s FROM a"],
+            {"s <- default.a.v TRANSFORMATION", "s <- default.b.w AGGREGATION"},
+            id="a variable has them in that of a new table in another catalog",
+            marks=of_spark_4,
+        ),
+        pytest.param(
             ["DECLARE x INT; SET VAR x = (SELECT max(w) FROM b)",
              "CREATE OR REPLACE TEMP VIEW c AS SELECT v + x AS s FROM a; SELECT s FROM c"],
             {"s <- default.a.v TRANSFORMATION", "s <- default.b.w AGGREGATION"},

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension;
 import org.apache.spark.sql.connector.catalog.Identifier;
@@ -37,6 +38,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Function1;
+import scala.Product;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
@@ -155,7 +157,25 @@ public final class DeclaredTables {
 
     /** Returns a plan with expressions instead of variables; names and values have the same order. */
     public static Object withValues(LogicalPlan plan, String[] names, Object[] values) {
-        return plan.transformAllExpressionsWithSubqueries(new Values(names, values));
+        Values given = new Values(names, values);
+        LogicalPlan replaced = (LogicalPlan) plan.transformAllExpressionsWithSubqueries(given);
+        boolean isAlone = replaced instanceof Command && replaced.children().isEmpty();
+        return isAlone ? withQuery((Product) replaced, given) : replaced;
+    }
+
+    /** Returns a command with expressions instead of variables in its query: an analyzed command has no children. */
+    private static Object withQuery(Product command, Values given) {
+        Object[] parts = new Object[command.productArity()];
+        for (int at = 0; at < parts.length; at++) {
+            Object part = command.productElement(at);
+            boolean isPlan = part instanceof LogicalPlan;
+            parts[at] = isPlan ? ((LogicalPlan) part).transformAllExpressionsWithSubqueries(given) : part;
+        }
+        try {
+            return command.getClass().getConstructors()[0].newInstance(parts);
+        } catch (Exception unreadable) {
+            return command;
+        }
     }
 
     static Table find(String catalog, Identifier identifier) {
