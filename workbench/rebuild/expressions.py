@@ -19,6 +19,7 @@ _OF_RUN = frozenset(
     CurrentTimestampLike CurrentUser InputFileBlockLength InputFileBlockStart InputFileName LocalTimestamp Now
     SessionUser SparkVersion""".split()
 )
+_OF_PLACE = frozenset({"CurrentCatalog", "CurrentDatabase"})
 # Each analysis gives these a new seed.
 _SEEDED = frozenset({"Rand", "Randn", "Uuid", "Shuffle", "RandStr", "Uniform"})
 # Aggregates whose result does not depend on the order of the rows, if their type is exact.
@@ -69,6 +70,7 @@ class Expressions:
         terms: all terms.
         nodes: the nodes of the plan.
         plan: returns, within a scope, the terms of a plan in an expression: of its rows, of each column, of its output.
+        within: the current catalog and database.
     """
 
     def __init__(
@@ -76,10 +78,12 @@ class Expressions:
         terms: Terms,
         nodes: Sequence[Node],
         plan: Callable[[int, Scope], tuple[Term, dict[int, Term], tuple[Term, ...]]],
+        within: str,
     ) -> None:
         self._terms = terms
         self._nodes = nodes
         self._plan = plan
+        self._within = within
         self._rules: dict[str, Callable[[Node, Scope], Term]] = {
             "Alias": self._renamed,
             "OuterReference": self._renamed,
@@ -256,6 +260,8 @@ class Expressions:
             # Its argument `function` contains the time of its creation. The body is its child.
             arguments = {name: each for name, each in arguments.items() if name != "function"}
         parts = [self.part(each, scope) for each in arguments.values()]
+        if node.name in _OF_PLACE:
+            parts.append(self._within)
         unstable = node.is_random and not any(isinstance(each, Term) and each.is_unstable for each in parts)
         unstable |= node.name in _OF_RUN or self._depends_on_order(node)
         return self._terms.of(node.name, *parts, node.type, is_unstable=unstable)

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import attrs
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+# What stands for several texts in a path: a glob of Hadoop, or a value that only data know.
+_WILD = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|[*?]+")
+_WORD = re.compile(r"[^\W_]+")
+_SHORT = 2
+"""Longer words are found in a text because they belong to a name."""
 _BEFORE = re.compile(r"^[^/]*/+")
 # Words by which a definition decides about rows: where they are, or how values are made that no statement sets.
 _DECIDING = frozenset(
@@ -77,5 +86,52 @@ def may_share(one: str, other: str) -> bool:
         one: a path.
         other: another path.
     """
-    first, second = sorted((f"/{one}/", f"/{other}/"), key=len)
-    return first in second or second.startswith(first)
+    short, long = sorted((one.strip("/").split("/"), other.strip("/").split("/")), key=len)
+    found = range(len(long) - len(short) + 1)
+    return any(all(map(_may_be_one_part, short, long[at:])) for at in found)
+
+
+def is_pattern(name: str) -> bool:
+    """
+    Return whether a name stands for several ones.
+
+    Args:
+        name: the name of a table or a path, in which a script may have put values that only data know.
+    """
+    return _WILD.search(name) is not None
+
+
+def may_be_one(pattern: str, name: str) -> bool:
+    """
+    Return whether a name of a table may be one of those for which a pattern stands.
+
+    Args:
+        pattern: the pattern.
+        name: the name.
+    """
+    return is_pattern(pattern) and _may_be_one_part(pattern, name)
+
+
+def may_be_made_of(name: str, words: Collection[str]) -> bool:
+    """
+    Return whether a text may contain the name of a table or a path, or a part of it.
+
+    Args:
+        name: the name.
+        words: the words of the text, in lower case.
+    """
+    last = _WORD.findall(re.split(r"[./]", name.rstrip("/`").lower())[-1])
+    return any(each in words for each in last if len(each) > _SHORT or len(last) == 1) or (
+        len(last) > 1 and all(each in words for each in last)
+    )
+
+
+def _may_be_one_part(one: str, other: str) -> bool:
+    """Return whether two parts of paths may be the same: a pattern in them stands for any text."""
+    if one == other:
+        return True
+    wild = [is_pattern(each) for each in (one, other)]
+    if all(wild):
+        return True
+    pattern, text = (one, other) if wild[0] else (other, one)
+    return any(wild) and re.fullmatch(".*".join(map(re.escape, _WILD.split(pattern))), text) is not None

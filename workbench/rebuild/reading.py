@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook, sql_in
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, ScriptWrite, plain_text
+from openlineage_pyspark.workbench.rebuild.unrun import may_write_more
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -67,7 +68,9 @@ def _step(answer: StatementAnswer, found: StatementLineage | None, texts: dict[s
     )
 
 
-def step_of_script(script: Script, found: Sequence[StatementLineage], surroundings: str) -> FileStep:
+def step_of_script(
+    script: Script, found: Sequence[StatementLineage], surroundings: str, words: frozenset[str] = frozenset()
+) -> FileStep:
     """
     Return a script of Python as one statement.
 
@@ -75,6 +78,7 @@ def step_of_script(script: Script, found: Sequence[StatementLineage], surroundin
         script: the script.
         found: the lineage of what it writes, and its problems.
         surroundings: what else decides what it does, as a text: its arguments, and hashes of the files beside it.
+        words: the words of which it may make names of tables, in lower case.
     """
     lineages = [each.lineage for each in found if each.lineage is not None]
     written = dict.fromkeys(name_of(dataset) for each in lineages for dataset, _ in each.outputs if dataset is not None)
@@ -90,6 +94,7 @@ def step_of_script(script: Script, found: Sequence[StatementLineage], surroundin
         targets=tuple(written),
         reads=tuple(read) if is_whole else None,
         writes=tuple(_writes(found)),
+        words_of_names=words if may_write_more(script, found) else None,
         code=hashlib.sha256(f"{_code_of(script.text)}\n{surroundings}".encode()).hexdigest(),
     )
 

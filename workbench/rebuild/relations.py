@@ -99,15 +99,16 @@ class Relations:
         terms: all terms.
         nodes: the nodes of the plan.
         tables: the tables that it reads.
+        within: the current catalog and database.
     """
 
-    def __init__(self, terms: Terms, nodes: Sequence[Node], tables: Tables) -> None:
+    def __init__(self, terms: Terms, nodes: Sequence[Node], tables: Tables, within: str = "") -> None:
         self._terms = terms
         self._nodes = nodes
         self._tables = tables
         self._ctes: dict[str, int] = {}
         self._one_row = terms.of("one row")
-        self.expressions = Expressions(terms, nodes, self._of_subquery)
+        self.expressions = Expressions(terms, nodes, self._of_subquery, within)
         self._rules: dict[str, Callable[[Node, Scope], RelationTerms]] = {
             "Project": self._project,
             "Aggregate": self._aggregate,

@@ -6,8 +6,19 @@ import functools
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+from openlineage_pyspark.workbench.predict.sql.databricks import manages_no_table
 
 _LEFT_OUT = (TokenKind.SPACE, TokenKind.COMMENT)
+# Statements that change neither rows nor what later statements mean.
+_INERT = frozenset(
+    "ANALYZE COMMENT COMMIT DENY DESC DESCRIBE EXPLAIN GRANT KILL LIST LOCK OPTIMIZE REVOKE SHOW UNLOCK VACUUM".split()
+)
+# Statements that change only what later statements mean.
+_OF_SESSION = frozenset("ADD DECLARE LET RESET RETURN SET USE".split())
+_QUERIES = frozenset("( FROM SELECT TABLE VALUES WITH".split())
+_WRITES = frozenset("DELETE INSERT INTO MERGE UPDATE".split())
+# Pairs of words: a version of a table, and the newest rows or the history of each key.
+_BESIDES = frozenset({("AS", "OF"), ("APPLY", "CHANGES"), ("AUTO", "CDC")})
 _RANDOM = frozenset({"RAND", "RANDN", "RANDOM", "RANDSTR", "SHUFFLE", "TABLESAMPLE", "UNIFORM", "UUID"})
 
 
@@ -46,6 +57,8 @@ class FileStep:
         writes: the writes of a script.
         code: everything, beside the tables, that decides what it does; by default its text without comments and white
             space.
+        words_of_names: what names of further tables may be made of that a script may write, in lower case; None if it
+            writes nothing but its targets.
     """
 
     file: str
@@ -60,6 +73,7 @@ class FileStep:
     within: str = ""
     writes: tuple[ScriptWrite, ...] = ()
     code: str = ""
+    words_of_names: frozenset[str] | None = None
 
     @property
     def key(self) -> str:
@@ -84,14 +98,29 @@ class FileStep:
         return " ".join(words)
 
     @property
+    def is_inert(self) -> bool:
+        """Return whether it changes neither rows nor what later statements mean."""
+        first = self.words[0] if self.words and not self.kind else ""
+        # A procedure of which everything is known changes no rows.
+        return first in _INERT or (self.kind == "Call" and self.is_known)
+
+    @property
+    def may_change_any(self) -> bool:
+        """Return whether a statement that names no target may change any table."""
+        first = self.words[0] if self.words else ""
+        if first in _QUERIES:
+            return not _WRITES.isdisjoint(self.words)
+        return first not in _OF_SESSION and not manages_no_table(self.text)
+
+    @property
     def is_random(self) -> bool:
         """Return whether one of its words may be a random function."""
         return not _RANDOM.isdisjoint(self.words)
 
     @property
-    def reads_old_version(self) -> bool:
-        """Return whether it reads an earlier version of a table."""
-        return ("AS", "OF") in zip(self.words, self.words[1:], strict=False)
+    def has_more_than_its_plan(self) -> bool:
+        """Return whether the plan leaves out what it reads or keeps: another version, or the changes of each key."""
+        return not _BESIDES.isdisjoint(zip(self.words, self.words[1:], strict=False))
 
 
 def plain_text(text: str) -> str:

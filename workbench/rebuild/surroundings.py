@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 _LARGEST = 1_000_000
 """Modules with more bytes are not searched for names of files."""
 _PART = 1 << 20
+_WILD = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|[*?{}\[\]]+")
+_WORD = re.compile(r"[^\W_]+")
 # Files that only people read.
 _FOR_PEOPLE = (".md", ".rst")
 
@@ -29,15 +32,42 @@ def surroundings_of(script: Path, text: str, listed: Iterable[Path], others: Ite
         others: further folders and files from which it imports.
     """
     own = script.resolve()
+    read = _files_of(own, text, listed, others)
+    return _hash_of(
+        (str(each.relative_to(own.parent)) if each.is_relative_to(own.parent) else each.name, each) for each in read
+    )
+
+
+def words_of(
+    script: Path, text: str, listed: Iterable[Path], others: Iterable[Path] = (), opened: Iterable[Path] = ()
+) -> frozenset[str]:
+    """
+    Return the words of a script and of the files that it may import or read, in lower case: it makes names of them.
+
+    Args:
+        script: the script.
+        text: its text.
+        listed: the files that run in the same call.
+        others: further folders and files from which it imports.
+        opened: further files that it reads.
+    """
+    files = (*_files_of(script.resolve(), text, listed, others), *(each for each in opened if each.is_file()))
+    return frozenset(word for each in (text, *map(_text, files)) for word in name_words(each))
+
+
+def name_words(text: str) -> list[str]:
+    """Return the words that names in a text are made of, in lower case."""
+    return _WORD.findall(text.lower())
+
+
+def _files_of(own: Path, text: str, listed: Iterable[Path], others: Iterable[Path]) -> list[Path]:
+    """Return the files that a script may import or read."""
     apart = {each.resolve() for each in listed} - {own}
     files = [each for root in (own.parent, *others) for each in _files(root) if each.resolve() != own]
     beside = {each for each in files if each.resolve() not in apart}
     texts = [text, *(_text(each) for each in beside if each.suffix == ".py")]
     words = {word for each in texts for word in re.findall(r"\w+", each)}
-    read = sorted(each for each in files if each in beside or each.stem in words)
-    return _hash_of(
-        (str(each.relative_to(own.parent)) if each.is_relative_to(own.parent) else each.name, each) for each in read
-    )
+    return sorted(each for each in files if each in beside or each.stem in words)
 
 
 def hash_of_files(folder: Path, names: Iterable[str]) -> str:
@@ -46,9 +76,24 @@ def hash_of_files(folder: Path, names: Iterable[str]) -> str:
 
     Args:
         folder: the folder in which it ran.
-        names: the files, relative to the folder.
+        names: the files, relative to the folder; also folders of data, and patterns of Hadoop's globs.
     """
-    return _hash_of((name, file) for name in sorted(set(names)) if (file := folder / name).is_file())
+    files = {os.path.relpath(file, folder): file for name in names for file in files_read_at(folder, name)}
+    return _hash_of(sorted(files.items()))
+
+
+def files_read_at(folder: Path, name: str) -> list[Path]:
+    """
+    Return the files that a script reads by a name.
+
+    Args:
+        folder: the folder in which it ran.
+        name: a file, a folder of data, or a pattern, relative to the folder.
+    """
+    if not _WILD.search(name):
+        return list(_files(folder / name)) if (folder / name).exists() else []
+    # Each pair of brackets stands for any text: what it excludes is read too many times, but never too few.
+    return [file for each in sorted(folder.glob(_WILD.sub("*", name))) for file in _files(each)]
 
 
 def _hash_of(files: Iterable[tuple[str, Path]]) -> str:

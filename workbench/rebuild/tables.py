@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.rebuild.expressions import Scope
-from openlineage_pyspark.workbench.rebuild.places import TableDefinition, may_share, shared_path_of
+from openlineage_pyspark.workbench.rebuild.places import (
+    TableDefinition,
+    is_pattern,
+    may_be_made_of,
+    may_be_one,
+    may_share,
+    shared_path_of,
+)
 from openlineage_pyspark.workbench.rebuild.relations import Relations, RelationTerms, key_of_name, key_of_read
 from openlineage_pyspark.workbench.rebuild.shape import IncomparableError, Node, nodes_of, text_of
 
@@ -26,7 +33,9 @@ _DROPS = frozenset({"DropTable", "DropView", "DropTempViewCommand"})
 _CREATES = frozenset({"CreateTable", "ReplaceTable"})
 _SETTINGS = ("Set", "Reset", "CreateVariable", "DropVariable", "CreateFunction", "CreateSQLFunction", "DropFunction",
              "CreateUserDefinedFunction")  # fmt: skip
+_ALTERS = ("Alter", "Add", "Drop", "Rename", "Replace", "Set", "Unset")
 _MERGE_ACTIONS = frozenset({"UpdateAction", "InsertAction", "DeleteAction"})
+_NO_OPTIONS = (None, False, ["set"], ["l"], ["m", "{}"])
 _EMPTY = "empty"
 _RENAME = "RenameTable"
 _VIEWS = frozenset({"CreateView", "AlterViewAs"})
@@ -97,6 +106,10 @@ class Replay:
         self._columns_written: dict[str, str] = {}
         self._leaves: dict[str, None] = {}
         self._views: dict[str, None] = {}
+        self._changes = terms.of("changes of any table")
+        self._changed_at = 0
+        self._known_changes: dict[str, Term] = {}
+        self._unsure: list[tuple[frozenset[str], Term]] = []
         self._at = 0
 
     def follow(self, steps: Iterable[FileStep]) -> Final:
@@ -117,13 +130,13 @@ class Replay:
             if step.is_random:
                 self._random = self._terms.of("random", self._random, step.key)
             self._take(step)
-        return Final(dict(self._tables), frozenset(self._dropped), dict(self._unread))
+        return Final(dict(self._all_tables()), frozenset(self._dropped), dict(self._unread))
 
     def _take(self, step: FileStep) -> None:
         if step.kind == _RENAME:
             # Its plan represents a copy of the table.
             self._without_plan(step)
-        elif step.shape and step.is_known and not step.reads_old_version:
+        elif step.shape and step.is_known and not step.has_more_than_its_plan:
             try:
                 self._of_plan(step)
             except IncomparableError as problem:
@@ -133,10 +146,47 @@ class Replay:
             except (LookupError, TypeError, ValueError):
                 # Another version of Spark may give an operator different arguments.
                 self._by_text(step, "its plan has an unknown form")
-        elif step.kind == "script" or not step.is_known or step.reads_old_version or step.shape:
+        elif step.kind == "script" or not step.is_known or step.has_more_than_its_plan or step.shape:
             self._by_text(step, _why_by_text(step))
         else:
             self._without_plan(step)
+
+    # The tables as they are now.
+
+    def _keep(self, key: str, version: Version) -> None:
+        self._tables[key] = version
+        self._known_changes[key] = self._changes
+
+    def _table(self, key: str) -> Version | None:
+        """Return the state of a table, with what statements may have done to it that do not name it."""
+        version = self._tables.get(key)
+        known = self._known_changes.get(key)
+        if version is None or version.kind == "view" or known is None or known is self._changes:
+            return version
+        changed = self._changed(version, self._terms.of("since", known, self._changes), self._changed_at)
+        self._keep(key, changed)
+        return changed
+
+    def _all_tables(self) -> list[tuple[str, Version]]:
+        return [(key, self._table(key) or version) for key, version in list(self._tables.items())]
+
+    def _change_any(self, done: Term) -> None:
+        """Follow a statement that may change tables that it does not name."""
+        self._changes = self._terms.of("then", self._changes, done)
+        self._changed_at = self._at
+
+    def _change_named(self, words: frozenset[str], done: Term) -> None:
+        """Follow a script of which not all is known: it may change each table whose name it may make of its words."""
+        self._unsure.append((words, done))
+        for key, version in self._all_tables():
+            if version.kind == "table" and may_be_made_of(key, words):
+                self._keep(key, self._changed(version, done, self._at))
+
+    def _changed(self, version: Version, done: Term, at: int) -> Version:
+        """Return a table after a statement that may have changed its rows in any way."""
+        rows, whole = (self._terms.of("changed", each, done) for each in (version.rows, version.whole))
+        steps = version.steps if version.steps[-1:] == (at,) else (*version.steps, at)
+        return attrs.evolve(version, rows=rows, whole=whole, steps=steps, keys=frozenset())
 
     # Reading.
 
@@ -149,7 +199,7 @@ class Replay:
             columns: the columns, as the plan knows them.
         """
         self._leaves[key] = None
-        version = self._tables.get(key)
+        version = self._table(key)
         rows = self._source(key) if version is None else self._with_shared_places(key, version.rows)
         found = []
         for each in columns:
@@ -174,7 +224,7 @@ class Replay:
         Args:
             key: its name.
         """
-        version = self._tables.get(key)
+        version = self._table(key)
         is_alone = version is not None and self._with_shared_places(key, version.rows) is version.rows
         return version.keys if version is not None and is_alone else frozenset()
 
@@ -192,7 +242,8 @@ class Replay:
         kind = "dropped" if key in self._dropped else "source"
         definition = self._definitions.get(key)
         words = definition.words if definition is not None and definition.may_decide_rows else ()
-        return self._with_shared_places(key, self._terms.of(kind, key, *words))
+        done = [each for of_names, each in self._unsure if may_be_made_of(key, of_names)]
+        return self._with_shared_places(key, self._terms.of(kind, key, *words, *done))
 
     def _with_shared_places(self, key: str, term: Term) -> Term:
         """Return a term that includes what was written, under other names, to places that the table may share."""
@@ -204,26 +255,25 @@ class Replay:
         there = [
             self._terms.of("place", other, written)
             for other, (place, written) in sorted(self._places.items())
-            if other != key and (anywhere or (path and may_share(path, place)))
+            if other != key and (anywhere or (path and may_share(path, place)) or may_be_one(place, key))
         ]
         return self._terms.of("with", term, *there) if there else term
 
     def _whole(self, key: str) -> Term:
-        version = self._tables.get(key)
+        version = self._table(key)
         return self._source(key) if version is None else self._with_shared_places(key, version.whole)
 
     def _everything(self) -> Term:
         """Return the term of the state of all tables, for a statement that may read any of them."""
         parts: list[Term | str] = [self._settings, self._random, self._declared]
-        for key in sorted(self._tables):
-            parts += [key, self._tables[key].whole]
+        for key, version in sorted(self._all_tables()):
+            parts += [key, version.whole]
         return self._terms.of("everything", *parts, *sorted(self._dropped))
 
     def _schemas(self) -> Term:
         """Return the term of the existing tables and their columns, which a script may query."""
         parts: list[Term | str] = [self._declared]
-        for key in sorted(self._tables):
-            version = self._tables[key]
+        for key, version in sorted(self._all_tables()):
             named: list[Term | str] = [text for name, (_, type_) in version.columns.items() for text in (name, type_)]
             written = self._columns_written.get(key)
             # A table that a script makes has no plan; if its columns are unknown, all of the script may decide them.
@@ -234,7 +284,7 @@ class Replay:
 
     def _of_plan(self, step: FileStep) -> None:
         nodes = nodes_of(step.shape)
-        plan = _Plan(nodes, Relations(self._terms, nodes, self))
+        plan = _Plan(nodes, Relations(self._terms, nodes, self, step.within))
         root = plan.root
         if root.name in ("CreateDataSourceTableAsSelectCommand", "CreateTableAsSelect", "ReplaceTableAsSelect"):
             self._made_of_query(step, plan, "table")
@@ -257,7 +307,7 @@ class Replay:
         if not step.targets:
             raise IncomparableError("its target has no name")
         for key in map(key_of_name, step.targets):
-            existing = self._tables.get(key)
+            existing = self._table(key)
             if existing is not None and existing.kind == "table" and " IF NOT EXISTS " in f" {step.header} ":
                 raise IncomparableError("it does nothing if the table exists")
             values = zip(names, found.values, found.output, strict=True)
@@ -286,6 +336,12 @@ class Replay:
             values = list(query.values)
         if len(values) != len(output) or None in values or len({each.name.lower() for each in output}) != len(output):
             raise IncomparableError("the columns that it writes are not those of the table")
+        options = _options(plan.root, table)
+        if options:
+            # They may name a branch of the table, or say what becomes of other columns.
+            scope = Scope({}, query.rows)
+            given = [plan.relations.expressions.of(each, scope) for each in options]
+            query = attrs.evolve(query, rows=self._terms.of("with options", query.rows, *given))
         columns = {own.name.lower(): (term, own.type) for own, term in zip(output, values, strict=True) if term}
         if plan.root.name == "OverwriteByExpression" and _is_true(plan, plan.root.arguments.get("deleteExpr")):
             keys = self._keys_by_name(target, columns, query, is_whole=True)
@@ -397,18 +453,18 @@ class Replay:
         """Note the content of a path, because another name may mean the same place."""
         definition = self._definitions.get(key)
         path = shared_path_of(key) or ("" if definition is None else definition.location)
-        if path or (definition is not None and definition.is_foreign):
+        if path or is_pattern(key) or (definition is not None and definition.is_foreign):
             self._places[key] = (path or key, whole)
 
     def _definition(self, key: str) -> Term:
-        version = self._tables.get(key)
+        version = self._table(key)
         return self._terms.of("definition of", key) if version is None else version.definition
 
     def _before(self, key: str, output: Sequence[PlanColumn]) -> Version:
         """Return the state of a table before a statement, with the columns that the statement knows."""
         rows, terms = self.read(key, output)
         columns = {each.name.lower(): (term, each.type) for each, term in zip(output, terms, strict=True)}
-        version = self._tables.get(key)
+        version = self._table(key)
         if version is None:
             return Version(rows, columns, self._definition(key), self._source(key))
         if version.kind == "view":
@@ -466,7 +522,7 @@ class Replay:
         whole = self._whole_of(key, rows, columns, definition)
         self._dropped.discard(key)
         self._note_place(key, whole)
-        self._tables[key] = Version(rows, columns, definition, whole, kind, *self._history(key, before), keys)
+        self._keep(key, Version(rows, columns, definition, whole, kind, *self._history(key, before), keys))
 
     def _history(self, key: str, before: Version | None) -> tuple[tuple[int, ...], frozenset[str]]:
         """Return the statements that have made a table, this one last, and the tables that they have read."""
@@ -477,7 +533,7 @@ class Replay:
 
     def _without_plan(self, step: FileStep) -> None:
         keys = [key_of_name(each) for each in step.targets]
-        if step.kind.startswith(_HARMLESS) and not step.kind.startswith("CreateNamespaceAs"):
+        if (step.kind.startswith(_HARMLESS) and not step.kind.startswith("CreateNamespaceAs")) or step.is_inert:
             return
         if step.kind in _DROPS and keys:
             for key in keys:
@@ -489,15 +545,23 @@ class Replay:
         elif step.kind == "TruncateTable" and keys:
             for key in keys:
                 self._emptied(key)
-        elif step.kind.startswith(("Alter", "Add", "Drop", "Rename", "Replace", "Set", "Unset")) and keys:
+        elif keys and (step.kind.startswith(_ALTERS) or not step.kind.startswith(_SETTINGS)):
             self._altered(step, keys)
-        elif step.kind.startswith(_SETTINGS) and "SELECT" not in step.key.split():
-            self._settings = self._terms.of("then", self._settings, step.key)
         else:
-            self._settings = self._terms.of("then", self._settings, step.key, self._everything())
+            self._of_no_table(step)
+
+    def _of_no_table(self, step: FileStep) -> None:
+        """Follow a statement that names no table: it changes the session, or may change any table."""
+        is_setting = step.kind.startswith(_SETTINGS)
+        if is_setting and "SELECT" not in step.key.split():
+            self._settings = self._terms.of("then", self._settings, step.key)
+            return
+        self._settings = self._terms.of("then", self._settings, step.key, self._everything())
+        if step.may_change_any and not is_setting:
+            self._change_any(self._settings)
 
     def _created(self, step: FileStep, key: str) -> None:
-        known = self._tables.get(key)
+        known = self._table(key)
         definition = self._terms.of("definition", step.key)
         is_kept = " IF NOT EXISTS " in f" {step.key} "
         if is_kept and known is not None and known.kind == "table":
@@ -510,10 +574,10 @@ class Replay:
         rows = self._source(key) if is_there else self._terms.of(_EMPTY)
         self._dropped.discard(key)
         whole = self._whole_of(key, rows, {}, definition)
-        self._tables[key] = Version(rows, {}, definition, whole, steps=(self._at,))
+        self._keep(key, Version(rows, {}, definition, whole, steps=(self._at,)))
 
     def _emptied(self, key: str) -> None:
-        known = self._tables.get(key)
+        known = self._table(key)
         definition = self._definition(key)
         columns = {} if known is None else {
             name: (self._terms.of(_EMPTY), type_) for name, (_, type_) in known.columns.items()
@@ -521,12 +585,13 @@ class Replay:
         self._put(key, self._terms.of(_EMPTY), columns, definition, known)
 
     def _altered(self, step: FileStep, keys: Sequence[str]) -> None:
-        if step.kind == _RENAME and len(keys) == 2 and keys[0] in self._tables:
+        version = self._table(keys[0])
+        if step.kind == _RENAME and len(keys) == 2 and version is not None:
             old, new = keys
-            version = self._tables.pop(old)
+            del self._tables[old]
             self._dropped.add(old)
             self._dropped.discard(new)
-            self._tables[new] = attrs.evolve(version, steps=(*version.steps, self._at))
+            self._keep(new, attrs.evolve(version, steps=(*version.steps, self._at)))
             return
         done = self._terms.of("altered", step.key, self._settings, *map(self._whole, keys))
         for key in keys:
@@ -547,19 +612,27 @@ class Replay:
         done = self._terms.of("done", step.kind, step.key, step.within, given, self._settings, self._random)
         for key in map(key_of_name, step.targets):
             self._opaque(key, self._terms.of("done", done, self._whole(key)))
+            for other, version in self._all_tables() if is_pattern(key) else ():
+                if other != key and version.kind == "table" and may_be_one(key, other):
+                    self._keep(other, self._changed(version, done, self._at))
+        if step.words_of_names is not None:
+            self._unread[self._at] = "what a script may write is not fully known"
+            self._change_named(step.words_of_names, done)
         self._columns_written |= {key_of_name(each.name): each.columns for each in step.writes if each.columns}
-        if not step.targets:
+        if not step.targets and step.kind != "script":
             self._settings = self._terms.of("then", self._settings, done)
+            if step.may_change_any:
+                self._change_any(done)
 
     def _opaque(self, key: str, done: Term) -> None:
-        before = self._tables.get(key)
+        before = self._table(key)
         rows = self._terms.of("rows of", done, key)
         self._dropped.discard(key)
         self._columns_written.pop(key, None)
         definition, whole = self._terms.of("definition of", done), self._terms.of("whole", done, key)
         self._note_place(key, whole)
         # Its columns follow from its rows: if the rows are the same, so is each column.
-        self._tables[key] = Version(rows, {}, definition, whole, "table", *self._history(key, before))
+        self._keep(key, Version(rows, {}, definition, whole, "table", *self._history(key, before)))
 
 
 def _keys_without(version: Version, names: Iterable[str]) -> frozenset[frozenset[str]]:
@@ -571,8 +644,8 @@ def _why_by_text(step: FileStep) -> str:
     """Return why a statement is compared by its text."""
     if step.kind == "script":
         return "a script is compared by its code and everything that it reads"
-    if step.reads_old_version:
-        return "it reads an earlier version of a table"
+    if step.has_more_than_its_plan:
+        return "its plan does not show which version of a table it reads, or which rows of each key it keeps"
     return "Spark can't analyze it, or something else decides whether it runs"
 
 
@@ -609,6 +682,16 @@ class _Plan:
             if not isinstance(key, list) or key[0] != "a" or key[1] not in names:
                 raise IncomparableError("it assigns a part of a column")
             yield names[key[1]], assignment.arguments.get("value")
+
+
+def _options(root: Node, table: Node) -> list[Any]:
+    """Return the options of a write, if there are any."""
+    values = [
+        root.arguments.get("writeOptions"),
+        root.arguments.get("withSchemaEvolution"),
+        table.arguments.get("options"),
+    ]
+    return values if any(each not in _NO_OPTIONS for each in values) else []
 
 
 def _is_true(plan: _Plan, value: Any) -> bool:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import attrs
 import pytest
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
-from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
+from openlineage_pyspark.workbench.predict.scripts import Problem, Script, StatementLineage
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.rebuild.findings import findings_of
 from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, text_of_plan
-from openlineage_pyspark.workbench.rebuild.places import may_share, shared_path_of
+from openlineage_pyspark.workbench.rebuild.places import may_be_made_of, may_share, shared_path_of
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, TablePlan, rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import step_of_script, steps_of_answers
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, ScriptWrite, plain_text
-from openlineage_pyspark.workbench.rebuild.surroundings import surroundings_of
+from openlineage_pyspark.workbench.rebuild.surroundings import files_read_at, hash_of_files, surroundings_of, words_of
+from openlineage_pyspark.workbench.rebuild.unrun import may_write_more
 from openlineage_pyspark.workbench.report import Lineage
 
 if TYPE_CHECKING:
@@ -150,7 +152,8 @@ def test_a_statement_of_which_nothing_is_known_decides_about_all_that_follows() 
 
     assert needs([call, table], [call, table]) == {}
     assert needs([call, table], [statement("CALL p(2)", "", known=False), table]) == {"a": "make"}
-    assert needs([table, call], [table, statement("CALL p(2)", "", known=False)]) == {}
+    assert needs([table, call], [table, statement("CALL p(2)", "", known=False)]) == {"a": "make"}
+    assert needs([table, call], [table, call]) == {}
 
 
 @pytest.mark.parametrize(
@@ -161,6 +164,213 @@ def test_what_sets_something_decides_about_all_that_follows(kind: str) -> None:
 
     assert needs([statement("SET x = 1", kind), table], [statement("SET x = 2", kind), table]) == {"a": "make"}
     assert needs([statement("SET x = 1", kind), table], [table]) == {"a": "make"}
+
+
+def test_a_statement_that_names_no_target_may_have_changed_every_table_before_it() -> None:
+    made = [statement("CREATE TABLE a (id INT)", "CreateTable", "spark_catalog.default.a"), script("1", (), "gold.b")]
+
+    def after(text: str, kind: str = "", *, known: bool = True) -> dict[str, str]:
+        return needs([*made, statement(text.format(1), kind, known=known)], [*made, statement(text.format(2), kind)])
+
+    for text, kind in (
+        ("RESTORE TABLE a TO VERSION AS OF {}", ""),
+        ("ALTER TABLE a RECOVER PARTITIONS -- {}", "RecoverPartitions"),
+        ("DROP DATABASE d{} CASCADE", "DropNamespace"),
+        ("WITH x AS (SELECT {}) DELETE FROM y", ""),
+    ):
+        assert after(text, kind) == ({} if "--" in text else {"default.a": "make", "gold.b": "make"}), text
+    for text, kind in (
+        ("GRANT SELECT ON a TO user{}", ""),
+        ("OPTIMIZE a ZORDER BY (c{})", ""),
+        ("ADD JAR 'x{}.jar'", "AddJars"),
+        ("SET VAR v = (SELECT {})", "SetVariable"),
+        ("CREATE ROLE r{}", ""),
+        ("CALL rewrite_data_files('a{}')", "Call"),
+        ("SELECT {} FROM nowhere", ""),
+    ):
+        assert after(text, kind) == {}, text
+
+
+def test_a_table_that_may_have_changed_is_made_again_once_whatever_else_changes_it() -> None:
+    made = [statement("CREATE TABLE a (id INT)", "CreateTable", "a")]
+    calls = [statement(f"CALL p({each})", "", known=False) for each in range(3)]
+
+    assert needs([*made, *calls], [*made, *calls]) == {}
+    assert needs([*made, *calls], [*made, *calls[:2]]) == {"a": "make"}
+    assert needs([calls[0], *made], [*made, calls[0]]) == {"a": "make"}
+
+
+@pytest.mark.parametrize("kind", ["TruncatePartition", "LoadDataSomehow", "NobodyKnowsCommand"])
+def test_a_statement_that_names_its_target_changes_it_alone(kind: str) -> None:
+    made = [
+        statement("CREATE TABLE a (id INT)", "CreateTable", "a"),
+        statement("CREATE TABLE b (id INT)", "CreateTable", "b"),
+    ]
+    first, second = (statement(f"TRUNCATE TABLE a PARTITION (d = {each})", kind, "a") for each in "xy")
+
+    assert needs([*made, first], [*made, second]) == {"a": "make"}
+    assert needs([*made, first], [*made, first]) == {}
+
+
+def test_a_script_without_targets_of_which_all_is_known_changes_nothing() -> None:
+    made, reader = [script("1", (), "gold.a")], script("3", ("gold.a",), "gold.c")
+
+    assert needs([*made, script("2", ()), reader], [*made, script("4", ()), reader]) == {}
+
+
+def test_a_script_of_which_not_all_is_known_may_write_the_tables_that_its_words_name() -> None:
+    def unsure(code: str) -> FileStep:
+        return attrs.evolve(script(code, None, "gold.a"), words_of_names=frozenset({"sales", "b"}))
+
+    before, known = script("0", (), "gold.sales_de"), script("3", ("gold.a",), "gold.other")
+    readers = [script("4", (f"mart.{each}",), f"gold.of_{each}") for each in ("sales_fr", "b", "de_fr", "c")]
+    steps = [before, unsure("1"), known, *readers]
+
+    assert needs(steps, [before, unsure("2"), known, *readers]).keys() == {
+        *("gold.a", "gold.sales_de", "gold.other", "gold.of_sales_fr", "gold.of_b"),
+    }
+    assert needs(steps, steps) == {}
+
+
+def test_a_table_whose_name_only_data_know_may_be_each_that_the_pattern_matches() -> None:
+    first, second = (script(code, ("raw.x",), "gold.sales_{country}") for code in "12")
+    made, reader = script("3", (), "gold.sales_de"), script("4", ("gold.sales_de",), "mart.a")
+    other, pattern = script("5", ("gold.other_de",), "mart.b"), "gold.sales_{country}"
+    steps = [made, first, reader, other]
+
+    assert needs(steps, [made, second, reader, other]).keys() == {pattern, "gold.sales_de", "mart.a"}
+    assert needs(steps[1:], [second, reader, other]).keys() == {pattern, "mart.a"}
+    assert needs(steps, steps) == {}
+
+
+def of_current_database(within: str) -> FileStep:
+    """Return a statement that stores the name of the current database."""
+    shape = """[
+        {"c": "CreateTableAsSelect", "a": {"query": ["r", 1]}, "o": []},
+        {"c": "Project", "a": {"projectList": ["l", ["r", 2]], "child": ["r", 4]}, "o": [[1, "s", "string"]]},
+        {"c": "Alias", "a": {"child": ["r", 3]}, "t": "string", "id": 1},
+        {"c": "CurrentDatabase", "a": {}, "t": "string"},
+        {"c": "OneRowRelation", "a": {}, "o": []}
+    ]"""
+    text = "CREATE TABLE m.t AS SELECT current_schema() AS s"
+    return FileStep("a.sql", 1, text, "CreateTableAsSelect", shape, ("m.t",), within=within)
+
+
+def test_the_name_of_the_current_database_is_another_one_in_another_database() -> None:
+    one, other = (of_current_database(f"spark_catalog.{each}") for each in "ab")
+
+    assert rebuild_plan([one], [one]).made == ()
+    assert {each.table: each.reason for each in rebuild_plan([one], [other]).made} == {
+        "m.t": "its rows and its other columns do not change"
+    }
+
+
+def written(options: list[str]) -> FileStep:
+    """Return an INSERT with some options, or into a branch."""
+    table = {"table": ["table", "lake.t"], "options": ["m", "{}"]}
+    nodes = [
+        {"c": "AppendData", "a": {"table": ["r", 1], "query": ["r", 2], "writeOptions": options}, "o": []},
+        *({"c": "DataSourceV2Relation", "a": table, "o": [[each, "id", "int"]]} for each in (1, 2)),
+    ]
+    shape = json.dumps(nodes)
+    return FileStep("a.sql", 1, "INSERT INTO lake.t SELECT id FROM lake.t", "InsertIntoStatement", shape, ("lake.t",))
+
+
+def test_the_options_of_a_write_decide_where_its_rows_are() -> None:
+    none, one, other = map(written, (["set"], ["m", "{branch=a}"], ["m", "{branch=b}"]))
+
+    assert needs([one], [one]) == {}
+    assert needs([one], [other]) == needs([none], [one]) == {"lake.t": "make"}
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "made"),
+    [
+        ("default.sales_de", {"sales"}, True),
+        ("s3://lake/mart/daily_sales/", {"daily"}, True),
+        ("default.t_1", {"t"}, False),
+        ("default.t_1", {"t", "1"}, True),
+        ("default.a", {"a"}, True),
+        ("default.sales", {"default"}, False),
+    ],
+)
+def test_a_name_may_be_made_of_words_that_a_text_has(name: str, words: set[str], *, made: bool) -> None:
+    assert may_be_made_of(name, words) is made
+
+
+IF = "n = frame.count()\nif n > 9:\n    {}\nelse:\n    {}\nframe.write.saveAsTable('z')\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "ran", "more"),
+    [
+        (IF.format("print(n)", "logger.info('few')"), (6,), False),
+        (IF.format("sys.exit(0)", "pass"), (6,), False),
+        (IF.format("sys.exit(0)", "pass"), (), True),
+        (IF.format("raise ValueError(n)", "pass"), (6,), False),
+        (IF.format("save(frame, 'a')", "pass"), (3, 6), False),
+        (IF.format("save(frame, 'a')", "pass"), (6,), True),
+        (IF.format("save(frame, 'a')", "save(frame, 'b')"), (3, 6), True),
+        ("n = frame.count()\nassert n > 9\n", (), False),
+        ("n = frame.count()\nok = n > 9\nif ok: save()\n", (), True),
+        ("n = frame.count()\nwhile n > 9: save()\n", (), True),
+        ("n = frame.count()\nif n > 9: (\n", (), True),
+    ],
+)
+def test_a_script_may_write_more_if_a_branch_that_did_not_run_may_write(
+    text: str, ran: tuple[int, ...], *, more: bool
+) -> None:
+    decision = Problem("job.py", 2, 1, "DECISION", "a decision depends on count()")
+    found = [StatementLineage(ScriptStatement("", "job.py", each, 1), Lineage((), (), ())) for each in ran]
+    found.append(StatementLineage(ScriptStatement("", "job.py", 2, 1), problem=decision))
+
+    assert may_write_more(Script("job.py", text), found) is more
+
+
+@pytest.mark.parametrize(("code", "more"), [("STAND_IN", False), ("PATTERN", False), ("SCRIPT_FAILED", True)])
+def test_a_script_that_fails_in_a_dry_run_may_write_more(code: str, *, more: bool) -> None:
+    problem = Problem("job.py", 2, 1, code, "x")
+
+    assert (
+        may_write_more(Script("job.py", ""), [StatementLineage(ScriptStatement("", "job.py", 2, 1), problem=problem)])
+        is more
+    )
+
+
+def test_a_decision_in_a_module_of_a_script_may_leave_out_writes() -> None:
+    problem = Problem("lib.py", 1, 1, "DECISION", "x")
+    found = [StatementLineage(ScriptStatement("", "lib.py", 1, 1), problem=problem)]
+
+    assert may_write_more(Script("job.py", "import lib"), found)
+
+
+def test_the_data_that_a_script_reads_beside_it_decide_what_it_makes(tmp_path: Path) -> None:
+    for name in ("seeds/a.csv", "seeds/day=1/b.csv", "seeds/.hidden", "other.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1")
+
+    def read(name: str) -> list[str]:
+        return [str(each.relative_to(tmp_path)) for each in files_read_at(tmp_path, name)]
+
+    assert read("seeds") == ["seeds/a.csv", "seeds/day=1/b.csv"]
+    assert read("seeds/*.csv") == ["seeds/a.csv"]
+    assert read("seeds/day={1,2}/b.csv") == ["seeds/day=1/b.csv"]
+    assert read("gone") == []
+    before = hash_of_files(tmp_path, ["seeds"])
+    (tmp_path / "seeds" / "c.csv").write_text("")
+    assert hash_of_files(tmp_path, ["seeds"]) != before
+
+
+def test_names_of_tables_may_be_made_of_the_words_in_all_that_a_script_reads(tmp_path: Path) -> None:
+    (tmp_path / "lib.py").write_text("NAME = 'mart_orders'")
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "a.yaml").write_text("target: Sales_DE")
+
+    found = words_of(
+        tmp_path / "job.py", "x", [tmp_path / "job.py"], (), [tmp_path / "conf" / "a.yaml", tmp_path / "gone"]
+    )
+
+    assert found == {"x", "name", "mart", "orders", "target", "sales", "de"}
 
 
 @pytest.mark.parametrize("kind", ["ShowTables", "DescribeRelation", "AnalyzeTable", "CommentOnTable", "RefreshTable"])
@@ -236,6 +446,13 @@ def test_a_script_is_changed_by_the_files_beside_it_and_not_by_other_scripts_or_
         ("s3://lake/a", "s3://lake/a/day=1", True),
         ("s3://lake/a", "s3://lake/ab", False),
         ("s3://lake/a", "s3://lake/b", False),
+        ("s3://lake/*/a", "s3://lake/b/a", True),
+        ("s3://lake/*/a", "s3://lake/b/c", False),
+        ("s3://lake/{b,c}/a", "s3a://lake/c/a/day=1", True),
+        ("s3://lake/day=[0-9]", "s3://lake/day=7", True),
+        ("s3://lake/{country}/x", "s3://lake/de/x", True),
+        ("s3://lake/{country}/x", "s3://lake/de/y", False),
+        ("s3://lake/a_{b}", "s3://lake/?_c", True),
     ],
 )
 def test_two_names_may_mean_one_place(one: str, other: str, *, shared: bool) -> None:

@@ -97,6 +97,13 @@ _MANAGED = frozenset(
 _BEFORE_MANAGED = frozenset("EXTERNAL IF NOT EXISTS OR REPLACE SERVICE STORAGE UNIQUE FOREIGN".split())
 
 
+def manages_no_table(text: str) -> bool:
+    """Return whether a statement creates, changes or drops something else than tables and views, such as a role."""
+    words = iter(_words(text))
+    managed = (word for word in words if word not in _BEFORE_MANAGED)
+    return next(words, "") in _MANAGING and next(managed, "") in _MANAGED
+
+
 def has_no_lineage(text: str) -> bool:
     """Return whether a statement that Spark can't analyze only manages or inspects, so that it has no lineage."""
     words = _words(text)
@@ -114,8 +121,7 @@ def has_no_lineage(text: str) -> bool:
         return "SELECT" not in words
     if first not in _MANAGING:
         return False
-    second = next((word for word in words if word not in _BEFORE_MANAGED), "")
-    if second in _MANAGED:
+    if manages_no_table(text):
         return True
     # ALTER of a table or a view, and DROP; but ALTER VIEW may set a new query.
     return first == "DROP" or (first == "ALTER" and "SELECT" not in words)
