@@ -30,7 +30,7 @@ from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, sent
 from openlineage_pyspark.workbench.rebuild.masks import unmasked_values
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import step_of_script, steps_of_answers
-from openlineage_pyspark.workbench.rebuild.surroundings import hash_of_files, surroundings_of
+from openlineage_pyspark.workbench.rebuild.surroundings import files_read_at, hash_of_files, surroundings_of, words_of
 
 if TYPE_CHECKING:
     import argparse
@@ -96,8 +96,12 @@ def file_steps(
         beside = surroundings_of(within[each.name], each.text, within.values(), others)
         # If a notebook had only SQL in that revision, its lines name it as their file, and no script.
         own = [line for line in found if each.name in (line.script, line.statement.file)]
-        opened = hash_of_files((folder or Path.cwd()), (line.opened for line in own if line.opened))
-        steps.append(step_of_script(each, own, f"{given} {beside} {opened}"))
+        base, names = folder or Path.cwd(), {line.opened for line in own if line.opened}
+        listed = sorted(line.listed for line in own if line.listed)
+        opened = [file for name in names for file in files_read_at(base, name)]
+        words = words_of(within[each.name], f"{each.text} {given}", within.values(), others, opened)
+        surroundings = f"{given} {beside} {hash_of_files(base, names)} {listed}"
+        steps.append(step_of_script(each, own, surroundings, words))
     return tuple(steps)
 
 

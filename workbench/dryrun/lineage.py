@@ -107,6 +107,8 @@ def _statements(line: dict[str, Any], known: DeclaredTables, made: _Made) -> Ite
         yield StatementLineage(_statement(spot_of_document(line["spot"])), is_of_rows=True)
     elif line["k"] == "file":
         yield StatementLineage(_statement(spot_of_document(line["spot"])), opened=str(line["path"]))
+    elif line["k"] == "names":
+        yield StatementLineage(_statement(spot_of_document(line["spot"])), listed=str(line["names"]))
     elif line["k"] == "write":
         yield _of_write(WriteRecord.of(line), known, made)
     elif line["k"] == "problem":

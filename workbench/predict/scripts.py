@@ -147,6 +147,7 @@ class StatementLineage:
         script: the name of the script that runs it, even if its line is in another file; empty for an SQL file.
         is_of_rows: whether a script gets a value from rows here, such as their number, which may influence anything.
         opened: the file that a script reads here, relative to the folder in which it runs; empty if it reads none.
+        listed: the names of the files that a script finds here in a folder or by a pattern; empty if it looks for none.
         document: the JSON of what `Lineage.to_dict` returns for the lineage, if it was cached; else empty.
     """
 
@@ -157,6 +158,7 @@ class StatementLineage:
     script: str = ""
     is_of_rows: bool = False
     opened: str = ""
+    listed: str = ""
     document: str = attrs.field(default="", eq=False, repr=False)
 
 

@@ -152,6 +152,8 @@ class World:
     def load_place(self, place: DataPlace, schema: Any, reader: Reader) -> Any:
         """Return the data at a place, as a DataFrame of the JVM; `Unknown` if its columns are unknown."""
         place = self._of_script(place)
+        for path in place.paths if place.is_of_files else ():
+            self.stage.opens_data(path)
         typed = self._schema(place, schema, reader)
         if typed is None:
             return self._missing(place, reader)

@@ -110,7 +110,10 @@ def _of_path(read: Callable[..., Any], stage: Stage) -> Callable[..., Any]:
         # Spark calls it `name` or `path`.
         key = next((each for each in ("name", "path") if each in named), None)
         path, rest = (given[0], given[1:]) if key is None else (named.pop(key), given)
-        whole = ",".join(qualified(each, stage.request.folder) for each in str(path).split(","))
+        paths = [qualified(each, stage.request.folder) for each in str(path).split(",")]
+        for each in paths:
+            stage.opens_data(each)
+        whole = ",".join(paths)
         return read(context, whole, *rest, **named)
 
     return reading

@@ -63,6 +63,8 @@ class LocalFiles:
 
         def walking(top: Any, *rest: Any, **named: Any) -> Iterator[Any]:
             if not self._is_users() or os.path.lexists(top):
+                if self._is_users():
+                    return self._noted(walked(top, *rest, **named))
                 return walked(top, *rest, **named)
             return iter([(top, [], self._listed(top, listed))])
 
@@ -76,6 +78,7 @@ class LocalFiles:
             real = found(pathname, **named)
             if not self._is_users():
                 return real
+            self._stage.finds(real)
             return [*real, *self._matching(str(pathname), real, deep=bool(named.get("recursive")))]
 
         def one_by_one(pathname: Any, **named: Any) -> Iterator[Any]:
@@ -84,16 +87,17 @@ class LocalFiles:
             if not self._is_users():
                 return real
             every = list(real)
+            self._stage.finds(every)
             return iter([*every, *self._matching(str(pathname), every, deep=bool(named.get("recursive")))])
 
         def within(folder: Path, pattern: Any, **named: Any) -> Iterator[Path]:
             real = list(below(folder, pattern, **named))
-            more = self._matching(str(folder / pattern), real, deep=True) if self._is_users() else ()
+            more = self._found_matching(folder / pattern, real) if self._is_users() else ()
             return iter([*real, *map(Path, more)])
 
         def everywhere(folder: Path, pattern: Any, **named: Any) -> Iterator[Path]:
             real = list(far_below(folder, pattern, **named))
-            more = self._matching(str(folder / _EVERYWHERE / pattern), real, deep=True) if self._is_users() else ()
+            more = self._found_matching(folder / _EVERYWHERE / pattern, real) if self._is_users() else ()
             return iter([*real, *map(Path, more)])
 
         for owner, name, function in (
@@ -130,11 +134,22 @@ class LocalFiles:
         """Return the names in a folder, with those of known files and folders."""
         is_there, begin = os.path.lexists(folder), f"{_whole(folder)}/"
         names = real(folder) if is_there else []
+        self._stage.finds(names)
         known = (each.removeprefix(begin) for each in self._stage.local_paths() if each.startswith(begin))
         more = [each for each in dict.fromkeys(each.partition("/")[0] for each in known) if each not in names]
         if not is_there and not more and not self._stage.own_files.is_folder(begin):
             self._stage.problem("STAND_IN", f"the folder {os.fsdecode(folder)} does not exist here: {_LISTS}")
         return [*names, *more]
+
+    def _noted(self, walked: Iterator[Any]) -> Iterator[Any]:
+        for folder, folders, files in walked:
+            self._stage.finds(os.path.join(folder, each) for each in (*folders, *files))  # noqa: PTH118 (texts)
+            yield folder, folders, files
+
+    def _found_matching(self, pattern: Path, real: Iterable[Path]) -> list[str]:
+        found = list(real)
+        self._stage.finds(found)
+        return self._matching(str(pattern), found, deep=True)
 
     def _matching(self, pattern: str, real: Iterable[Any], *, deep: bool) -> list[str]:
         """Return the known files and folders that a pattern matches, in addition to those that exist."""

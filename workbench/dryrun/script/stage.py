@@ -106,6 +106,32 @@ class Stage:
         if name != path and not name.endswith(".pyc"):
             self._record_once(("file", name), "file", spot=attrs.asdict(self.spot()), path=name)
 
+    def opens_data(self, path: str) -> None:
+        """
+        Report, once, that the script reads data with Spark, if they are in the folder in which the script runs.
+
+        Args:
+            path: a file, a folder or a pattern.
+        """
+        local = path.removeprefix("file:")
+        for folder in (self._begins, os.path.join(self.request.folder, "")):  # noqa: PTH118 (texts)
+            name = local.removeprefix(folder).strip("/")
+            if local.startswith(folder) and name:
+                self._record_once(("file", name), "file", spot=attrs.asdict(self.spot()), path=name)
+                return
+
+    def finds(self, names: Iterable[Any]) -> None:
+        """
+        Report the names that the script finds in a folder or by a pattern.
+
+        Args:
+            names: the names; hidden ones do not count.
+        """
+        shown = sorted({os.path.relpath(os.fsdecode(each), self._begins) for each in names})
+        kept = [each for each in shown if not os.path.basename(each).startswith((".", "__pycache__"))]  # noqa: PTH119
+        if kept:
+            self._record_once(("names", *kept), "names", spot=attrs.asdict(self.spot()), names=" ".join(kept))
+
     def number(self, what: str, value: float = 1) -> Any:
         """
         Return a number that only data show, such as a number of rows, and report, once, the line that gets it.
