@@ -43,7 +43,7 @@ except BaseException as problem:
 
 def told(folder: Path, source: str, **settings: object) -> list[tuple[object, ...]]:
     """Return what a script has told: a line and a code for each problem, and what it raised at last."""
-    lines = [each for each in records(folder, source, **settings) if each["k"] != "file"]
+    lines = [each for each in records(folder, source, **settings) if each["k"] not in ("file", "names")]
     return [(each["what"],) if each["k"] == "raised" else (each["spot"]["line"], each["code"]) for each in lines]
 
 
@@ -111,6 +111,23 @@ def test_what_changes_files_or_starts_programs_is_told_and_not_done(tmp_path: Pa
 def test_a_file_that_a_script_writes_is_there_for_it_alone(tmp_path: Path) -> None:
     source = "import tempfile\nopen('a', 'w').write('x')\nassert open('a').read() == 'x'\ntempfile.TemporaryFile('w')\n"
     assert told(tmp_path, source)[0] == (2, "NOT_DONE")
+
+
+def test_names_that_a_script_finds_and_data_that_it_reads_are_told(tmp_path: Path) -> None:
+    source = """
+import glob, os, sys
+from pathlib import Path
+stage = sys.modules["__main__"].stage
+os.listdir("."), glob.glob(os.path.abspath("*.py")), list(Path(".").iterdir()), list(os.walk("."))
+stage.finds(["conf/b", "conf/a", ".git", "__pycache__"])
+stage.opens_data(os.path.abspath("seeds/x.csv"))
+stage.opens_data("file:" + os.path.abspath("raw/day=*"))
+stage.opens_data("/elsewhere/x")
+"""
+    found = records(tmp_path, source)
+
+    assert [each["names"] for each in found if each["k"] == "names"] == ["job.py", "conf/a conf/b"]
+    assert [each["path"] for each in found if each["k"] == "file"][-2:] == ["seeds/x.csv", "raw/day=*"]
 
 
 def test_a_temporary_folder_is_removed_with_its_files(tmp_path: Path) -> None:
