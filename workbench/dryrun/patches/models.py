@@ -36,9 +36,9 @@ _INPUT_PARAMS = ("userCol", "itemCol"), ("itemsCol",), ("featuresCol",), ("input
 _WORDS = ("labels", "vocabulary", "originalMax", "originalMin")
 _FRAMES = frozenset({"associationRules", "freqItemsets", "gaussiansDF", "itemFactors", "userFactors"})
 _METHODS_OF_FRAMES = frozenset(
-    {"describeTopics", "findSynonyms", "getVectors", "recommendForAllItems", "recommendForAllUsers",
-     "recommendForItemSubset", "recommendForUserSubset"}
-)  # fmt: skip
+    """approxNearestNeighbors approxSimilarityJoin describeTopics findSynonyms getVectors recommendForAllItems
+    recommendForAllUsers recommendForItemSubset recommendForUserSubset""".split()
+)
 """What a model learns that is a DataFrame."""
 _SOME_MEASURE = 1.0
 
@@ -121,6 +121,24 @@ class Fitted:
         return [f"{{{name}}}"] if name in _WORDS else StandIn(name)
 
 
+class _Summary(StandIn):
+    """
+    A stand-in for what a model reports about its training.
+
+    Args:
+        predict: returns its predictions for the rows on which it was trained.
+    """
+
+    def __init__(self, predict: Callable[[], Any]) -> None:
+        super().__init__("summary")
+        self.__dict__["_predict"] = predict
+
+    @property
+    def predictions(self) -> Any:
+        """The rows on which the model was trained, with the columns that it adds."""
+        return self.__dict__["_predict"]()
+
+
 class _SavedModels:
     """
     The models that a script saves: it gets them back when it loads them from their folders.
@@ -163,7 +181,9 @@ class _SavedModels:
         """Return a model whose function shows that it comes from a folder."""
         fitted, best = vars(model).get("_fitted"), vars(model).get("bestModel")
         if isinstance(fitted, Fitted):
-            return self._make(model._maker, fitted.added, function, places)
+            copied = self._make(model._maker, fitted.added, function, places)
+            copied._rows = vars(model).get("_rows")
+            return copied
         stages = vars(model).get("stages")
         if not isinstance(stages, list) and best is None:
             # An object of the JVM has only one owner, and nothing in it was learned.
@@ -311,13 +331,21 @@ def _class_of_fitted(model: Any, stage: Stage, unknown: WithoutColumns) -> Calla
                 return lambda *_: self
             if maker is not None and (name[:3] == "get" or maker.hasParam(name)) and hasattr(maker, name):
                 return getattr(maker, name)
-            found, rows = vars(self)["_fitted"].learned(name), vars(self).get("_rows")
-            if rows is None or name not in (*_FRAMES, *_METHODS_OF_FRAMES):
-                return found
-            frame = unknown(rows, ())
-            return frame if name in _FRAMES else lambda *_, **__: frame
+            return _learned(self, name, unknown)
 
     return FittedModel
+
+
+def _learned(model: Any, name: str, unknown: WithoutColumns) -> Any:
+    """Return what a model has learned: a stand-in, or a DataFrame that comes from the rows of its training."""
+    found, rows = vars(model)["_fitted"].learned(name), vars(model).get("_rows")
+    if rows is None:
+        return found
+    if name == "summary":
+        return _Summary(lambda: model.transform(rows))
+    if name in _FRAMES:
+        return unknown(rows, ())
+    return (lambda *_, **__: unknown(rows, ())) if name in _METHODS_OF_FRAMES else found
 
 
 def _install_searches(make: Callable[..., Any]) -> None:
