@@ -41,6 +41,7 @@ def needs(before: list[FileStep], after: list[FileStep]) -> dict[str, str]:
     return {each.table: each.action for each in rebuild_plan(before, after).made}
 
 
+_ONE_ROW = [{"c": "OneRowRelation", "a": {}, "o": []}]
 FIRST = script("1", ("s3://lake/raw",), "s3://lake/silver")
 SECOND = script("2", ("s3://lake/silver",), "gold.a", "gold.b")
 THIRD = script("3", ("s3://lake/other",), "gold.c")
@@ -176,6 +177,7 @@ def test_a_statement_that_names_no_target_may_have_changed_every_table_before_it
         ("RESTORE TABLE a TO VERSION AS OF {}", ""),
         ("ALTER TABLE a RECOVER PARTITIONS -- {}", "RecoverPartitions"),
         ("DROP DATABASE d{} CASCADE", "DropNamespace"),
+        ("CREATE FLOW f AS AUTO CDC INTO a FROM s KEYS (k{})", "CreateFlowCommand"),
         ("WITH x AS (SELECT {}) DELETE FROM y", ""),
     ):
         assert after(text, kind) == ({} if "--" in text else {"default.a": "make", "gold.b": "make"}), text
@@ -185,10 +187,24 @@ def test_a_statement_that_names_no_target_may_have_changed_every_table_before_it
         ("ADD JAR 'x{}.jar'", "AddJars"),
         ("SET VAR v = (SELECT {})", "SetVariable"),
         ("CREATE ROLE r{}", ""),
+        ("CREATE STREAMING TABLE s COMMENT '{}'", "CreateStreamingTable"),
         ("CALL rewrite_data_files('a{}')", "Call"),
         ("SELECT {} FROM nowhere", ""),
     ):
         assert after(text, kind) == {}, text
+
+
+@pytest.mark.parametrize(
+    "text", ["APPLY CHANGES INTO t FROM s KEYS (k{})", "INSERT INTO t SELECT id FROM table_changes('s', {})"]
+)
+def test_what_the_plan_of_a_statement_leaves_out_is_compared_by_its_text(text: str) -> None:
+    shape = json.dumps([{"c": "CreateTableAsSelect", "a": {"query": ["r", 1]}, "o": []}, *_ONE_ROW])
+    one, other = (FileStep("a.sql", 1, text.format(each), "CreateTableAsSelect", shape, ("t",)) for each in (1, 2))
+
+    assert needs([one], [one]) == {}
+    assert needs([one], [other]) == {"t": "make"}
+    plain = attrs.evolve(one, text="CREATE TABLE t AS SELECT 1"), attrs.evolve(one, text="CREATE TABLE t AS SELECT 2")
+    assert needs([plain[0]], [plain[1]]) == {}
 
 
 def test_a_table_that_may_have_changed_is_made_again_once_whatever_else_changes_it() -> None:
