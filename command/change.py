@@ -23,6 +23,7 @@ from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, readers_of
 from openlineage_pyspark.workbench.predict.outcome import summary_of
+from openlineage_pyspark.workbench.predict.project.folders import ignored_by_git
 from openlineage_pyspark.workbench.questions.below_changes import downstream_of
 from openlineage_pyspark.workbench.questions.changes import Diff, markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.rebuild.findings import ChangeFinding, findings_of
@@ -97,6 +98,9 @@ def file_steps(
         # If a notebook had only SQL in that revision, its lines name it as their file, and no script.
         own = [line for line in found if each.name in (line.script, line.statement.file)]
         base, names = folder or Path.cwd(), {line.opened for line in own if line.opened}
+        if folder is None:
+            # What earlier runs have left there is in no revision.
+            names -= set(ignored_by_git(base, names))
         listed = sorted(line.listed for line in own if line.listed)
         opened = [file for name in names for file in files_read_at(base, name)]
         words = words_of(within[each.name], f"{each.text} {given}", within.values(), others, opened)

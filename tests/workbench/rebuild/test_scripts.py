@@ -105,6 +105,44 @@ def test_what_a_notebook_of_sql_and_what_a_module_of_a_script_write_is_theirs(
     assert [(each.file, each.targets) for each in steps] == [("notebook.py", ("db/a",)), ("job.py", ("db/b",))]
 
 
+def test_data_that_git_ignores_are_no_part_of_a_change(
+    tmp_path: Path, git: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([git, "init", "-q"], check=True, cwd=tmp_path)
+    (tmp_path / ".gitignore").write_text("out/\n")
+    (tmp_path / "jobs").mkdir()
+    for name in ("out", "seeds"):
+        (tmp_path / name).mkdir()
+    scripts = [Script("jobs/job.py", "x")]
+    (tmp_path / "jobs" / "job.py").write_text("x")
+    options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[])
+
+    def code() -> str:
+        at = ScriptStatement("", "jobs/job.py", 1, 1)
+        found = [StatementLineage(at, opened=each) for each in ("out", "seeds")]
+        return file_steps(scripts, [], found, options, None)[0].code
+
+    first = code()
+    (tmp_path / "out" / "rows").write_text("1")
+    assert code() == first
+    (tmp_path / "seeds" / "rows").write_text("1")
+    assert code() != first
+
+
+def test_names_that_a_script_finds_decide_what_it_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.py").write_text("x")
+    options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[])
+
+    def code(*listed: str) -> str:
+        found = [StatementLineage(ScriptStatement("", "job.py", 1, 1), listed=each) for each in listed]
+        return file_steps([Script("job.py", "x")], [], found, options, None)[0].code
+
+    assert code("a b", "c") == code("c", "a b")
+    assert code("a b") != code("a")
+
+
 @pytest.mark.any_spark
 @pytest.mark.long
 @pytest.mark.usefixtures("process_jvm")

@@ -88,12 +88,19 @@ def _is_notebook(file: Path) -> bool:
 def _ignored(folder: Path, files: Iterable[Path]) -> frozenset[Path]:
     """Return the files that git ignores; none if git is missing, or ignores the folder itself."""
     asked = {str(each.relative_to(folder)): each for each in files}
-    if not asked or _ignored_by_git(folder, [str(folder.resolve())]):
+    if not asked or ignored_by_git(folder, [str(folder.resolve())]):
         return frozenset()
-    return frozenset(asked[name] for name in _ignored_by_git(folder, asked) if name in asked)
+    return frozenset(asked[name] for name in ignored_by_git(folder, asked) if name in asked)
 
 
-def _ignored_by_git(folder: Path, names: Iterable[str]) -> list[str]:
+def ignored_by_git(folder: Path, names: Iterable[str]) -> list[str]:
+    """
+    Return those of some files that git ignores; none if git is missing.
+
+    Args:
+        folder: a folder in the repository.
+        names: the files, relative to the folder.
+    """
     given = "".join(f"{name}\0" for name in names)
     try:
         done = subprocess.run(  # noqa: S603 (no shell, and names are no options)
