@@ -112,6 +112,16 @@ def may_be_one(pattern: str, name: str) -> bool:
     return is_pattern(pattern) and _may_be_one_part(pattern, name)
 
 
+def name_words(text: str) -> list[str]:
+    """
+    Return the words that names in a text are made of, in lower case.
+
+    Args:
+        text: the text.
+    """
+    return _WORD.findall(text.lower())
+
+
 def may_be_made_of(name: str, words: Collection[str]) -> bool:
     """
     Return whether a text may contain the name of a table or a path, or a part of it.
@@ -120,7 +130,7 @@ def may_be_made_of(name: str, words: Collection[str]) -> bool:
         name: the name.
         words: the words of the text, in lower case.
     """
-    last = _WORD.findall(re.split(r"[./]", name.rstrip("/`").lower())[-1])
+    last = name_words(re.split(r"[./]", name.rstrip("/`"))[-1])
     return any(each in words for each in last if len(each) > _SHORT or len(last) == 1) or (
         len(last) > 1 and all(each in words for each in last)
     )

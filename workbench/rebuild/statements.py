@@ -15,6 +15,8 @@ _INERT = frozenset(
 )
 # Statements that change only what later statements mean.
 _OF_SESSION = frozenset("ADD DECLARE LET RESET RETURN SET USE".split())
+# Statements that change only the table that they name.
+_OF_ONE_TABLE = frozenset("ALTER CONVERT FSCK LOAD MSCK REORG RESTORE UNDROP".split())
 _QUERIES = frozenset("( FROM SELECT TABLE VALUES WITH".split())
 _WRITES = frozenset("DELETE INSERT INTO MERGE UPDATE".split())
 # Pairs of words: a version of a table, and the newest rows or the history of each key.
@@ -118,6 +120,11 @@ class FileStep:
             # Of all that can be created, only a flow fills a table that exists.
             return "FLOW" in self.words[:2]
         return first not in _OF_SESSION and not manages_no_table(self.text)
+
+    @property
+    def names_its_table(self) -> bool:
+        """Return whether its text has the name of the only table that it changes."""
+        return not _OF_ONE_TABLE.isdisjoint(self.words[:1])
 
     @property
     def is_random(self) -> bool:

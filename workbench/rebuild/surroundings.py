@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.rebuild.places import name_words
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -15,7 +17,6 @@ _LARGEST = 1_000_000
 """Modules with more bytes are not searched for names of files."""
 _PART = 1 << 20
 _WILD = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|[*?{}\[\]]+")
-_WORD = re.compile(r"[^\W_]+")
 # Files that only people read.
 _FOR_PEOPLE = (".md", ".rst")
 
@@ -53,11 +54,6 @@ def words_of(
     """
     files = (*_files_of(script.resolve(), text, listed, others), *(each for each in opened if each.is_file()))
     return frozenset(word for each in (text, *map(_text, files)) for word in name_words(each))
-
-
-def name_words(text: str) -> list[str]:
-    """Return the words that names in a text are made of, in lower case."""
-    return _WORD.findall(text.lower())
 
 
 def _files_of(own: Path, text: str, listed: Iterable[Path], others: Iterable[Path]) -> list[Path]:

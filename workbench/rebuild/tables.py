@@ -12,6 +12,7 @@ from openlineage_pyspark.workbench.rebuild.places import (
     may_be_made_of,
     may_be_one,
     may_share,
+    name_words,
     shared_path_of,
 )
 from openlineage_pyspark.workbench.rebuild.relations import Relations, RelationTerms, key_of_name, key_of_read
@@ -170,13 +171,16 @@ class Replay:
     def _all_tables(self) -> list[tuple[str, Version]]:
         return [(key, self._table(key) or version) for key, version in list(self._tables.items())]
 
-    def _change_any(self, done: Term) -> None:
-        """Follow a statement that may change tables that it does not name."""
-        self._changes = self._terms.of("then", self._changes, done)
-        self._changed_at = self._at
+    def _change_others(self, step: FileStep, done: Term) -> None:
+        """Follow a statement of which no target is known."""
+        if step.may_change_any and step.names_its_table:
+            self._change_named(frozenset(name_words(step.text)), done)
+        elif step.may_change_any:
+            self._changes = self._terms.of("then", self._changes, done)
+            self._changed_at = self._at
 
     def _change_named(self, words: frozenset[str], done: Term) -> None:
-        """Follow a script of which not all is known: it may change each table whose name it may make of its words."""
+        """Follow what may change each table whose name may be made of some words."""
         self._unsure.append((words, done))
         for key, version in self._all_tables():
             if version.kind == "table" and may_be_made_of(key, words):
@@ -557,8 +561,8 @@ class Replay:
             self._settings = self._terms.of("then", self._settings, step.key)
             return
         self._settings = self._terms.of("then", self._settings, step.key, self._everything())
-        if step.may_change_any and not is_setting:
-            self._change_any(self._settings)
+        if not is_setting:
+            self._change_others(step, self._settings)
 
     def _created(self, step: FileStep, key: str) -> None:
         known = self._table(key)
@@ -621,8 +625,7 @@ class Replay:
         self._columns_written |= {key_of_name(each.name): each.columns for each in step.writes if each.columns}
         if not step.targets and step.kind != "script":
             self._settings = self._terms.of("then", self._settings, done)
-            if step.may_change_any:
-                self._change_any(done)
+            self._change_others(step, done)
 
     def _opaque(self, key: str, done: Term) -> None:
         before = self._table(key)

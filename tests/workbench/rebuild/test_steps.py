@@ -174,13 +174,19 @@ def test_a_statement_that_names_no_target_may_have_changed_every_table_before_it
         return needs([*made, statement(text.format(1), kind, known=known)], [*made, statement(text.format(2), kind)])
 
     for text, kind in (
-        ("RESTORE TABLE a TO VERSION AS OF {}", ""),
+        ("CALL p({})", "Procedure"),
         ("ALTER TABLE a RECOVER PARTITIONS -- {}", "RecoverPartitions"),
         ("DROP DATABASE d{} CASCADE", "DropNamespace"),
         ("CREATE FLOW f AS AUTO CDC INTO a FROM s KEYS (k{})", "CreateFlowCommand"),
         ("WITH x AS (SELECT {}) DELETE FROM y", ""),
     ):
         assert after(text, kind) == ({} if "--" in text else {"default.a": "make", "gold.b": "make"}), text
+    for text, kind in (
+        ("RESTORE TABLE a TO VERSION AS OF {}", ""),
+        ("ALTER TABLE db.a SET ROW FILTER f{} ON (id)", ""),
+        ("LOAD DATA INPATH '/x/{}' INTO TABLE `a`", "LoadData"),
+    ):
+        assert after(text, kind) == {"default.a": "make"}, text
     for text, kind in (
         ("GRANT SELECT ON a TO user{}", ""),
         ("OPTIMIZE a ZORDER BY (c{})", ""),
