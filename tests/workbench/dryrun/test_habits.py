@@ -1013,6 +1013,52 @@ model.userFactors.write.parquet("out/factors")
     assert found.problems == [(6, "STAND_IN"), (7, "STAND_IN")]
 
 
+def test_a_frame_of_a_model_that_is_saved_and_loaded_again_comes_from_what_it_was_trained_on(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    pytest.importorskip("numpy")
+    text = """\
+from pyspark.ml.feature import BucketedRandomProjectionLSH, VectorAssembler
+from pyspark.ml.recommendation import ALS, ALSModel
+from pyspark.ml.regression import LinearRegression
+k = spark.read.parquet("data/k").selectExpr("id AS user", "id AS item", "CAST(id AS FLOAT) AS rating")
+ALS(userCol="user", itemCol="item", ratingCol="rating").fit(k).write().overwrite().save("out/als")
+loaded = ALSModel.load("out/als")
+loaded.recommendForAllUsers(3).select("user").write.parquet("out/recommended")
+loaded.itemFactors.write.parquet("out/factors")
+f = VectorAssembler(inputCols=["user"], outputCol="f").transform(k)
+lsh = BucketedRandomProjectionLSH(inputCol="f", outputCol="h", bucketLength=1.0).fit(f)
+lsh.approxSimilarityJoin(f, f, 1.0).write.parquet("out/similar")
+fitted = LinearRegression(featuresCol="f", labelCol="rating").fit(f)
+fitted.summary.predictions.select("prediction").write.parquet("out/predictions")
+"""
+    found = seen(runner, tmp_path, text)
+    names = ("recommended", "factors", "similar", "predictions")
+    assert found.writes == [([], "out/als"), *((["data/k"], f"out/{each}") for each in names)]
+    assert found.edges == ["data/k.id -> out/predictions.prediction"]
+    assert found.problems == [(9, "STAND_IN"), (10, "STAND_IN"), (13, "STAND_IN"), (15, "STAND_IN")]
+
+
+def test_pandas_on_spark_gets_a_row_of_stand_ins_for_its_rows(runner: ScriptRunner, tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    text = """\
+import pyspark.pandas as ps
+k = ps.read_parquet("data/k")
+k["long"] = k["v"].apply(lambda v: len(v))
+k["share"] = k["id"] / float(k["id"].to_pandas().sum())
+k.to_parquet("out/k")
+"""
+    found = seen(runner, tmp_path, text)
+    # A division by zero has its own value: the number decides, too.
+    assert list(dict.fromkeys(found.edges)) == [
+        "data/k.id -> out/k.id",
+        "data/k.id -> out/k.share",
+        "data/k.v -> out/k.long",
+        "data/k.v -> out/k.v",
+    ]
+    assert found.problems == [(5, "STAND_IN"), (6, "STAND_IN")]
+
+
 @pytest.mark.skipif(SPARK_VERSION < "4", reason="Spark has variables from 4 on")
 def test_a_variable_that_is_set_to_the_result_of_a_query_has_its_sources(runner: ScriptRunner, tmp_path: Path) -> None:
     text = """\

@@ -406,6 +406,8 @@ class Patches:
         frame.isEmpty = lambda _: self._stage.is_empty("isEmpty()")
         for name in _ROWS:
             setattr(frame, name, self._action(name))
+        # In newer versions, pandas on Spark calls this method instead.
+        frame._to_pandas = self._action("toPandas")
         for name in _JOINING:
             setattr(frame, name, self._joining(name, getattr(frame, name)))
         for name in _VIEWS:
@@ -506,6 +508,7 @@ class Patches:
         return {
             **dict.fromkeys(_VIEWS, view),
             **{name: self._action(name) for name in _ROWS},
+            "_to_pandas": self._action("toPandas"),
             # These methods are replaced later.
             **{name: self._late(name) for name in ("approxQuantile", "corr", "cov", "inputFiles")},
             **dict.fromkeys(_QUIET, lambda *_, **__: None),
