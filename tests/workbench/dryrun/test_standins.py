@@ -143,6 +143,18 @@ if answer.error in (None, "") or answer.ok == False or answer.code != 0:
 """
 
 
+@pytest.mark.parametrize(("maker", "reported"), [("ALS", ["STAND_IN"]), ("KMeans", [])])
+def test_a_model_that_joins_what_it_has_learned_is_reported(maker: str, reported: list[str]) -> None:
+    models = pytest.importorskip("openlineage_pyspark.workbench.dryrun.patches.models", exc_type=ImportError)
+    found: list[str] = []
+    stage = SimpleNamespace(problem=lambda code, _: found.append(code))
+    rows = SimpleNamespace(columns=["user", "item"])
+
+    made = models.Fitted(stage, type(maker, (), {})(), []).transform(rows, lambda *_: None)
+
+    assert (made, found) == (rows, reported)
+
+
 @pytest.mark.parametrize(
     ("flipped", "taken"),
     [

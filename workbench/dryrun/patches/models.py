@@ -81,6 +81,12 @@ class Fitted:
         """Return a DataFrame with the columns that the model adds."""
         if Unknown.of(dataset) is not None or self.added is None:
             return unknown(dataset, self._places)
+        if type(self._maker).__name__ == "ALS":
+            # A real run reads a prediction from the rows that were learned of the user and of the item.
+            message = (
+                "a model of ALS joins what it has learned: its predictions are assumed to come from its input columns"
+            )
+            self._stage.problem("STAND_IN", message)
         known = dataset.columns
         for field in self.added:
             sources = [each for each in self._sources(field.name, known) if each in dataset.columns]
