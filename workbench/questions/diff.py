@@ -27,7 +27,7 @@ from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_di
 from openlineage_pyspark.workbench.questions.reach.reach import Limits
 from openlineage_pyspark.workbench.questions.registry import Help, answered, input_diagnostics, last_seen, question
 from openlineage_pyspark.workbench.questions.resolve import find_run, runs_within
-from openlineage_pyspark.workbench.questions.run_details import details_of_runs, diagnostics_of, explained, stored_edge
+from openlineage_pyspark.workbench.questions.run_details import details_of_runs, explained, gaps_of, stored_edge
 from openlineage_pyspark.workbench.store.current import Current, EdgeRow
 from openlineage_pyspark.workbench.store.described import described_by_runs
 from openlineage_pyspark.workbench.store.events.ingest import rows_of_events
@@ -112,7 +112,7 @@ def diff(
         sides = [_runs_until(tables, limits.time) for limits in bounds]
         old, new = (_state(tables, tables, limits, runs) for limits, runs in zip(bounds, sides, strict=True))
         lost = dropped_diagnostics(tables.dropped())
-    gaps = _gaps(tables, (run for runs in sides for run in runs))
+    gaps = gaps_of(tables, (run for runs in sides for run in runs), FOREVER)
     unsure = (each for state in (old, new) for each in text_only_edges(state.whole or state.graph))
     compared = _diff(tables, old, new)
     writers = _IN_WORDS if compared.sides is None else _WRITERS
@@ -141,7 +141,7 @@ def diff_of_files(before: Path, after: Path) -> Answer[Diff]:
         sides = [*zip(stores, limits, runs, strict=True)]
         states = [_state(store, both, at, own) for store, at, own in sides]
         lacking = [
-            *(each for store, _, own in sides for each in _gaps(store, own)),
+            *(each for store, _, own in sides for each in gaps_of(store, own, FOREVER)),
             *(each for state in states for each in text_only_edges(state.whole or state.graph)),
             *(each for store in stores for each in (*input_diagnostics(store), *oddities(store))),
         ]
@@ -166,12 +166,6 @@ def _read(path: Path, both: Database) -> Database:
         read.database.close()
         raise StoreError(next(iter((*read.damaged, *read.taken.reasons)), f"{path} holds no events"))
     return read.database
-
-
-def _gaps(tables: QueriedTables, runs: Iterable[str]) -> tuple[Diagnostic, ...]:
-    """Return what runs did not understand: each may hide a change."""
-    every = {*runs}
-    return diagnostics_of(details_of_runs(tables, every, FOREVER), {}, every)
 
 
 def _texts_until(tables: QueriedTables, time: int, runs: Sequence[str]) -> Iterator[str]:

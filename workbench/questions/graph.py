@@ -23,7 +23,14 @@ from openlineage_pyspark.workbench.page.formats import text_of_graph
 from openlineage_pyspark.workbench.pictures.figure import ShownGraph
 from openlineage_pyspark.workbench.questions.arguments import AsOf, Direct, Ever, Since, limits_of
 from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_of_datasets, text_only_edges
-from openlineage_pyspark.workbench.questions.reach.reach import Direction, Limits, limit_diagnostic, reach, unseen_jobs
+from openlineage_pyspark.workbench.questions.reach.reach import (
+    Direction,
+    Limits,
+    limit_diagnostic,
+    reach,
+    runs_along,
+    unseen_jobs,
+)
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.run_details import (
     RUNS_OF_A_JOB,
@@ -92,7 +99,8 @@ def graph(
             for direction in Direction
         ]
         up, down = ({each[0] for each in (*closure.depths, *closure.passed)} for _, closure in closures)
-        found = _Builder(tables, limits).build(up | down, up, down)
+        runs = {run for direction, closure in closures for run in runs_along(tables, closure, direction, limits)}
+        found = _Builder(tables, limits, runs).build(up | down, up, down)
         limited = tuple(limit_diagnostic(direction, limits) for direction, closure in closures if closure.goes_on)
     bare = ShownGraph(found.nodes, found.edges, time=found.time)
     dropped: Iterable[Diagnostic] = ()
@@ -112,7 +120,7 @@ def with_diagnostics(answer: Answer[Graph]) -> Graph:
     return attrs.evolve(answer.result, diagnostics=answer.diagnostics)
 
 
-def detailed(tables: QueriedTables, limits: Limits, named: Graph) -> Graph:
+def detailed(tables: QueriedTables, limits: Limits, named: Graph, along: Iterable[str]) -> Graph:
     """
     Return a graph with all that the store knows of its nodes, and with the gaps of their jobs.
 
@@ -120,14 +128,16 @@ def detailed(tables: QueriedTables, limits: Limits, named: Graph) -> Graph:
         tables: the store.
         limits: those that the question had.
         named: the names of its nodes, and its edges.
+        along: the runs whose gaps may hide more of it, whether their jobs are nodes or not.
     """
-    return _Builder(tables, limits).fill(named)
+    return _Builder(tables, limits, along).fill(named)
 
 
 class _Builder:
-    def __init__(self, tables: QueriedTables, limits: Limits) -> None:
+    def __init__(self, tables: QueriedTables, limits: Limits, along: Iterable[str] = ()) -> None:
         self._tables = tables
         self._limits = bounded(tables, limits)
+        self._along = frozenset(along)
         self._current = Current(tables, self._limits.time)
         self._unseen = unseen_jobs(tables, limits)
 
@@ -147,21 +157,20 @@ class _Builder:
         named = datasets(self._tables, only if only is not None else self._every_dataset() | ids)
         jobs = self._jobs({flow[0] for flow in flows} | {row.job for row in derived}, every=only is None)
         runs = self._runs(jobs)
-        details = details_of_runs(
-            self._tables, {run.run_id for run in runs} | {row.run for row in derived if row.run}, self._limits.time
-        )
+        stating = {row.run for row in derived if row.run} | self._along
+        details = details_of_runs(self._tables, {run.run_id for run in runs} | stating, self._limits.time)
         nodes: list[Node] = list(self._datasets(named))
         columns = self._columns(named, derived)
         paths = explained(_column_edges(derived, named, jobs), details, self._earlier(derived, jobs, runs))
         edges = sorted(united(paths), key=lambda each: (each.target, each.order, each.source, each.job))
         nodes += [*columns, *jobs.values(), *runs, *operators_of_edges(edges)]
         every_edge = (*self._flow_edges(flows, named, jobs), *edges)
-        gaps = _diagnostics(details, runs, (row.run for row in derived))
+        gaps = _diagnostics(details, runs, stating)
         return _with_text_only(ShownGraph(tuple(nodes), every_edge, gaps, self._time))
 
     def fill(self, graph: Graph) -> Graph:
         """Return a graph with the known facts of its nodes, the runs of its jobs, and the gaps of these."""
-        own, stating = graph.nodes, {edge.run_id for edge in graph.edges} - {""}
+        own, stating = graph.nodes, {edge.run_id for edge in graph.edges} - {""} | self._along
         named = datasets(
             self._tables, (identity("dataset", n.namespace, n.name) for n in own if isinstance(n, DatasetNode))
         )
@@ -348,7 +357,8 @@ def _diagnostics(
     Args:
         details: what the events of runs state.
         runs: the latest runs of each job.
-        stating: the runs that state edges. The gaps of these, and of the current runs of each job, may hide lineage.
+        stating: the runs that state edges, or what is next to nodes. The gaps of these, and of the current runs of each
+            job, may hide lineage.
     """
     needed = {*stating, *_last_runs(runs)}
     return diagnostics_of(details, {run.run_id: run.job for run in runs}, needed)

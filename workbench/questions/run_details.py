@@ -194,6 +194,19 @@ def diagnostics_of(
     )
 
 
+def gaps_of(tables: QueriedTables, runs: Iterable[str], time: int) -> tuple[Diagnostic, ...]:
+    """
+    Return the gaps of runs as diagnostics: each may hide a part of the answer.
+
+    Args:
+        tables: the store.
+        runs: the ids of the runs.
+        time: until when, microseconds since 1970.
+    """
+    every = {*runs}
+    return diagnostics_of(details_of_runs(tables, every, time), {}, every)
+
+
 def _later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[str]:
     found: set[str] = set()
     for marks, part in marked_lists(sorted(set(runs))):

@@ -26,9 +26,12 @@ from openlineage_pyspark.workbench.questions.reach.reach import (
     Direction,
     Limits,
     datasets_of_job,
+    has_gaps,
     limit_diagnostic,
     part_between,
     reach,
+    runs_along,
+    runs_between,
 )
 from openlineage_pyspark.workbench.questions.registry import answered
 from openlineage_pyspark.workbench.questions.resolve import (
@@ -70,17 +73,32 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
 
-def answer_of(tables: QueriedTables, limits: Limits, found: Reach) -> Answer[Reach]:
+@attrs.frozen
+class Traversed:
+    """
+    The result of a traversal.
+
+    Args:
+        reach: the nodes and edges, with the diagnostics about them.
+        runs: the runs whose gaps may hide more of it.
+    """
+
+    reach: Reach
+    runs: frozenset[str]
+
+
+def answer_of(tables: QueriedTables, limits: Limits, traversed: Traversed) -> Answer[Reach]:
     """
     Return the result of a traversal as an answer, with all that the store knows of it, and with its diagnostics.
 
     Args:
         tables: the store.
         limits: those that the question had.
-        found: the result, with its diagnostics.
+        traversed: the result.
     """
+    found = traversed.reach
     nodes = found.graph.nodes
-    graph = detailed(tables, limits, found.graph)
+    graph = detailed(tables, limits, found.graph, traversed.runs)
     dropped: Iterable[Diagnostic] = ()
     # Runs that are kept always state the current lineage. They may not state an earlier one.
     if limits.ever or limits.as_of is not None or any(isinstance(node, (VersionNode, RunNode)) for node in nodes):
@@ -92,7 +110,7 @@ def answer_of(tables: QueriedTables, limits: Limits, found: Reach) -> Answer[Rea
 
 def reached_from(
     tables: QueriedTables, text: str, direction: Direction, limits: Limits, by: Grain | None = None
-) -> Reach:
+) -> Traversed:
     """
     Return the nodes upstream or downstream of a node.
 
@@ -128,11 +146,11 @@ def reached_from(
     else:
         answer = traversal.of_run(versions, asked)
     if grain in (Grain.TABLE, Grain.JOB):
-        return coarser(answer, grain, is_down=direction is Direction.DOWNSTREAM)
-    return answer
+        answer = coarser(answer, grain, is_down=direction is Direction.DOWNSTREAM)
+    return Traversed(answer, frozenset(traversal.runs))
 
 
-def paths_between(tables: QueriedTables, source: str, target: str, limits: Limits) -> Reach:
+def paths_between(tables: QueriedTables, source: str, target: str, limits: Limits) -> Traversed:
     """
     Return the paths from one dataset or column to another.
 
@@ -152,7 +170,8 @@ def paths_between(tables: QueriedTables, source: str, target: str, limits: Limit
     begin, by_columns = (start.dataset.id, start.column), bool(start.column)
     reached = reach(tables, [begin], Direction.DOWNSTREAM, limits, by_columns=by_columns, looks_on=False)
     part = part_between(reached, (end.dataset.id, end.column))
-    return _Traversal(tables, Direction.DOWNSTREAM, limits).of_closure(begin, part)
+    found = _Traversal(tables, Direction.DOWNSTREAM, limits).of_closure(begin, part)
+    return Traversed(found, frozenset(runs_between(tables, start.dataset.id, end.dataset.id, limits)))
 
 
 _INSTEAD = {
@@ -175,7 +194,12 @@ def _finest(asked: ResolvedRef) -> Grain:
 
 
 class _Traversal:
-    """Traverses the lineage from a node, and collects nodes and edges with names instead of ids."""
+    """
+    Traverses the lineage from a node, and collects nodes and edges with names instead of ids.
+
+    Attributes:
+        runs: the runs whose gaps may hide more of the result.
+    """
 
     def __init__(self, tables: QueriedTables, direction: Direction, limits: Limits) -> None:
         self._tables = tables
@@ -185,9 +209,11 @@ class _Traversal:
         self._nodes: dict[NodeId, Node] = {}
         self._depths: dict[NodeId, int] = {}
         self._edges: list[Edge] = []
+        self.runs: set[str] = set()
 
     def of_place(self, start: Place, *, by_columns: bool) -> Reach:
         found = reach(self._tables, [start], self._direction, self._limits, by_columns=by_columns)
+        self.runs = runs_along(self._tables, found, self._direction, self._limits)
         return self.of_closure(start, found)
 
     def of_closure(self, start: Place, reached: Closure) -> Reach:
@@ -203,6 +229,7 @@ class _Traversal:
         }
         first = sorted({place for places in within.values() for place in places})
         reached = reach(self._tables, first, self._direction, self._further, by_columns=False)
+        self.runs = runs_along(self._tables, reached, self._direction, self._further)
         ids = self._add_places({place: depth + 1 for place, depth in reached.depths.items()})
         self._add_edges(reached.edges, ids)
         jobs = self._add_jobs(within)
@@ -266,12 +293,21 @@ class _Traversal:
         limits = self._limits
         leads_on = limits.depth is not None and versions_lead_on(versions, reached, self._direction, limits.as_of)
         missing = self._limit(leads_on=leads_on)
+        if has_gaps(self._tables):
+            last = {key for key, _ in reached.last}
+            self.runs = self._runs_of(versions, [key for key in reached.depths if key not in last])
         labels = Reach(Graph(self._nodes.values(), ()), (), {})
         for key in reached.depths:
             if not self._is_down and key[1] and not versions.get(key).parts:
                 message = f"no run is known that made {labels.label(ids[key])}"
                 missing.append(Diagnostic("unknown-writer", message, missing=True, node=ids[key]))
         return missing
+
+    def _runs_of(self, versions: StoredVersions, keys: Iterable[VersionKey]) -> set[str]:
+        """Return the runs that read versions, or that made them."""
+        if self._is_down:
+            return {read.part.run_id for reads in versions.readers(keys).values() for read in reads}
+        return {part.run_id for key in keys for part in versions.get(key).parts}
 
     def _add(self, depth: int, *nodes: Node) -> NodeId:
         """Add a node of the result, before others that it belongs to."""

@@ -346,6 +346,41 @@ class Current:
             found[job].update(self._dataset_of[name] for each in described for name in each.read)
         return found
 
+    def runs_into(self, datasets: Collection[int], but: Collection[int] = ()) -> set[str]:
+        """
+        Return the runs that state how datasets are currently written.
+
+        Args:
+            datasets: the datasets.
+            but: the jobs whose runs are left out.
+        """
+        outputs = {(job, dataset) for job, dataset in self.writers(datasets) if job not in but}
+        self.learn(outputs)
+        return {run for output in outputs for run in self.makers(*output)}
+
+    def runs_from(self, datasets: Collection[int], but: Collection[int] = ()) -> set[str]:
+        """
+        Return the runs that state what currently reads datasets, also those that write nothing.
+
+        Args:
+            datasets: the datasets.
+            but: the jobs whose runs are left out.
+        """
+        jobs = self._readers(datasets) - {*but}
+        outputs = self.outputs(jobs)
+        self.learn(outputs)
+        self._learn_jobs(jobs - self._last.keys())
+        runs = {run for output in outputs for run in self.makers(*output)}
+        runs |= {run.id for job in jobs for run in self._last[job] if not self._described[run.id].written}
+        return {run for run in runs if not self._inputs(run).isdisjoint(datasets)}
+
+    def one_sided(self, runs: Iterable[str]) -> set[str]:
+        """Return those of some runs whose events state no inputs or no outputs; this class must have returned them."""
+        return {run for run in runs if not (self._described[run].read and self._described[run].written)}
+
+    def _inputs(self, run: str) -> set[int]:
+        return {self._dataset_of[name] for name in self._described[run].read}
+
     def runs(self, jobs: Collection[int]) -> set[str]:
         """Return the runs that state what jobs do, also of outputs that others have dropped or replaced since."""
         self._learn_jobs({*jobs} - self._last.keys())

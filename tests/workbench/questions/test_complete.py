@@ -144,6 +144,62 @@ def test_what_a_run_off_the_way_or_before_did_not_understand_is_not_missing(fill
     assert [(each.run, each.missing) for each in answer.diagnostics] == [("run|old", False)]
 
 
+TABLE, OTHER = (dataset(name, columns=("a", "b")) for name in ("t", "o"))
+MADE = run_event("w", "COMPLETE", 1, run="w", outputs=(TABLE,))
+HALF = dataset("o", columns=("a", "b"), columnLineage=lineage(a=[("t", "a", "IDENTITY")]))
+UNSTATED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "an edge": (
+        run_event("r", "COMPLETE", 2, run="r", inputs=(TABLE,), outputs=(HALF,), **GAP),
+        ("up o.b", "down t.b", "between t.b o.b", "around t.b", "up o@latest", "down t@latest", "down job:w"),
+    ),
+    "all inputs": (
+        run_event("r", "COMPLETE", 2, run="r", outputs=(OTHER,), **GAP),
+        ("up o", "up o.a", "up o@latest", "up run:r", "between t o", "between t.a o.a", "around o"),
+    ),
+    "all outputs": (
+        run_event("r", "COMPLETE", 2, run="r", inputs=(TABLE,), **GAP),
+        ("down t", "down t.a", "down t@latest", "down run:w", "between t t", "around t"),
+    ),
+}
+
+
+def asked(store: Store, question: str) -> Answer[Any]:
+    word, *refs = question.split()
+    asks = {"up": store.upstream, "down": store.downstream, "between": store.between, "around": store.graph}
+    return asks[word](*refs)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "question"), [(hidden, each) for hidden in UNSTATED for each in UNSTATED[hidden][1]]
+)
+def test_a_gap_counts_although_its_run_states_nothing_about_what_is_asked(
+    filled: Fill, hidden: str, question: str
+) -> None:
+    store = filled(MADE, UNSTATED[hidden][0], run_event("x", "COMPLETE", 3, outputs=(dataset("far"),), **GAP))
+
+    answer = asked(store, question)
+    assert lacks(answer) == [("unknown-operator", "no rule")]
+    assert [each.run for each in answer.diagnostics if each.missing] == ["run|r"]
+
+
+def test_a_gap_beyond_the_depth_or_in_the_other_direction_does_not_count(filled: Fill) -> None:
+    store = filled(CHAIN[0], copied("b", "c", 2, **GAP), CHAIN[2])
+
+    assert lacks(store.downstream("a", depth=1)) == [("limit", DOWN.format(1))]
+    assert lacks(store.downstream("c.a")) == lacks(store.upstream("b")) == lacks(store.between("a", "b")) == []
+
+
+def test_the_gap_of_a_run_that_made_another_table_of_the_job_does_not_count(filled: Fill) -> None:
+    def loaded(target: str, minute: int, **facets: Any) -> dict[str, Any]:
+        made = dataset(target, columns=("a",), columnLineage=lineage(a=[("a", "a", "IDENTITY")]))
+        return run_event("load", "COMPLETE", minute, run=target, inputs=(TABLE,), outputs=(made,), **facets)
+
+    store = filled(loaded("b", 1, **GAP), *(loaded(f"c{minute}", minute) for minute in range(2, 9)))
+
+    assert lacks(store.upstream("b")) == [("unknown-operator", "no rule")]
+    assert lacks(store.upstream("c7")) == []
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_a_text_that_was_no_event_may_be_missing_from_every_answer(tmp_path: Path, name: str) -> None:
     with Database(tmp_path / "s.db") as database:

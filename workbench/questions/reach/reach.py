@@ -147,6 +147,56 @@ def reach(
     return Closure(depths, apart, tuple(edges.values()), goes_on)
 
 
+def runs_along(tables: QueriedTables, reached: Closure, direction: Direction, limits: Limits) -> set[str]:
+    """
+    Return the runs that state what is next to the places of a result; none if no run of the store has a gap.
+
+    A gap of one of them may hide more of the result, also if the run states nothing about a column or a dataset of it.
+
+    Args:
+        tables: the store.
+        reached: the result.
+        direction: as in `reach`.
+        limits: as in `reach`.
+    """
+    if not has_gaps(tables):
+        return set()
+    every = (*reached.passed.items(), *reached.depths.items())
+    passed = {place[0] for place, depth in every if limits.depth is None or depth < limits.depth}
+    current, unseen = Current(tables, limits.time), unseen_jobs(tables, limits)
+    if direction is Direction.DOWNSTREAM:
+        return current.runs_from(passed, unseen)
+    return current.runs_into(passed, unseen)
+
+
+def runs_between(tables: QueriedTables, source: int, target: int, limits: Limits) -> set[str]:
+    """
+    Return the runs whose gaps may hide a path between two datasets; none if no run of the store has a gap.
+
+    They read what is downstream of the source and write what is upstream of the target; or one of both is unknown.
+
+    Args:
+        tables: the store.
+        source: the dataset where the path begins.
+        target: the dataset where it ends.
+        limits: as in `reach`.
+    """
+    if not has_gaps(tables):
+        return set()
+    below, above = (
+        {place[0] for place in reach(tables, [(end, "")], way, limits, by_columns=False, looks_on=False).depths}
+        for end, way in ((source, Direction.DOWNSTREAM), (target, Direction.UPSTREAM))
+    )
+    current, unseen = Current(tables, limits.time), unseen_jobs(tables, limits)
+    into, out = current.runs_into(above, unseen), current.runs_from(below, unseen)
+    return into & out | current.one_sided(into | out)
+
+
+def has_gaps(tables: QueriedTables) -> bool:
+    """Return whether any run of a store has a gap."""
+    return bool(tables.query("SELECT 1 FROM gap LIMIT 1"))
+
+
 def limit_diagnostic(direction: Direction, limits: Limits) -> Diagnostic:
     """Return the diagnostic about an answer that is cut at its depth."""
     message = f"there is more {direction.value}: the answer stops at depth {limits.depth}"
