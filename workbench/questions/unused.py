@@ -13,12 +13,14 @@ from openlineage_pyspark.workbench.model.graph import column_id, node_id
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.short_names import without_classes
 from openlineage_pyspark.workbench.model.times import known_time
+from openlineage_pyspark.workbench.pictures.plain import first_of
 from openlineage_pyspark.workbench.pictures.table import TableColumn, TextTable
 from openlineage_pyspark.workbench.questions.arguments import Ever, time_or_now
 from openlineage_pyspark.workbench.questions.oddities import bounded, dropped_diagnostics
-from openlineage_pyspark.workbench.questions.reach.reach import Limits
+from openlineage_pyspark.workbench.questions.reach.reach import Limits, has_gaps
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import row_writers, shown_time, time_column
+from openlineage_pyspark.workbench.questions.run_details import gaps_of
 from openlineage_pyspark.workbench.store.current import EDGES, Current
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets
 
@@ -74,7 +76,9 @@ def _table(answer: Answer[Rows[UnusedRow]]) -> TextTable:
         *(time_column("since"), time_column("last written")),
         TableColumn("written by", 12, wrap=True),
     )
-    return TextTable(columns, rows, "all that is recorded is read by a recorded job")
+    part = answer.arguments.get("containing")
+    empty = f"nothing with {part!r} in a name is unused" if part else "all that is recorded is read by a recorded job"
+    return TextTable(columns, rows, empty)
 
 
 @question(row_writers(_table))
@@ -96,7 +100,8 @@ def unused(
     rows, unknown = _by_table(recorded) if by == "table" else _by_column(recorded)
     wanted = [row for row in rows if containing.lower() in f"{row.dataset}\n{row.namespace}/{row.name}".lower()]
     found = sorted(wanted, key=lambda row: (row.dataset, row.namespace, row.name, row.column))
-    return answered(Rows("unused", tuple(found)), (*unknown, *(dropped_diagnostics(tables.dropped()) if ever else ())))
+    dropped = dropped_diagnostics(tables.dropped()) if ever else ()
+    return answered(Rows("unused", tuple(found)), (*unknown, *recorded.gaps(), *dropped))
 
 
 class _Recorded:
@@ -116,7 +121,7 @@ class _Recorded:
         stating: the jobs whose events state columns.
         columns: dataset -> the columns of its latest schema, with the time of the first event that states each.
         written: dataset -> when it was written first and last.
-        named: the datasets.
+        named: the datasets, without those that were dropped unless `ever` is set.
     """
 
     def __init__(self, tables: QueriedTables, since: int, *, ever: bool) -> None:
@@ -143,8 +148,8 @@ class _Recorded:
         self.stating: set[int] = set()
         self._learn_edges(since)
         self.columns = self._columns()
-        every = tables.query("SELECT DISTINCT dataset_id FROM dataset_identity")
-        self.named = datasets(tables, (dataset for (dataset,) in every))
+        every = {dataset for (dataset,) in tables.query("SELECT DISTINCT dataset_id FROM dataset_identity")}
+        self.named = datasets(tables, every if ever else every - self._gone())
         self.jobs = _job_names(tables)
         self._tables_of_lakes = self._with_versions()
 
@@ -157,6 +162,13 @@ class _Recorded:
         if scheme in _FILES:
             return not named.others and dataset not in self._tables_of_lakes
         return "://" in named.namespace and scheme not in _TABLES
+
+    def gaps(self) -> tuple[Diagnostic, ...]:
+        """Return the diagnostics about what the runs did not understand: each may hide that something is read."""
+        if not has_gaps(self._tables):
+            return ()
+        runs = {run for (run,) in self._tables.query("SELECT DISTINCT run_id FROM stated_version")}
+        return gaps_of(self._tables, runs if self._current is None else self._current.runs([*self.jobs]), self._time)
 
     def row(self, dataset: int, column: str, use: Use, exported_to: Iterable[int]) -> UnusedRow:
         """Return the row of a dataset or of a column."""
@@ -174,6 +186,15 @@ class _Recorded:
             named.namespace,
             named.name,
         )
+
+    def _gone(self) -> set[int]:
+        """Return the datasets that were dropped and that no job has written since."""
+        rows = self._tables.query(
+            "SELECT DISTINCT i.dataset_id FROM sink_snapshot_lineage w JOIN dataset_identity i "
+            "ON i.name_id = w.name_id WHERE w.change = 'DROP' AND w.time <= ?",
+            (self._time,),
+        )
+        return {dataset for (dataset,) in rows if not self.writers.get(dataset)}
 
     def _flows(self, table: str) -> list[tuple[int, int, int, int]]:
         return [
@@ -253,7 +274,15 @@ def _by_table(recorded: _Recorded) -> tuple[list[UnusedRow], list[Diagnostic]]:
 
 def _by_column(recorded: _Recorded) -> tuple[list[UnusedRow], list[Diagnostic]]:
     rows, unknown = [], []
-    for dataset, columns in recorded.columns.items():
+    shapeless = []
+    for dataset in recorded.named:
+        columns = recorded.columns.get(dataset, {})
+        if not columns and not recorded.readers.get(dataset):
+            rows.append(recorded.row(dataset, "", "exported" if recorded.is_outside(dataset) else "unused", ()))
+            continue
+        if not columns:
+            shapeless.append(recorded.named[dataset].label)
+            continue
         silent = {job for job in recorded.readers.get(dataset, ()) if job not in recorded.stating}
         read = recorded.edges.get(dataset, {})
         free = [column for column in columns if not any(_is_part(column, each) for each in read)]
@@ -265,6 +294,9 @@ def _by_column(recorded: _Recorded) -> tuple[list[UnusedRow], list[Diagnostic]]:
             recorded.row(dataset, column, "exported" if is_outside else "unused", ()) for column in _tops(free, columns)
         ]
         rows += _exported(recorded, dataset, [column for column in columns if column not in free], read)
+    if shapeless:
+        message = f"no event states the columns of {first_of(sorted(shapeless))}: none of them is listed"
+        unknown.append(Diagnostic("unknown-columns", message, missing=True))
     return rows, unknown
 
 

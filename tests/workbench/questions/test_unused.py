@@ -103,7 +103,7 @@ def test_a_job_that_tells_no_columns_may_read_all_of_them_and_the_answer_says_so
     store = filled(shop()[0], run_event("task", "COMPLETE", 2, inputs=(RAW,), outputs=(dataset("far"),)))
     answer = store.unused()
 
-    assert (uses(answer), answer.complete) == ({}, False)
+    assert (uses(answer), answer.complete) == ({"far": "unused"}, False)
     [diagnostic] = answer.diagnostics
     assert (diagnostic.code, diagnostic.node) == ("unknown-columns", "dataset|lake|raw")
     assert diagnostic.message == "no event states which columns of raw are read by task: none of its columns is listed"
@@ -153,3 +153,45 @@ def test_a_table_for_people_has_one_row_for_columns_of_a_table_that_are_alike(fi
         "  raw         secret   unused    2026-01-01 00:01:00  2026-01-01 00:01:00  fill",
         "7 unused names; complete; last seen 2026-01-01 00:06:00",
     ]
+
+
+def test_a_table_whose_columns_no_event_states_is_listed_as_a_whole(filled: Fill) -> None:
+    answer = filled(run_event("w", "COMPLETE", 1, outputs=(dataset("bare"),))).unused()
+
+    assert (uses(answer), answer.complete) == ({"bare": "unused"}, True)
+
+
+def test_a_table_that_is_read_and_whose_columns_no_event_states_is_named(filled: Fill) -> None:
+    answer = filled(run_event("w", "COMPLETE", 1, inputs=(dataset("bare"),), outputs=(RAW,))).unused("bare")
+
+    assert (uses(answer), answer.complete) == ({}, False)
+    assert [each.message for each in answer.diagnostics] == [
+        "no event states the columns of bare: none of them is listed"
+    ]
+
+
+def test_a_table_that_was_dropped_is_listed_only_if_it_was_created_again(filled: Fill) -> None:
+    made = run_event("fill", "COMPLETE", 1, outputs=(RAW,))
+    gone = dataset("raw", lifecycleStateChange={"lifecycleStateChange": "DROP"})
+    drop = run_event("drop", "COMPLETE", 2, outputs=(gone,))
+    store = filled(made, drop)
+
+    assert uses(store.unused(by="table")) == uses(store.unused()) == {}
+    assert uses(store.unused(by="table", ever=True)) == {"raw": "unused"}
+    again = filled(made, drop, run_event("fill", "COMPLETE", 3, outputs=(RAW,)))
+    assert uses(again.unused(by="table")) == {"raw": "unused"}
+
+
+def test_what_a_run_did_not_understand_may_be_read(filled: Fill) -> None:
+    error = {"task": "MapInPandas", "taskNumber": 0, "errorMessage": "no rule"}
+    gap = {"extractionError": {"totalTasks": 1, "failedTasks": 1, "errors": [error]}}
+    store = filled(*shop(), run_event("odd", "COMPLETE", 5, run="o", outputs=(orders(),), **gap))
+
+    for answer in (store.unused(), store.unused(by="table"), store.unused(ever=True)):
+        assert [(each.run, each.message) for each in answer.diagnostics if each.missing] == [("run|o", "no rule")]
+
+
+def test_an_empty_answer_about_some_names_says_so(filled: Fill) -> None:
+    store = filled(*shop())
+
+    assert store.unused("rwa").to_text("markdown") == "nothing with 'rwa' in a name is unused\n"
