@@ -21,7 +21,7 @@ DAILY = dataset(
     columns=("total",),
     columnLineage=lineage(total=[("clean", "amount", "AGGREGATION")], _rows=[("clean", "day", "GROUP_BY")]),
 )
-CLEAN = dataset("clean", columns=("amount", "day"))
+CLEAN = dataset("clean", columns=("amount", "day"), columnLineage=lineage())
 JOBS = (
     run_event("clean", "START", 1, run="r1", inputs=(ORDERS,)),
     run_event("clean", "COMPLETE", 2, run="r1", inputs=(ORDERS,), outputs=(CLEAN,)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -43,6 +44,7 @@ from openlineage_pyspark.workbench.questions.run_details import (
     operators_of_edges,
     stored_edge,
 )
+from openlineage_pyspark.workbench.questions.unstated_columns import unstated_along
 from openlineage_pyspark.workbench.store.current import EDGE_COLUMNS, EDGES, Current, edges_of_rows
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import (
@@ -102,6 +104,9 @@ def graph(
         runs = {run for direction, closure in closures for run in runs_along(tables, closure, direction, limits)}
         found = _Builder(tables, limits, runs).build(up | down, up, down)
         limited = tuple(limit_diagnostic(direction, limits) for direction, closure in closures if closure.goes_on)
+        if place.column:
+            each = (unstated_along(tables, closure, direction, limits) for direction, closure in closures)
+            limited = (*limited, *itertools.chain.from_iterable(each))
     bare = ShownGraph(found.nodes, found.edges, time=found.time)
     dropped: Iterable[Diagnostic] = ()
     if ever or limits.as_of is not None:

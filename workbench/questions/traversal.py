@@ -50,6 +50,7 @@ from openlineage_pyspark.workbench.questions.run_details import (
     runs_until,
     stored_edge,
 )
+from openlineage_pyspark.workbench.questions.unstated_columns import unstated_along, unstated_between
 from openlineage_pyspark.workbench.questions.versions.stored_versions import StoredVersions
 from openlineage_pyspark.workbench.questions.versions.version_reach import (
     reach_places,
@@ -170,7 +171,8 @@ def paths_between(tables: QueriedTables, source: str, target: str, limits: Limit
     begin, by_columns = (start.dataset.id, start.column), bool(start.column)
     reached = reach(tables, [begin], Direction.DOWNSTREAM, limits, by_columns=by_columns, looks_on=False)
     part = part_between(reached, (end.dataset.id, end.column))
-    found = _Traversal(tables, Direction.DOWNSTREAM, limits).of_closure(begin, part)
+    unstated = unstated_between(tables, start.dataset.id, end.dataset.id, limits) if by_columns else ()
+    found = _Traversal(tables, Direction.DOWNSTREAM, limits).of_closure(begin, part, unstated)
     return Traversed(found, frozenset(runs_between(tables, start.dataset.id, end.dataset.id, limits)))
 
 
@@ -214,12 +216,13 @@ class _Traversal:
     def of_place(self, start: Place, *, by_columns: bool) -> Reach:
         found = reach(self._tables, [start], self._direction, self._limits, by_columns=by_columns)
         self.runs = runs_along(self._tables, found, self._direction, self._limits)
-        return self.of_closure(start, found)
+        unstated = unstated_along(self._tables, found, self._direction, self._limits) if by_columns else ()
+        return self.of_closure(start, found, unstated)
 
-    def of_closure(self, start: Place, reached: Closure) -> Reach:
+    def of_closure(self, start: Place, reached: Closure, unstated: Iterable[Diagnostic]) -> Reach:
         ids = self._add_places({**reached.passed, **reached.depths})
         self._add_edges(reached.edges, ids)
-        return self._reach(ids[start], self._limit(leads_on=reached.goes_on))
+        return self._reach(ids[start], (*self._limit(leads_on=reached.goes_on), *unstated))
 
     def of_job(self, job: ResolvedJob) -> Reach:
         start = self._add(0, JobNode(job.namespace, job.name))

@@ -200,6 +200,60 @@ def test_the_gap_of_a_run_that_made_another_table_of_the_job_does_not_count(fill
     assert lacks(store.upstream("c7")) == []
 
 
+BY_COLUMN = ("up o.a", "down t.b", "between t.a o", "between t.a o.b", "around o.a", "around t.a")
+COARSE = run_event("r", "COMPLETE", 2, run="r", inputs=(TABLE,), outputs=(OTHER,))
+
+
+@pytest.mark.parametrize("question", BY_COLUMN)
+def test_a_job_that_states_no_columns_may_hide_any_of_them(filled: Fill, question: str) -> None:
+    store = filled(MADE, COARSE)
+
+    answer = asked(store, question)
+    message = "no event states from which columns of t the job r makes o"
+    assert lacks(answer) == [("unknown-columns", message)]
+    assert [each.node for each in answer.diagnostics] == ["dataset|lake|o"]
+
+
+def test_a_job_that_states_no_columns_hides_no_table(filled: Fill) -> None:
+    store = filled(MADE, COARSE)
+
+    for question in ("up o", "down t", "between t o", "around o", "up o@latest", "up t.a", "down o.a"):
+        assert lacks(asked(store, question)) == [], question
+
+
+@pytest.mark.parametrize("question", BY_COLUMN)
+def test_an_event_may_state_that_columns_come_from_nowhere(filled: Fill, question: str) -> None:
+    made = dataset("o", columns=("a", "b"), columnLineage={"fields": {"a": {"inputFields": []}}})
+    start = run_event("r", "START", 1.5, run="r", inputs=(TABLE,), outputs=(OTHER,))
+    store = filled(MADE, start, run_event("r", "COMPLETE", 2, run="r", inputs=(TABLE,), outputs=(made,)))
+
+    assert lacks(asked(store, question)) == []
+
+
+def test_a_column_of_a_table_that_is_made_from_no_table_lacks_nothing(filled: Fill) -> None:
+    again = run_event("merge", "COMPLETE", 2, inputs=(TABLE,), outputs=(TABLE,))
+
+    assert lacks(asked(filled(MADE, again), "up t.a")) == lacks(asked(filled(MADE), "down t.a")) == []
+
+
+def test_only_what_is_between_hides_a_path(filled: Fill) -> None:
+    store = filled(*CHAIN, run_event("r", "COMPLETE", 4, run="r", inputs=(dataset("x"),), outputs=(dataset("d"),)))
+
+    assert lacks(store.between("a.a", "d.a")) == []
+    assert [code for code, _ in lacks(store.upstream("d.a"))] == ["unknown-columns"]
+    assert lacks(store.upstream("d.a", since=at(5))) == lacks(store.upstream("c.a")) == []
+
+
+def test_many_jobs_that_state_no_columns_are_counted(filled: Fill) -> None:
+    jobs = [run_event(f"j{n}", "COMPLETE", n, inputs=(dataset(f"s{n}"),), outputs=(TABLE,)) for n in range(5)]
+
+    found = [message for _, message in lacks(filled(*jobs).upstream("t.a"))]
+    assert found == [
+        *(f"no event states from which columns of s{n} the job j{n} makes t" for n in range(3)),
+        "no event states from which columns 2 more outputs of jobs are made",
+    ]
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_a_text_that_was_no_event_may_be_missing_from_every_answer(tmp_path: Path, name: str) -> None:
     with Database(tmp_path / "s.db") as database:

@@ -147,6 +147,12 @@ def reach(
     return Closure(depths, apart, tuple(edges.values()), goes_on)
 
 
+def datasets_passed(reached: Closure, limits: Limits) -> set[int]:
+    """Return the datasets of a result beyond which the traversal went on."""
+    every = (*reached.passed.items(), *reached.depths.items())
+    return {dataset for (dataset, _), depth in every if limits.depth is None or depth < limits.depth}
+
+
 def runs_along(tables: QueriedTables, reached: Closure, direction: Direction, limits: Limits) -> set[str]:
     """
     Return the runs that state what is next to the places of a result; none if no run of the store has a gap.
@@ -161,8 +167,7 @@ def runs_along(tables: QueriedTables, reached: Closure, direction: Direction, li
     """
     if not has_gaps(tables):
         return set()
-    every = (*reached.passed.items(), *reached.depths.items())
-    passed = {place[0] for place, depth in every if limits.depth is None or depth < limits.depth}
+    passed = datasets_passed(reached, limits)
     current, unseen = Current(tables, limits.time), unseen_jobs(tables, limits)
     if direction is Direction.DOWNSTREAM:
         return current.runs_from(passed, unseen)
