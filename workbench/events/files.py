@@ -1,5 +1,5 @@
 """
-Read events from any file: one per line, one or several documents, or an array, also gzipped.
+Read events from any file: one or several per line, one or several documents, or an array, also gzipped.
 
 A line that is an object by itself is an event by itself, whatever surrounds it. Other lines are joined until their
 brackets are closed. So a truncated line costs only itself, and neither the events before it nor those after it.
@@ -40,6 +40,8 @@ _APPLICATION_ID, _OF_STORES = slice(68, 72), b"OLPS"
 _MARK = "\ufeff"
 # A string in JSON contains no line break, so no token continues on the next line.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+|"')
+_DECODER = json.JSONDecoder()
+_BETWEEN = re.compile(r"[\s,]*")
 # Python's parser refuses JSON that is nested more deeply.
 _DEEPEST = 1_000
 _CLOSING = {"}": "{", "]": "["}
@@ -187,7 +189,13 @@ class _Gathered:
             number, text = pending.pop()
             if self._lines and not self._brackets and text[0] in "{[":
                 yield from self._give_up(pending)
-            if not self._lines and _is_object(text):
+            if not self._lines and _may_have_several(text):
+                objects, rest = _objects(text)
+                yield from (EventText(number, each) for each in objects)
+                pending += [(number, rest)] if rest and objects else []
+                if objects:
+                    continue
+            elif not self._lines and _is_object(text):
                 yield EventText(number, text)
                 continue
             self._lines.append((number, text))
@@ -283,6 +291,27 @@ class _Gathered:
         pending += reversed(lines[whole:])
 
 
+def _may_have_several(text: str) -> bool:
+    """Return whether a line may have objects one after another: some collectors write no line breaks."""
+    return text[0] == "{" and ("}{" in text or "} {" in text)
+
+
+def _objects(text: str) -> tuple[list[str], str]:
+    """Return the objects at the beginning of a line, and what is left after them."""
+    found: list[str] = []
+    at = 0
+    # A number or a string may only be the beginning of something that is damaged.
+    while text.startswith("{", at):
+        try:
+            _, end = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        found.append(text[at:end])
+        after = _BETWEEN.match(text, end)
+        at = end if after is None else after.end()
+    return found, text[at:]
+
+
 def _is_object(text: str) -> bool:
     """Return whether a line looks like an object by itself."""
     if text[0] != "{" or text[-1] != "}":
@@ -323,7 +352,8 @@ def _decoded(opened: io.BufferedReader | Any) -> Iterator[tuple[int, str]]:
             text = text.ljust(LONGEST_EVENT + 1)
             while (more := source.readline(LONGEST_EVENT)) and not more.endswith(b"\n"):
                 pass
-        yield number, text.lstrip(_MARK) if number == 1 else text
+        # Files that were joined to one have their marks within it.
+        yield number, text.lstrip(_MARK)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

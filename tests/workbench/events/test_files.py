@@ -38,6 +38,10 @@ def texts(text: str) -> list[tuple[int, str]]:
         ('{"a":"}"}\n{"b":"{"}', [(1, '{"a":"}"}'), (2, '{"b":"{"}')]),
         ('{"a":"\\"{"}\n{"b":1}', [(1, '{"a":"\\"{"}'), (2, '{"b":1}')]),
         ('{"a":1},\n{"b":2},', [(1, '{"a":1}'), (2, '{"b":2}')]),
+        ('{"a":1}{"b":{}} {"c":3}\n{"d":4}', [(1, '{"a":1}'), (1, '{"b":{}}'), (1, '{"c":3}'), (2, '{"d":4}')]),
+        ('{"a":1}, {"b":2}{"c":3},', [(1, '{"a":1}'), (1, '{"b":2}'), (1, '{"c":3}')]),
+        ('{"a":"}{"}\n{"b":"} {"}', [(1, '{"a":"}{"}'), (2, '{"b":"} {"}')]),
+        ('{\n"a":1}{"b":2}{"c":3}', [(1, '{\n"a":1}'), (2, '{"b":2}'), (2, '{"c":3}')]),
         ("[]", []),
         ("", []),
     ],
@@ -57,10 +61,20 @@ def test_events_are_found_in_each_form(text: str, found: list[tuple[int, str]]) 
         ('7\n\n8\n{"a":1}', [(1, "7\n8"), (4, '{"a":1}')]),
         ('[1, "x", {"a":1}, [2]]', [(1, "1"), (1, '"x"'), (1, '{"a":1}'), (1, "[2]")]),
         ("}{", [(1, "}{")]),
+        ('{"a":1}{"torn\n{"b":2}', [(1, '{"a":1}'), (1, '{"torn'), (2, '{"b":2}')]),
+        ('{"a":1}{"torn":x}{"b":2}', [(1, '{"a":1}'), (1, '{"torn":x}'), (1, '{"b":2}')]),
+        ('{"a":1} {7}{"b":2}', [(1, '{"a":1}'), (1, "{7}"), (1, '{"b":2}')]),
     ],
 )
 def test_what_is_torn_costs_itself_alone(text: str, found: list[tuple[int, str]]) -> None:
     assert texts(text) == found
+
+
+def test_files_that_were_joined_with_their_marks_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "e.json"
+    path.write_bytes('\ufeff{"a":1}\n\ufeff[{"b":2}]\n'.encode())
+
+    assert [found.text for found in event_texts(str(path))] == ['{"a":1}', '{"b":2}']
 
 
 def test_a_line_that_is_too_long_is_refused_and_the_next_one_is_read(
@@ -231,5 +245,6 @@ def test_lines_and_documents_of_chance_give_back_each_event_that_is_whole() -> N
         if chance.random() < 0.3:
             text = json.dumps(events, indent=chance.choice([None, 1]))
         else:
-            text = "\n".join(json.dumps(each, indent=chance.choice([None, None, 0, 2])) for each in events)
+            between = chance.choice(["\n", "\n", "", " "])
+            text = between.join(json.dumps(each, indent=chance.choice([None, None, 0, 2])) for each in events)
         assert [parsed_event(found) for _, found in texts(text)] == events
