@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import sys
 import zlib
 from contextlib import suppress
@@ -154,15 +155,18 @@ def _spooled(directory: Path, unread: list[str]) -> Iterator[EventLine]:
         unread.append(str(problem))
         return
     for place, body in bodies:
-        if body:
-            yield EventLine(place, body.decode(errors="replace"))
-        else:
-            unread.append(f"{place} is damaged")
+        yield EventLine(place, body.decode(errors="replace"), "" if body else "it is damaged")
 
 
 def _readable(file: Path, unread: list[str], read: Callable[[int], None]) -> Iterator[EventLine]:
-    """Yield the lines of a file, as far as it can be read."""
+    """Yield the lines of a file as far as it can be read; if its end is damaged, that is one that is not an event."""
+    name, last = "standard input" if str(file) == STANDARD_INPUT else str(file), 0
     try:
-        yield from lines_of(file, read)
+        for line in lines_of(file, read):
+            last = int(line.source.rpartition(":")[2])
+            yield line
     except (OSError, EOFError, zlib.error) as problem:
-        unread.append(f"{file} can't be read: {getattr(problem, 'strerror', None) or problem}")
+        why = f"can't be read: {getattr(problem, 'strerror', None) or problem}"
+        unread.append(f"{file} {why}")
+        if not isinstance(problem, OSError) or isinstance(problem, gzip.BadGzipFile):
+            yield EventLine(f"{name}:{last + 1}", "", f"the rest of the file {why}")

@@ -250,6 +250,36 @@ def test_a_compressed_file_that_is_damaged_costs_what_is_behind_the_damage_and_i
     assert "clean" in run("jobs", "--store", str(tmp_path / "lineage.db"))[1]
 
 
+@pytest.mark.parametrize("damage", ["torn line", "torn document", "cut gzip"])
+def test_what_a_damaged_file_lacks_is_reported_until_the_file_is_whole(tmp_path, run, damage):
+    file, path = tmp_path / "events.json", str(tmp_path / "lineage.db")
+    text = json.dumps(list(JOBS), indent=1) if damage == "torn document" else text_of_events(list(JOBS))
+    whole = gzip.compress(text.encode()) if damage == "cut gzip" else text.encode()
+    file.write_bytes(whole[:-40])
+
+    def answer():
+        shown = run("runs", "--store", path, "--format", "json")[1]
+        return json.loads(shown)["complete"], run("sql", "SELECT source FROM rejected", "--store", path)[1].splitlines()
+
+    assert run("ingest", str(file), "--store", path)[0] == 1
+    is_complete, rejected = answer()
+    assert (is_complete, len(rejected)) == (False, 3)
+    file.write_bytes(whole)
+    assert run("ingest", str(file), "--store", path) == (0, f"5 events added to {path}\n", "")
+    assert answer()[0]
+
+
+def test_a_line_that_another_one_has_replaced_stays_rejected(tmp_path, run):
+    file, path = tmp_path / "events.ndjson", str(tmp_path / "lineage.db")
+    first, second = text_of_events(list(JOBS[:2])).splitlines()
+    file.write_text(first[:-9])
+    run("ingest", str(file), "--store", path)
+    file.write_text(second)
+    run("ingest", str(file), "--store", path)
+
+    assert run("sql", "SELECT source FROM rejected", "--store", path, "--format", "csv")[1] == f"source\n{file}:1\n"
+
+
 LAYERS = (
     run_event("load", "COMPLETE", 1, run="load-1", outputs=(dataset("raw", version={"datasetVersion": "101"}),)),
     run_event("load", "COMPLETE", 2, run="load-2", outputs=(dataset("raw", version={"datasetVersion": "102"}),)),

@@ -37,7 +37,7 @@ class EventLine:
 
     Args:
         source: where it is, for people: a file and a line.
-        text: its text.
+        text: its text; empty for the end of a file that can't be read.
         problem: why the line is not an event; empty if only parsing can show it.
     """
 
@@ -55,16 +55,34 @@ class Portion:
         events: the rows of the lines that are events.
         mentions: each job and dataset that these mention -> when.
         rejected: the rows of the lines that are not.
+        places: where the events are.
     """
 
     events: tuple[EventRows, ...]
     mentions: Mentions
     rejected: Rows
+    places: tuple[str, ...]
 
     @property
     def reasons(self) -> list[str]:
         """Return why lines are not events, with their places."""
         return [f"{source}: {reason}" for _, reason, source, _ in self.rejected.get(schema.REJECTED.name, ())]
+
+    def has_now(self, source: str, text: str) -> bool:
+        """
+        Return whether it has the whole of what was rejected earlier: a file that was still written, or was repaired.
+
+        Args:
+            source: where the rejected text was.
+            text: its beginning; empty for the end of a file that could not be read.
+        """
+        file, line = _file_and_line(source)
+        begin = text.lstrip("[,\n ")
+        places = map(_file_and_line, self.places)
+        return any(
+            other == file and place >= line and event.text.startswith(begin)
+            for (other, place), event in zip(places, self.events, strict=True)
+        )
 
     def own_rows(self) -> Rows:
         """Return the rows of single events, without those of `event`."""
@@ -186,7 +204,7 @@ def portions(lines: Iterable[EventLine]) -> Iterator[Portion]:
     made, characters = _Gathered(), 0
     for line in lines:
         text = line.text.strip()
-        if not text:
+        if not text and not line.problem:
             continue
         made.read(line if text is line.text else attrs.evolve(line, text=text), memory)
         characters += len(text)
@@ -195,6 +213,12 @@ def portions(lines: Iterable[EventLine]) -> Iterator[Portion]:
             made, characters = _Gathered(), 0
     if made.lines:
         yield made.portion()
+
+
+def _file_and_line(place: str) -> tuple[str, int]:
+    """Return the two parts of a place; one without a line is before all lines."""
+    file, _, line = place.rpartition(":")
+    return (file, int(line)) if line.isdecimal() else (place, 0)
 
 
 class _Gathered:
@@ -211,6 +235,7 @@ class _Gathered:
     def __init__(self) -> None:
         self.lines = 0
         self._events: list[EventRows] = []
+        self._places: list[str] = []
         self._rejected: Rows = {}
         # By identity: events with the same mentions share one value.
         self._mentioned: dict[int, tuple[Mentioned, TimeSpan]] = {}
@@ -234,11 +259,12 @@ class _Gathered:
                 rows = [(event_id, each.place, each.message, line.source) for each in found.odd]
                 found.rows[schema.ODD_FACET.name] = [*rows]
             self._events.append(found)
+            self._places.append(line.source)
             self._mention(found)
 
     def portion(self) -> Portion:
         """Return all that was read."""
-        return Portion(tuple(self._events), self._mentions(), self._rejected)
+        return Portion(tuple(self._events), self._mentions(), self._rejected, tuple(self._places))
 
     def _reject(self, line: EventLine, reason: str) -> None:
         for table, rows in rejected(line.text, reason, line.source).items():

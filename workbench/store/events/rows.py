@@ -289,13 +289,13 @@ def rejected(text: str, reason: str, source: str) -> Rows:
     Return the rows of a text that is not an event.
 
     Args:
-        text: the text.
+        text: the text; empty if it can't be read.
         reason: why it is not.
         source: where it came from, for people.
     """
     # Whether a line ends with a line break depends on who reads the file.
     text = text.strip()
-    return {"rejected": [(_digest(text), reason, source, text[:LONGEST_TEXT])]}
+    return {"rejected": [(_digest(text or source), reason, source, text[:LONGEST_TEXT])]}
 
 
 def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> EventRows:  # noqa: B008 (it has no state)

@@ -49,6 +49,7 @@ class RowMerger:
         self._upsert(schema.ODD_FACET, own.get(schema.ODD_FACET.name, []))
         before = self._pointers(datasets)
         known = self._known_names(datasets)
+        self._drop_rejected(portion)
         self._upsert(schema.REJECTED, portion.rejected.get(schema.REJECTED.name, []))
         self._upsert(schema.JOB, named.get(schema.JOB.name, []))
         self._upsert(schema.OWNER, named.get(schema.OWNER.name, []))
@@ -85,6 +86,12 @@ class RowMerger:
         if writes != self._writes_of_others:
             self.forget()
             self._writes_of_others = writes
+
+    def _drop_rejected(self, portion: Portion) -> None:
+        """Drop the texts that were rejected earlier and are whole now."""
+        rows = self._query("SELECT rejected_id, source, text FROM rejected")
+        whole = [(id_,) for id_, source, text in rows if portion.has_now(source, text)]
+        self._connection.executemany("DELETE FROM rejected WHERE rejected_id = ?", whole)
 
     def _upsert(self, table: StoredTable, rows: Iterable[Row]) -> None:
         for statement, found in upserts(table, rows):

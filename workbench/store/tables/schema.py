@@ -139,10 +139,10 @@ REJECTED = StoredTable(
     "rejected",
     "A text that is not a valid event.",
     (
-        _text("rejected_id", "SHA-256 of the text, its first 32 digits.", Merge.KEY),
+        _text("rejected_id", "SHA-256 of the text, or else of its place, its first 32 digits.", Merge.KEY),
         _text("reason", "Why it is not an event."),
         _text("source", "Where it came from: a file and a line."),
-        _text("text", "The text; its first 10,000 characters."),
+        _text("text", "The text; its first 10,000 characters. Empty for what can't be read, such as damaged gzip."),
     ),
 )
 ODD_FACET = StoredTable(
