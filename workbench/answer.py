@@ -351,20 +351,9 @@ _READERS: dict[str, Callable[[dict[str, Any]], Result]] = {
 }
 
 
-def answer_of_graph(
-    graph: Graph, question: str = "graph", arguments: Mapping[str, Any] | None = None, last_seen: str = ""
-) -> Answer[Graph]:
-    """
-    Return a graph as an answer, with the graph's diagnostics.
-
-    Args:
-        graph: the graph.
-        question: the question.
-        arguments: the arguments of the request; None if there are none.
-        last_seen: as in `Answer`.
-    """
-    bare = Graph(graph.nodes, graph.edges, time=graph.time)
-    return Answer(question, arguments or {}, bare, graph.time, last_seen, graph.diagnostics)
+def answer_of_graph(graph: Graph) -> Answer[Graph]:
+    """Return a graph as an answer, with the graph's diagnostics."""
+    return Answer("graph", {}, Graph(graph.nodes, graph.edges, time=graph.time), graph.time, "", graph.diagnostics)
 
 
 def schema() -> dict[str, Any]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.events.facts import StatedOwner
 from openlineage_pyspark.workbench.model.graph import DatasetNode, JobNode
-from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
 
@@ -47,22 +46,20 @@ def owners(tables: QueriedTables, graph: Graph) -> dict[NodeId, tuple[StatedOwne
     return found
 
 
-def row_counts(tables: QueriedTables, graph: Graph, time: int = FOREVER) -> dict[NodeId, int]:
+def row_counts(tables: QueriedTables, graph: Graph) -> dict[NodeId, int]:
     """
     Return how many rows were last written to the datasets of a graph, where an event states it.
 
     Args:
         tables: the store.
         graph: the graph.
-        time: until when, microseconds since 1970.
     """
     counts = {
         dataset: count
         for dataset, count, _ in tables.query(
             "SELECT i.dataset_id, l.row_count, l.time FROM sink_snapshot_lineage l "
-            "JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.row_count IS NOT NULL AND l.time <= ? "
-            "ORDER BY l.time, l.run_id, l.batch_id",
-            (time,),
+            "JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.row_count IS NOT NULL "
+            "ORDER BY l.time, l.run_id, l.batch_id"
         )
     }
     every = (node for node in graph.nodes if isinstance(node, DatasetNode))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+from openlineage_pyspark.workbench.predict.sql.parts import closing, parts_of
 
 _UNITS = frozenset(
     """
@@ -34,8 +35,8 @@ def with_units_first(text: str) -> str:
     places = list(_calls(text))
     # The last call comes first: a change of it moves no earlier call, and a call within another one comes later.
     for function, begin in reversed(places):
-        end, parts = _arguments(text, begin)
-        made = _with_unit(function, parts)
+        end = closing(text, begin - 1)
+        made = _with_unit(function, [*parts_of(text[begin:end])])
         text = f"{text[:begin]}{made}{text[end:]}"
     return text
 
@@ -50,21 +51,6 @@ def _calls(text: str) -> list[tuple[str, int]]:
         if token.kind not in (TokenKind.SPACE, TokenKind.COMMENT):
             last = token.text.upper() if token.kind is TokenKind.WORD else ""
     return found
-
-
-def _arguments(text: str, begin: int) -> tuple[int, list[str]]:
-    """Return the position at which the arguments of a call end, and their texts."""
-    parts, at, depth = [""], begin, 0
-    for token in tokens(text[begin:]):
-        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
-        if depth < 0:
-            break
-        at += len(token.text)
-        if token.text == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += token.text
-    return at, parts
 
 
 def _with_unit(function: str, parts: list[str]) -> str:

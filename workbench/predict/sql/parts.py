@@ -1,4 +1,4 @@
-"""Split a text at a separator, except in brackets, strings and comments."""
+"""Find the brackets of a text, and split it at a separator, except in strings and comments."""
 
 from __future__ import annotations
 
@@ -30,3 +30,14 @@ def parts_of(text: str, separator: str = ",", brackets: tuple[str, str] = _BRACK
         depth += (token.text in opening) - (token.text in closing)
         at += len(token.text)
     yield text[begin:]
+
+
+def closing(text: str, opening: int) -> int:
+    """Return the position of the parenthesis that closes the one at a position; the text's end if there is none."""
+    at, depth = opening, 0
+    for token in tokens(text, opening):
+        depth += (token.text == "(") - (token.text == ")")
+        if not depth:
+            return at
+        at += len(token.text)
+    return len(text)

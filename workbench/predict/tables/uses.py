@@ -24,30 +24,31 @@ class _Use:
     elements: _Use | None = None
     values: _Use | None = None
 
-    def type(self, unknown: str) -> str:
+    def type(self) -> str:
         if self.fields:
-            fields = ", ".join(f"{in_backticks(name)}: {use.type(unknown)}" for name, use in self.fields.items())
+            fields = ", ".join(f"{in_backticks(name)}: {use.type()}" for name, use in self.fields.items())
             return f"STRUCT<{fields}>"
         if self.values is not None:
-            return f"MAP<STRING, {self.values.type(unknown)}>"
-        return f"ARRAY<{self.elements.type(unknown)}>" if self.elements is not None else unknown
+            return f"MAP<STRING, {self.values.type()}>"
+        return f"ARRAY<{self.elements.type()}>" if self.elements is not None else "STRING"
 
 
-def type_by_use(statement: str, column: str, unknown: str = "STRING") -> str | None:
+def type_by_use(statement: str, column: str) -> str | None:
     """
     Return the type of a column from the parts that a statement uses; None if it uses none.
+
+    Parts whose own parts are not used are strings.
 
     Args:
         statement: the text.
         column: the name of the column.
-        unknown: the type of parts whose own parts are not used.
     """
     found = [each for each in tokens(statement) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
     use = _Use()
     for at, token in enumerate(found):
         if _name(token).lower() == column.lower():
             _follow(found, at + 1, use)
-    return use.type(unknown) if use != _Use() else None
+    return use.type() if use != _Use() else None
 
 
 def _follow(found: list[Token], at: int, use: _Use) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -79,7 +79,6 @@ def take_stream(
     *,
     checkpoint: str = "",
     every: str = "",
-    progress: Callable[[Ingested], None] = lambda _: None,
 ) -> Ingested:
     """
     Take the new events since the last time into a store, by a streaming query.
@@ -92,7 +91,6 @@ def take_stream(
         checkpoint: the folder in which Spark keeps its progress; by default the one that the session's configuration
             names.
         every: how long to wait between batches, such as `1 minute`; empty to end when there is nothing new.
-        progress: called after each batch with the counts so far.
 
     Returns:
         How many were taken.
@@ -112,7 +110,6 @@ def take_stream(
         taken.events += part.events
         taken.rejected += part.rejected
         taken.reasons = [*taken.reasons, *part.reasons][:10]
-        progress(taken)
 
     with named_failure(f"the stream from {origin.address} ended"):
         writer = _lines(session, origin, is_stream=True).writeStream.foreachBatch(take).queryName(_query_name(tables))
