@@ -60,6 +60,22 @@ def unstated_between(tables: QueriedTables, source: int, target: int, limits: Li
     return unstated.diagnostics({output: read for output, read in found.items() if read & below})
 
 
+def unstated_readers(tables: QueriedTables, read: Collection[int], limits: Limits) -> dict[int, set[int]]:
+    """
+    Return the jobs that make something from datasets without stating from which columns: dataset -> the jobs.
+
+    Args:
+        tables: the store.
+        read: the datasets.
+        limits: as in `reach`.
+    """
+    found: dict[int, set[int]] = {}
+    for (job, _), sources in _Unstated(tables, limits).of(read, Direction.DOWNSTREAM).items():
+        for each in sources:
+            found.setdefault(each, set()).add(job)
+    return found
+
+
 class _Unstated:
     """
     Finds current outputs of jobs that are made from datasets, but of whose columns nothing is stated.

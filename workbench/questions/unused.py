@@ -21,6 +21,7 @@ from openlineage_pyspark.workbench.questions.reach.reach import Limits, has_gaps
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import row_writers, shown_time, time_column
 from openlineage_pyspark.workbench.questions.run_details import gaps_of
+from openlineage_pyspark.workbench.questions.unstated_columns import unstated_readers
 from openlineage_pyspark.workbench.store.current import EDGES, Current
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets
 
@@ -118,7 +119,7 @@ class _Recorded:
         writers: dataset -> the jobs that write it.
         made: job -> the datasets that it writes.
         edges: dataset -> its columns that are read, each with the datasets that are made of it.
-        stating: the jobs whose events state columns.
+        silent: dataset -> the jobs whose events do not state which of its columns they read.
         columns: dataset -> the columns of its latest schema, with the time of the first event that states each.
         written: dataset -> when it was written first and last.
         named: the datasets, without those that were dropped unless `ever` is set.
@@ -145,8 +146,11 @@ class _Recorded:
             if last >= since and (now is None or dataset in now[job]) and made[job] != {dataset}:
                 self.readers[dataset].add(job)
         self.edges: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-        self.stating: set[int] = set()
-        self._learn_edges(since)
+        stating = self._learn_edges(since)
+        unstated = unstated_readers(tables, self.readers, bounded(tables, Limits()))
+        self.silent = {
+            dataset: (jobs - stating) | (jobs & unstated.get(dataset, set())) for dataset, jobs in self.readers.items()
+        }
         self.columns = self._columns()
         every = {dataset for (dataset,) in tables.query("SELECT DISTINCT dataset_id FROM dataset_identity")}
         self.named = datasets(tables, every if ever else every - self._gone())
@@ -214,7 +218,8 @@ class _Recorded:
         self._current.learn(outputs)
         return {(job, dataset) for job, dataset in outputs if self._current.holds(job, dataset)}
 
-    def _learn_edges(self, since: int) -> None:
+    def _learn_edges(self, since: int) -> set[int]:
+        """Load the edges, and return the jobs whose events state any."""
         rows = self._tables.query(
             "SELECT s.dataset_id, c.input_column, t.dataset_id, c.job_id, c.last_time, c.description "  # noqa: S608 (ours)
             f"FROM {EDGES} WHERE c.job_id IS NOT NULL AND c.first_time <= ?",
@@ -224,13 +229,15 @@ class _Recorded:
         self._holding(outputs)
         current = self._current
         held = None if current is None else {each: current.descriptions(*each) for each in outputs}
+        stating: set[int] = set()
         for source, column, target, job, last, description in rows:
             if held is not None and description not in held[job, target]:
                 continue
-            self.stating.add(job)
+            stating.add(job)
             if last >= since and source != target:
                 self.edges[source][column].add(target)
                 self.readers[source].add(job)
+        return stating
 
     def _with_versions(self) -> set[int]:
         """Return the datasets that are stored as tables: by their format, or because they have versions."""
@@ -283,7 +290,7 @@ def _by_column(recorded: _Recorded) -> tuple[list[UnusedRow], list[Diagnostic]]:
         if not columns:
             shapeless.append(recorded.named[dataset].label)
             continue
-        silent = {job for job in recorded.readers.get(dataset, ()) if job not in recorded.stating}
+        silent = recorded.silent.get(dataset)
         read = recorded.edges.get(dataset, {})
         free = [column for column in columns if not any(_is_part(column, each) for each in read)]
         if silent and free:

@@ -109,6 +109,26 @@ def test_a_job_that_tells_no_columns_may_read_all_of_them_and_the_answer_says_so
     assert diagnostic.message == "no event states which columns of raw are read by task: none of its columns is listed"
 
 
+def test_a_job_may_state_the_columns_of_one_output_alone(filled: Fill) -> None:
+    far, near = (
+        dataset("far"),
+        dataset("near", columns=("id",), columnLineage=lineage(id=[("orders", "id", "IDENTITY")])),
+    )
+    # The explicit facet states that `far` is made from `raw`, and not from which columns.
+    entries = [
+        {"namespace": "lake", "name": name, "type": "DATASET", "inputs": [dataset(source) | {"type": "DATASET"}]}
+        for name, source in (("far", "raw"), ("near", "orders"))
+    ]
+    task = run_event("task", "COMPLETE", 2, run="r", inputs=(RAW, orders()), outputs=(far, near))
+    task["job"]["facets"]["lineage"] = {"entries": entries}
+    answer = filled(shop()[0], task).unused("raw")
+
+    assert uses(answer) == {}
+    assert [each.message for each in answer.diagnostics if each.missing] == [
+        "no event states which columns of raw are read by task: none of its columns is listed"
+    ]
+
+
 def test_what_a_job_reads_no_longer_is_unused_unless_it_is_asked_for(filled: Fill) -> None:
     def copied(column: str, minute: int) -> dict[str, Any]:
         made = dataset("copy", columns=("x",), columnLineage=lineage(x=[("raw", column, "IDENTITY")]))
