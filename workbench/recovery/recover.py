@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from openlineage_pyspark.errors import RecoveryError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
-from openlineage_pyspark.workbench.model.times import time_of
+from openlineage_pyspark.workbench.model.times import FOREVER, time_of
 from openlineage_pyspark.workbench.questions.arguments import DatasetRef, now
+from openlineage_pyspark.workbench.questions.reach.reach import Direction, has_gaps
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
+from openlineage_pyspark.workbench.questions.run_details import gaps_of
+from openlineage_pyspark.workbench.questions.versions.stored_versions import StoredVersions
+from openlineage_pyspark.workbench.questions.versions.version_reach import reach_versions
 from openlineage_pyspark.workbench.recovery.applying.journal import journals_of_store
 from openlineage_pyspark.workbench.recovery.model.formats import PLAN_FORMATS
 from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryRequest
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from openlineage_pyspark.workbench.answer import Writer
-    from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts, Facts
+    from openlineage_pyspark.workbench.recovery.model.facts import DatasetFacts, Facts, HistoryPlace
 
 ModeName: TypeAlias = Literal["full", "incremental", "side-by-side"]
 
@@ -59,7 +63,21 @@ def recover(
     facts, start, passes = read_facts(tables, dataset, BadVersion(version, run, batch, when), column)
     gone = frozenset(pair for each in expired for pair in _versions_called(each, facts))
     made = plan(facts, RecoveryRequest(start, Mode(mode), passes, gone, tuple(correction), bool(column)))
-    return answered(made, _unfinished_recoveries(tables, facts))
+    return answered(made, (*_unfinished_recoveries(tables, facts), *_gaps(tables, facts, start)))
+
+
+def _gaps(tables: QueriedTables, facts: Facts, start: HistoryPlace) -> tuple[Diagnostic, ...]:
+    """Return the gaps of the runs that read what came from the wrong version: they may have written more of it."""
+    if not has_gaps(tables):
+        return ()
+    bad = facts.histories[start.dataset][start.place]
+    versions = StoredVersions(tables, overwrites_replace=False)
+    made = [
+        each.key for each in versions.of(start.dataset) if (each.run_id, each.batch_id) == (bad.run_id, bad.batch_id)
+    ]
+    reached = reach_versions(versions, made, Direction.DOWNSTREAM).depths
+    runs = {read.part.run_id for reads in versions.readers(reached).values() for read in reads}
+    return gaps_of(tables, runs, FOREVER)
 
 
 def _unfinished_recoveries(tables: QueriedTables, facts: Facts) -> list[Diagnostic]:

@@ -182,6 +182,16 @@ def test_a_gap_counts_although_its_run_states_nothing_about_what_is_asked(
     assert [each.run for each in answer.diagnostics if each.missing] == ["run|r"]
 
 
+@pytest.mark.parametrize("hidden", ["an edge", "all outputs"])
+def test_a_run_that_read_a_wrong_version_may_have_written_what_its_events_do_not_state(
+    filled: Fill, hidden: str
+) -> None:
+    store = filled(MADE, UNSTATED[hidden][0], run_event("w", "COMPLETE", 3, run="later", outputs=(TABLE,), **GAP))
+
+    assert lacks(store.recover("t", run="w")) == [("unknown-operator", "no rule")]
+    assert lacks(store.recover("t", run="later")) == []
+
+
 def test_a_gap_beyond_the_depth_or_in_the_other_direction_does_not_count(filled: Fill) -> None:
     store = filled(CHAIN[0], copied("b", "c", 2, **GAP), CHAIN[2])
 
