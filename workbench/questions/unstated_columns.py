@@ -107,9 +107,10 @@ class _Unstated:
         self._current.learn(outputs)
         found: dict[JobOutput, set[int]] = {}
         for job, dataset in outputs:
-            read = self._current.sources(job, dataset) - {dataset}
-            is_near = bool(read) if direction is Direction.UPSTREAM else not read.isdisjoint(near)
-            if is_near and not self._states_columns(job, dataset):
+            read = self._current.sources(job, dataset)
+            # What only rewrites a table, such as its compaction, makes no column from others.
+            is_made = bool(read - {dataset}) and (direction is Direction.UPSTREAM or not read.isdisjoint(near))
+            if is_made and not self._states_columns(job, dataset):
                 found[job, dataset] = read
         return found
 

@@ -374,9 +374,9 @@ class Current:
         runs |= {run.id for job in jobs for run in self._last[job] if not self._described[run.id].written}
         return {run for run in runs if not self._inputs(run).isdisjoint(datasets)}
 
-    def one_sided(self, runs: Iterable[str]) -> set[str]:
-        """Return those of some runs whose events state no inputs or no outputs; this class must have returned them."""
-        return {run for run in runs if not (self._described[run].read and self._described[run].written)}
+    def without_outputs(self, runs: Iterable[str]) -> set[str]:
+        """Return those of some runs that `runs_from` returned whose events state no outputs."""
+        return {run for run in runs if not self._described[run].written}
 
     def _inputs(self, run: str) -> set[int]:
         return {self._dataset_of[name] for name in self._described[run].read}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import random
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -9,14 +11,14 @@ from typing import Any
 
 import attrs
 import pytest
-from openlineage_pyspark.errors import StoreError
+from openlineage_pyspark.errors import NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.model.times import microseconds
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.expiry import expire
 from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store_api import Store
-from support.lineage_events import at, dataset, lineage, run_event, taken, text_of_events
+from support.lineage_events import at, company, dataset, lineage, run_event, taken, text_of_events
 from support.valid_answers import valid_answer
 
 pytestmark = pytest.mark.slow
@@ -262,6 +264,63 @@ def test_many_jobs_that_state_no_columns_are_counted(filled: Fill) -> None:
         *(f"no event states from which columns of s{n} the job j{n} makes t" for n in range(3)),
         "no event states from which columns 2 more outputs of jobs are made",
     ]
+
+
+def without(events: list[dict[str, Any]], job: str, hidden: str) -> list[dict[str, Any]]:
+    """Return events in which those of a job lack something, with a gap, or lack all of their columns."""
+    made = copy.deepcopy(events)
+    for event in made:
+        if event["job"]["name"] != job:
+            continue
+        facets = event["outputs"][0]["facets"]
+        event["run"]["facets"] |= {} if hidden == "columns" else GAP
+        if hidden == "columns":
+            facets.pop("columnLineage", None)
+        elif hidden == "edges":
+            facets["columnLineage"]["fields"] |= {column: {"inputFields": []} for column in "ab"}
+        elif hidden == "output":
+            event["outputs"] = []
+        else:
+            gone = event["inputs"].pop(0)["name"]
+            for sources in (facets["columnLineage"]["fields"][column]["inputFields"] for column in "abcd"):
+                sources[:] = [each for each in sources if each["name"] != gone]
+            rows = facets["columnLineage"]["dataset"]
+            rows[:] = [each for each in rows if each["name"] != gone]
+    return made
+
+
+HIDDEN = {
+    "columns": ("up", "down", "between"),
+    "edges": ("up", "down", "between"),
+    # Whoever reads or writes what no event states may be anywhere: this is no run on the way.
+    "input": ("up", "between"),
+    "output": ("down", "between"),
+}
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_an_answer_that_lacks_an_edge_of_the_whole_events_is_not_complete(
+    tmp_path: Path, hidden: str, seed: int
+) -> None:
+    chance = random.Random(f"{hidden} {seed}")  # noqa: S311 (tests)
+    events = company(seed, tables=10, jobs=14)
+    taken(tmp_path / "whole.db", events)
+    taken(tmp_path / "part.db", without(events, f"job{chance.randrange(14)}", hidden))
+    places = [f"t{table}{column}" for table in range(10) for column in ("", ".a", ".c")]
+    questions = [f"{word} {place}" for word in ("up", "down") for place in places]
+    questions += [f"between {chance.choice(places)} {chance.choice(places[::3])}" for _ in range(20)]
+    short = 0
+    with Store.open(tmp_path / "whole.db") as whole, Store.open(tmp_path / "part.db") as part:
+        for question in (each for each in questions if each.split()[0] in HIDDEN[hidden]):
+            try:
+                answers = asked(whole, question), asked(part, question)
+            except NameNotFoundError:
+                continue
+            edges, left = ({(each.source, each.target) for each in found.result.graph.edges} for found in answers)
+            short += not edges <= left
+            assert edges <= left or not answers[1].complete, question
+    assert short
 
 
 @pytest.mark.parametrize("name", EVERY)

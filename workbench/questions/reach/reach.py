@@ -178,7 +178,8 @@ def runs_between(tables: QueriedTables, source: int, target: int, limits: Limits
     """
     Return the runs whose gaps may hide a path between two datasets; none if no run of the store has a gap.
 
-    They read what is downstream of the source and write what is upstream of the target; or one of both is unknown.
+    They write what is upstream of the target, and may also read what no event states. Or they read what is downstream
+    of the source, and no event states what they write.
 
     Args:
         tables: the store.
@@ -194,7 +195,7 @@ def runs_between(tables: QueriedTables, source: int, target: int, limits: Limits
     )
     current, unseen = Current(tables, limits.time), unseen_jobs(tables, limits)
     into, out = current.runs_into(above, unseen), current.runs_from(below, unseen)
-    return into & out | current.one_sided(into | out)
+    return into | current.without_outputs(out)
 
 
 def has_gaps(tables: QueriedTables) -> bool:
