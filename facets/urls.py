@@ -66,6 +66,7 @@ _HARMLESS_PROPERTY = re.compile(
 )
 _AROUND = ("aws-wrapper", "p6spy", "log4jdbc", "otel", "tracing", "jtds", "microsoft")
 _OTHER_NAMES = {"pgsql": "postgresql", "postgres": "postgresql", "ch": "clickhouse"}
+_PROTOCOL = re.compile(r"(?i)(?:https?|tcp|grpc)://")
 _LONGEST_LOGIN = 512
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _MOST_PUNCTUATION = 8
@@ -241,6 +242,9 @@ def jdbc_parts(url: str) -> JdbcParts:
         place = re.split(r"[;?]", rest, maxsplit=1)[0]
         scheme, slashes, remote = place.partition("//")
         return JdbcParts(kind, place=f"{scheme}{slashes}{remote.rpartition('@')[2]}")
+    if kind == "clickhouse":
+        # Its URLs may name the protocol of the connection: `jdbc:ch:https://host/database`.
+        rest = rest[rest.find("//") :] if _PROTOCOL.match(rest) is not None else rest
     host, port, database = _server(kind, rest)
     instance = _instance(rest) if kind == "sqlserver" and not port else ""
     return JdbcParts(kind, host, port, database, schema=_schema(rest), instance=instance)

@@ -21,6 +21,7 @@ from openlineage_pyspark.facets.foreign_sql.tables import is_name, named_tables
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
 from openlineage_pyspark.facets.model.lineage import Certainty, UseKind
 from openlineage_pyspark.facets.model.plan import CutText, Described, Operator, Plan
+from openlineage_pyspark.facets.urls import jdbc_parts
 
 if TYPE_CHECKING:
     from openlineage_pyspark.facets.foreign_sql.reader import Query
@@ -190,7 +191,7 @@ def _read(url: str, text: str, prepare: str = "") -> Query | _Opaque:
         text: what Spark puts after FROM.
         prepare: what Spark puts before the query, such as CTEs.
     """
-    dialect = _DIALECTS.get(url.removeprefix("jdbc:").partition(":")[0])
+    dialect = _DIALECTS.get(jdbc_parts(url).kind)
     if isinstance(text, CutText):
         begun = " ".join([prepare, "SELECT * FROM", text.removesuffix("...")])
         tables = named_tables(begun, dialect, cut=True)

@@ -29,6 +29,7 @@ from openlineage_pyspark.facets.model.plan import (
 )
 from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+from openlineage_pyspark.facets.urls import jdbc_parts
 
 LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 SOURCES = "org.apache.spark.sql.execution.datasources"
@@ -44,7 +45,7 @@ def read(table, *columns, url=POSTGRES, prepare=""):
     fields = tuple(Field(name, "int") for name in columns)
     found = jdbc_relation(source, Operator("LogicalRelation", "LogicalRelation", {}, output), fields)
     if not isinstance(table, CutText) and not is_name(table):
-        dialect = jdbc._DIALECTS[url.split(":")[1]]
+        dialect = jdbc._DIALECTS[jdbc_parts(url).kind]
         alone = named_tables(f"{prepare} SELECT * FROM {table}", dialect)
         without_parser = {jdbc_dataset(url, name).identifier for name in alone}
         # None that is no table. Those that it does not find are names in strings and arguments.
@@ -356,6 +357,18 @@ CLICKHOUSE = "jdbc:clickhouse://db/shop"
 )
 def test_clickhouses_own_forms_have_the_columns_that_exist(query, columns):
     assert told(CLICKHOUSE, query, *columns) == columns
+
+
+@pytest.mark.parametrize(
+    ("url", "query", "columns"),
+    [
+        ("jdbc:ch:https://db/shop", "SELECT a FROM t ARRAY JOIN arr AS a", {"a": ["shop.t.arr changed"]}),
+        ("jdbc:p6spy:clickhouse://db/shop", "SELECT a FROM t ARRAY JOIN arr AS a", {"a": ["shop.t.arr changed"]}),
+        ("jdbc:aws-wrapper:mysql://db/shop", "SELECT `a b` AS a FROM t", {"a": ["shop.t.a b"]}),
+    ],
+)
+def test_a_query_is_in_the_sql_of_the_database_behind_a_wrapping_driver_or_another_name(url, query, columns):
+    assert told(url, query, *columns) == columns
 
 
 def test_a_dictionary_in_a_condition_is_an_input():
