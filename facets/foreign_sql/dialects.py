@@ -89,6 +89,15 @@ class ForeignDialect:
             return identifier.name.upper()
         return identifier.name.lower() if self.name in _LOWER else identifier.name
 
+    def written(self, identifier: Any) -> str:
+        """Return a name in double quotes if it would be another name without quotes, and else without them."""
+        name = str(identifier.name)
+        if not isinstance(identifier, exp.Identifier) or not identifier.args.get("quoted"):
+            return name
+        if "." not in name and self.spelled(exp.Identifier(this=name, quoted=False)) == name:
+            return name
+        return '"' + name.replace('"', '""') + '"'
+
     def projection(self, node: Any) -> tuple[str, Any]:
         """Return the name and the expression of a column of a SELECT."""
         if isinstance(node, exp.Alias):

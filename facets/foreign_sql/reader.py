@@ -160,7 +160,7 @@ def read_query(text: str, dialect: str | None) -> Query:
         statements = parsed(text, sqlglot.Dialect.get(dialect or ""))
     except UnparsableError as problem:
         raise UnreadableError from problem
-    return read_parsed(statements[0] if len(statements) == 1 else None, dialect)
+    return read_parsed(statements[0] if len(statements) == 1 else None, dialect, keeps_quotes=True)
 
 
 def read_parsed(
@@ -168,6 +168,8 @@ def read_parsed(
     dialect: str | None,
     columns: Mapping[str, Sequence[str]] | None = None,
     used: Mapping[str, Collection[str]] | None = None,
+    *,
+    keeps_quotes: bool = False,
 ) -> Query:
     """
     Return the sources of a query that sqlglot has parsed.
@@ -178,13 +180,14 @@ def read_parsed(
         dialect: the name of its SQL, as for `read_query`.
         columns: the tables whose columns are known, by their names as they are written -> all their columns.
         used: other tables -> some of their columns, which other queries use.
+        keeps_quotes: whether the names of tables keep the quotes without which they would be other names.
 
     Raises:
         UnreadableError: it is not a query, or is nested too deeply.
     """
     if not isinstance(query, QUERIES):
         raise UnreadableError
-    reader = _QueryReader(ForeignDialect(dialect or ""), columns or {}, used or {})
+    reader = _QueryReader(ForeignDialect(dialect or ""), columns or {}, used or {}, keeps_quotes=keeps_quotes)
     try:
         result = reader.query(query, None, {})
     except (SqlglotError, RecursionError) as problem:
@@ -200,11 +203,18 @@ class _QueryReader:
         dialect: how the database reads names.
         columns: the tables whose columns are known -> all their columns.
         used: other tables -> some of their columns.
+        keeps_quotes: whether the names of tables keep the quotes without which they would be other names.
     """
 
     def __init__(
-        self, dialect: ForeignDialect, columns: Mapping[str, Sequence[str]], used: Mapping[str, Collection[str]]
+        self,
+        dialect: ForeignDialect,
+        columns: Mapping[str, Sequence[str]],
+        used: Mapping[str, Collection[str]],
+        *,
+        keeps_quotes: bool,
     ) -> None:
+        self._keeps_quotes = keeps_quotes
         self._tables: dict[str, None] = {}
         self._columns = columns
         self._used = used
@@ -306,8 +316,8 @@ class _QueryReader:
                 continue
             if not isinstance(inside, QUERIES):
                 # A statement that changes rows may return them. The name is not a table's, wherever the rows come from.
-                changed = (".".join(part.name for part in each.parts) for each in inside.find_all(exp.Table))
-                self._tables |= dict.fromkeys(each for each in changed if self._dialect.key(each) not in scope.ctes)
+                changed = (each for each in inside.find_all(exp.Table) if not self._is_cte(each, scope))
+                self._tables |= dict.fromkeys(map(self._table_name, changed))
                 scope.ctes[name] = SourceRows([], None, None)
                 continue
             recursive = bool(clause.args.get("recursive")) or self._dialect.is_recursive
@@ -488,9 +498,9 @@ class _QueryReader:
             return SourceRows([], self._value(node, scope))
         if not isinstance(node.this, (exp.Identifier, exp.Dot)):
             return self._function(node.this, scope)
-        name = ".".join(part.name for part in node.parts)
-        if not node.args.get("db") and self._dialect.key(name) in scope.ctes:
-            return self._cte(self._dialect.key(name), scope.ctes)
+        if self._is_cte(node, scope):
+            return self._cte(self._dialect.key(node.name), scope.ctes)
+        name = self._table_name(node)
         if name.lower() in NO_TABLES or node.name.lower() in NO_TABLES:
             return SourceRows([])
         self._tables[name] = None
@@ -506,6 +516,15 @@ class _QueryReader:
             return []
         named = [*alias.args["columns"], *([offset] if isinstance(offset, exp.Identifier) else [])]
         return [self._dialect.spelled(each) for each in named]
+
+    def _is_cte(self, table: Any, scope: SelectScope) -> bool:
+        """Return whether the name of a table is that of a common table expression."""
+        return not table.args.get("db") and self._dialect.key(table.name) in scope.ctes
+
+    def _table_name(self, table: Any) -> str:
+        """Return the name of a table."""
+        written = self._dialect.written if self._keeps_quotes else lambda part: str(part.name)
+        return ".".join(map(written, table.parts))
 
     def _function(self, function: Any, scope: SelectScope) -> SourceRows:
         """Return the rows of a function in FROM: generated rows have no sources, others have those of its arguments."""

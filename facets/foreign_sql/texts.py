@@ -6,6 +6,7 @@ This module is imported only for a query, because sqlglot is large.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import sqlglot
@@ -17,6 +18,8 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 _LONGEST_TEXT = 2_000
+# A part of a table's name, perhaps in double quotes.
+_NAME_PART = re.compile(r'"((?:[^"]|"")*)"|([^.]+)')
 _ODD_STRINGS = frozenset("ByteString Heredoc HexString National RawString UnicodeString".split())
 """The classes of strings that have more than quotes around them."""
 
@@ -70,4 +73,5 @@ def _shown(node: Any, scope: SelectScope, names: ScopeNames) -> str:
     if sources is None or len(sources) != 1:
         return ""
     (((table, name), kinds),) = sources.items()
-    return f"{'.'.join(map(quoted_name, table.split('.')))}.{quoted_name(name)}" if kinds == SAME else ""
+    parts = (part[2] or part[1].replace('""', '"') for part in _NAME_PART.finditer(table))
+    return f"{'.'.join(map(quoted_name, parts))}.{quoted_name(name)}" if kinds == SAME else ""

@@ -360,6 +360,34 @@ def test_clickhouses_own_forms_have_the_columns_that_exist(query, columns):
 
 
 @pytest.mark.parametrize(
+    ("url", "sql", "tables"),
+    [
+        ("jdbc:postgresql://db/shop", 'SELECT o."Id" AS id FROM "Orders" o', ["shop.public.Orders"]),
+        ("jdbc:postgresql://db/shop", 'SELECT id FROM "Sales"."orders"', ["shop.Sales.orders"]),
+        (
+            "jdbc:postgresql://db/shop",
+            'SELECT a.id FROM "Orders" a, Orders b',
+            ["shop.public.Orders", "shop.public.orders"],
+        ),
+        ("jdbc:postgresql://db/shop", 'SELECT id FROM "a.b ""C"', ['shop.public.a.b "C']),
+        ("jdbc:derby:memory:shop", 'SELECT "id" FROM "orders"', ["APP.orders"]),
+        ("jdbc:snowflake://acc/?db=D&schema=S", 'SELECT id FROM "orders" o', ["D.S.orders"]),
+        ("jdbc:mysql://db/shop", "SELECT id FROM `Orders`", ["shop.Orders"]),
+        ("jdbc:sqlserver://db;database=shop", "SELECT id FROM [Orders]", ["shop.dbo.Orders"]),
+    ],
+)
+def test_a_quoted_table_of_a_query_has_the_name_that_it_has_outside_queries(url, sql, tables):
+    found = read(f"({sql}) q", "id", url=url)
+    assert [dataset.name for dataset in names(found)] == tables
+    assert {column.dataset.name for column in found.columns[0]} == {tables[0]}
+
+
+def test_a_cte_hides_a_table_that_is_quoted_too_and_a_changed_table_keeps_its_quotes():
+    sql = 'WITH "Q" AS (SELECT id FROM "T"), d AS (DELETE FROM "U" RETURNING id) SELECT id FROM "Q"'
+    assert read_query(sql, "postgres").tables == ('"U"', '"T"')
+
+
+@pytest.mark.parametrize(
     ("url", "query", "columns"),
     [
         ("jdbc:ch:https://db/shop", "SELECT a FROM t ARRAY JOIN arr AS a", {"a": ["shop.t.arr changed"]}),
@@ -628,6 +656,7 @@ def test_a_query_over_jdbc_passes_on_what_its_text_does():
 @pytest.mark.parametrize(
     ("sql", "url", "texts"),
     [
+        ('SELECT upper("Name") AS n FROM "Orders"', POSTGRES, {"n": "UPPER(Orders.Name)"}),
         (
             "SELECT USER_ID, SUM(AMOUNT) AS TOTAL, COUNT(*) C FROM ORDERS WHERE CITY = 3 GROUP BY USER_ID",
             "jdbc:derby:memory:shop",
