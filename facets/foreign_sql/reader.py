@@ -273,7 +273,13 @@ class _QueryReader:
             scope.may_be_outer = kind is UseKind.FILTER and not self._names.qualifies(parts, scope)
             scope.decides += [by_rows(self._clause(part, values, named, scope), kind) for part in parts]
             scope.may_be_outer = False
-        if select.args.get("distinct") is not None:
+        distinct = select.args.get("distinct")
+        keys = distinct.args.get("on") if isinstance(distinct, exp.Distinct) else None
+        if keys is not None:
+            # One row of each key remains: DISTINCT ON (k, l).
+            made = [self._clause(part, values, named, scope) for part in keys.expressions or [keys.this]]
+            scope.decides += [by_rows(each, UseKind.GROUP_BY) for each in made]
+        elif distinct is not None:
             scope.decides += [by_rows(item.kinds, UseKind.GROUP_BY) for item in found.items if item.table is None]
         found.rows = self._effort.all(scope.decides)
 

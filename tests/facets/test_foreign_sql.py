@@ -308,6 +308,12 @@ def kinds(query, *columns, url="jdbc:postgresql://db/shop"):
             {"a": ["a IDENTITY", "c IDENTITY"]},
             ["a GROUP_BY", "b FILTER", "c GROUP_BY"],
         ),
+        (
+            "SELECT DISTINCT ON (o.a, lower(o.b)) a, c AS x FROM o ORDER BY a, d DESC",
+            {"a": ["a IDENTITY"], "x": ["c IDENTITY"]},
+            ["a GROUP_BY", "a SORT", "b GROUP_BY", "d SORT"],
+        ),
+        ("SELECT DISTINCT ON (1) a, c AS x FROM o", {"a": ["a IDENTITY"], "x": ["c IDENTITY"]}, ["a GROUP_BY"]),
         ("SELECT a FROM o EXCEPT SELECT c FROM p WHERE d = 1", {"a": ["a IDENTITY"]}, ["a JOIN", "c JOIN", "d FILTER"]),
     ],
 )
