@@ -495,8 +495,9 @@ class _QueryReader:
         if isinstance(node, QUERIES):
             is_pivoted = isinstance(node, exp.Subquery) and node.args.get("pivots")
             return self.query(node.this if is_pivoted else node, scope.outer, scope.ctes)
-        if isinstance(node, exp.Lateral) and self._dialect.makes_columns(node.this):
-            return self._generated(node, scope)
+        if isinstance(node, exp.Lateral):
+            generates = self._dialect.makes_columns(node.this)
+            return self._generated(node, scope) if generates else self._function(node.this, scope)
         if isinstance(node, exp.Unnest):
             made = all_of(*self._call(node, scope))
             return SourceRows([ResultColumn(each, made) for each in self._elements(node)], made)
@@ -533,14 +534,16 @@ class _QueryReader:
         return ".".join(map(written, table.parts))
 
     def _function(self, function: Any, scope: SelectScope) -> SourceRows:
-        """Return the rows of a function in FROM: generated rows have no sources, others have those of its arguments."""
+        """Return the rows of a function in FROM, whose arguments decide how many there are, and of what."""
         name = function_name(function)
         if name in _GENERATORS:
-            return SourceRows([], {})
+            return SourceRows([], all_of(*self._call(function, scope)))
         if name == "dictionary" and (table := name_in(function.expressions[:1])):
             self._tables[table] = None
             return SourceRows([ResultColumn(None, table=table)])
-        return SourceRows([], self._value(function, scope) or None)
+        sources, mark = self._call(function, scope)
+        # A function without arguments from tables may read a table itself.
+        return SourceRows([], all_of(sources, mark) if sources else None)
 
     def _generated(self, lateral: Any, scope: SelectScope) -> SourceRows:
         """Return the rows of a function such as explode after LATERAL VIEW, or in a FROM."""

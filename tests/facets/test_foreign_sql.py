@@ -309,6 +309,18 @@ def kinds(query, *columns, url="jdbc:postgresql://db/shop"):
             ["a GROUP_BY", "b FILTER", "c GROUP_BY"],
         ),
         (
+            "SELECT o.a, g FROM o, generate_series(1, o.n) g",
+            {"a": ["a IDENTITY"], "g": ["n TRANSFORMATION"]},
+            ["n JOIN"],
+        ),
+        ("SELECT g.i FROM o, generate_series(o.a, o.b) AS g(i)", {"i": ["a TRANSFORMATION", "b TRANSFORMATION"]}, []),
+        ("SELECT o.a, g FROM o, generate_series(1, 3) g", {"a": ["a IDENTITY"], "g": []}, []),
+        (
+            "SELECT o.a, r.n FROM o LEFT JOIN LATERAL jsonb_to_recordset(o.j) AS r(n text) ON true",
+            {"a": ["a IDENTITY"], "n": ["j TRANSFORMATION"]},
+            ["j JOIN"],
+        ),
+        (
             "SELECT DISTINCT ON (o.a, lower(o.b)) a, c AS x FROM o ORDER BY a, d DESC",
             {"a": ["a IDENTITY"], "x": ["c IDENTITY"]},
             ["a GROUP_BY", "a SORT", "b GROUP_BY", "d SORT"],
@@ -363,6 +375,18 @@ CLICKHOUSE = "jdbc:clickhouse://db/shop"
 )
 def test_clickhouses_own_forms_have_the_columns_that_exist(query, columns):
     assert told(CLICKHOUSE, query, *columns) == columns
+
+
+@pytest.mark.parametrize(
+    ("url", "sql"),
+    [
+        ("jdbc:sqlserver://db;database=shop", "SELECT o.a, s.v FROM o CROSS APPLY string_split(o.j, ',') s"),
+        ("jdbc:snowflake://acc/?db=D&schema=S", "SELECT o.a, f.v FROM o, LATERAL flatten(input => o.j) f"),
+    ],
+)
+def test_a_table_function_returns_as_many_rows_as_its_arguments_decide(url, sql):
+    found = read(f"({sql}) q", "a", "v", url=url)
+    assert [(column.name.lower(), column.kind) for column in found.rows] == [("j", UseKind.JOIN)]
 
 
 @pytest.mark.parametrize(
