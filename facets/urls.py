@@ -67,6 +67,8 @@ _HARMLESS_PROPERTY = re.compile(
 _AROUND = ("aws-wrapper", "p6spy", "log4jdbc", "otel", "tracing", "jtds", "microsoft")
 _OTHER_NAMES = {"pgsql": "postgresql", "postgres": "postgresql", "ch": "clickhouse"}
 _PROTOCOL = re.compile(r"(?i)(?:https?|tcp|grpc)://")
+_SCHEMA = re.compile(r"(?i)[;?&(,:/]\s*(?:currentSchema|schema|ConnSchema)\s*=\s*[{']?(%22|\")?([\w.$\-]{1,128})")
+_SEARCH_PATH = re.compile(r"(?i)search_?path(?:=|%3D)'?(%22|\")?([\w$\-]{1,128})")
 _LONGEST_LOGIN = 512
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _MOST_PUNCTUATION = 8
@@ -211,7 +213,8 @@ class JdbcParts:
         port: the port in the URL; empty if it has none.
         database: the name of the database, and after a slash a schema; empty if there is none.
         place: the location of an embedded database; None for a server.
-        schema: the schema that is current for a bare name; empty if the URL names none.
+        schema: the schema that is current for a bare name, in double quotes if the URL has these; empty if it names
+            none.
         instance: the instance of an SQL Server, in lower case; empty if the URL has a port, which identifies it.
     """
 
@@ -241,7 +244,7 @@ def jdbc_parts(url: str) -> JdbcParts:
     if kind in _EMBEDDED:
         place = re.split(r"[;?]", rest, maxsplit=1)[0]
         scheme, slashes, remote = place.partition("//")
-        return JdbcParts(kind, place=f"{scheme}{slashes}{remote.rpartition('@')[2]}")
+        return JdbcParts(kind, place=f"{scheme}{slashes}{remote.rpartition('@')[2]}", schema=_schema(rest))
     if kind == "clickhouse":
         # Its URLs may name the protocol of the connection: `jdbc:ch:https://host/database`.
         rest = rest[rest.find("//") :] if _PROTOCOL.match(rest) is not None else rest
@@ -252,9 +255,10 @@ def jdbc_parts(url: str) -> JdbcParts:
 
 def _schema(rest: str) -> str:
     """Return the current schema that a URL sets: by `currentSchema`, `schema`, or a `search_path`."""
-    named = _parameter(rest, "currentSchema|schema|ConnSchema")
-    path = re.search(r"(?i)search_path(?:=|%3D)(?:%22|\"|')?([\w$\-]{1,128})", rest)
-    return named or (path[1] if path is not None else "")
+    found = _SCHEMA.search(rest) or _SEARCH_PATH.search(rest)
+    if found is None:
+        return ""
+    return f'"{found[2]}"' if found[1] else found[2]
 
 
 def _instance(rest: str) -> str:

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.model.dataset import Identifier
-from openlineage_pyspark.facets.urls import HOST_AND_PORT, jdbc_parts, without_logins
+from openlineage_pyspark.facets.urls import HOST_AND_PORT, JdbcParts, jdbc_parts, without_logins
 
 _STORES_WITHOUT_SLASH = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "wasb": "wasbs", "wasbs": "wasbs"}
 _AZURE = {"abfs": "abfss", "abfss": "abfss", "wasb": "wasbs", "wasbs": "wasbs"}
@@ -51,6 +51,11 @@ _FOLDED: dict[str, Callable[[str], str]] = {
     **dict.fromkeys(("oracle", "db2", "derby", "h2", "hsqldb", "snowflake"), str.upper),
 }
 """JDBC's name of a database -> how it spells a name that is not quoted; other databases keep it."""
+_FOLDS_URLS = {
+    **dict.fromkeys(("postgresql", "redshift", "h2"), ("schema",)),
+    **dict.fromkeys(("snowflake", "trino"), ("schema", "database")),
+}
+"""JDBC's name of a database -> which names in its URL it spells as it spells a name that is not quoted."""
 _NAME_PART = re.compile(r'"((?:[^"]|"")*)"|`([^`]*)`|\[([^\]]*)\]|([^.]*)')
 
 
@@ -127,16 +132,17 @@ def jdbc_table(url: str, table: str) -> str:
         return "(query)"
     parts = _name_parts(table, _FOLDED.get(found.kind, str))
     levels = _LEVELS.get(found.kind)
-    around = [part for part in found.database.split("/") if part]
+    around, current = _names_in_url(found)
     if levels is None:
-        # An unknown system: tables in different databases must not get the same name.
+        # An unknown system: tables in different databases or schemas must not get the same name.
+        around += [current] if current and len(around) < 2 and len(parts) == 1 else []
         return ".".join([*around, *parts] if len(parts) < 3 else parts)
+    schema = current or _DEFAULT_SCHEMA.get(found.kind, "")
     if levels == 2:
         # A system of this kind has no schemas, or its URLs name no database.
-        schema = _DEFAULT_SCHEMA.get(found.kind, "") if found.place is not None or not around else around[0]
+        schema = schema if found.place is not None or not around else around[0]
         around = [schema] if schema else []
     elif len(around) < 2:
-        schema = found.schema or _DEFAULT_SCHEMA.get(found.kind, "")
         around += [schema] if schema and around else []
     if len(parts) == 3 and not parts[1]:
         # `database..table`
@@ -146,6 +152,14 @@ def jdbc_table(url: str, table: str) -> str:
         # A bare table gets database and schema; `schema.table` gets only the database.
         parts = around[: max(1, min(missing, len(around)))] + parts
     return ".".join(parts)
+
+
+def _names_in_url(found: JdbcParts) -> tuple[list[str], str]:
+    """Return the database, perhaps with a schema, and the current schema of a URL, as the database spells them."""
+    folds = _FOLDS_URLS.get(found.kind, ())
+    spelled = _FOLDED[found.kind] if folds else str
+    around = [spelled(part) if "database" in folds else part for part in found.database.split("/") if part]
+    return around, next(iter(_name_parts(found.schema, spelled)), "")
 
 
 def _name_parts(name: str, folded: Callable[[str], str]) -> list[str]:
