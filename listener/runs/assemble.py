@@ -282,13 +282,13 @@ class Runs:
             parts = [*run.nested, *own]
         else:
             parts = [*run.parts, *own]
-        metrics, output = record.metrics, self._output_of(execution)
+        metrics, outputs = record.metrics, self._outputs_of(execution)
         if self._repeats(execution, execution.stream):
             metrics = ExecutionMetrics(tasks=metrics.tasks)
-        run.count(metrics, parts, output)
+        run.count(metrics, parts, outputs)
         batch = self._batch_of(execution)
         if run.batches is not None and batch is not None and record.failure is None:
-            run.batches.count(batch.id, metrics, parts, output)
+            run.batches.count(batch.id, metrics, parts, outputs)
             for part in own:
                 for each in part.outputs:
                     run.batches.wrote(batch.id, each.write.dataset.identifier, each.write.lifecycle)
@@ -336,18 +336,19 @@ class Runs:
         around = self._executions.get(execution.root) if execution.root != execution.id else None
         return stream is not None and around is not None and around.stream == stream
 
-    def _output_of(self, execution: Execution) -> Identifier | None:
+    def _outputs_of(self, execution: Execution) -> tuple[Identifier, ...]:
         """
-        Return the output of an execution or, if its plan has none, of the executions with its root.
+        Return the outputs of an execution or, if its plan has none, of the executions with its root.
 
         Returns:
-            The output; None unless there is exactly one.
+            The output of each write of the execution's own plan, in their order; of other executions, only if there is
+            one.
         """
         own = [execution] if execution.plan_lineage is not None and execution.plan_lineage.outputs else None
         found = own or [each for each in self._executions.values() if each.root == execution.root]
         plans = (each.plan_lineage for each in found if each.plan_lineage is not None)
-        outputs = {output.write.dataset.identifier for plan in plans for output in plan.outputs}
-        return next(iter(outputs)) if len(outputs) == 1 else None
+        outputs = tuple(output.write.dataset.identifier for plan in plans for output in plan.outputs)
+        return outputs if own or len(set(outputs)) == 1 else ()
 
     def _analysis_error(self, execution: Execution, record: ExecutionEnded) -> list[RunState]:
         """Return START and FAIL, without datasets, of a statement whose analysis failed; only Spark 4 reports it."""

@@ -22,7 +22,7 @@ from openlineage_pyspark.listener.probe.records import (
     SourceProgress,
     StreamProgressed,
 )
-from openlineage_pyspark.listener.runs.statistics import OutputStatistics, RunStatistics
+from openlineage_pyspark.listener.runs.statistics import OutputStatistics, RunStatistics, by_output
 from openlineage_pyspark.listener.runs.stream_sources import SourceNames, batch_sources_of, reads_no_dataset
 
 MOST_BATCHES = 1000
@@ -136,7 +136,7 @@ class MicroBatches:
         batch: int,
         metrics: ExecutionMetrics,
         parts: Iterable[PlanLineage],
-        output: Identifier | None,
+        outputs: tuple[Identifier, ...],
     ) -> None:
         """
         Add the metrics of one execution of a batch; call this only if it did not fail.
@@ -145,12 +145,13 @@ class MicroBatches:
             batch: the number of the batch.
             metrics: the metrics of the execution.
             parts: the lineage of the plans to which its scans may belong.
-            output: the output that it writes to; None if that is unknown.
+            outputs: the output of each of its writes, in their order; empty if these are unknown.
         """
         running = self._running.setdefault(batch, _RunningBatch())
         running.counted.add(metrics, parts)
-        if output is not None:
-            running.wrote.setdefault(output, _BatchOutput()).written.add(metrics)
+        for output, written in by_output(metrics, outputs).items():
+            if output is not None:
+                running.wrote.setdefault(output, _BatchOutput()).written.add(written)
 
     def wrote(self, batch: int, output: Identifier, change: str | None) -> None:
         """
@@ -192,7 +193,7 @@ class MicroBatches:
             del self._running[older]
         self.names.find(progress.sources)
         sinks = running.sinks() or ((BatchSink(description=progress.sink),) if progress.sink else ())
-        rows, of_source = self._rows(progress, running)
+        rows, of_source = self._rows(progress, running, wrote=any(sink.rows for sink in sinks))
         return MicroBatch(
             id=progress.batch,
             time=progress.began,
@@ -295,12 +296,15 @@ class MicroBatches:
                     what = f"version {sink.version} of {sink.dataset.name}"
                     self._report(f"batch {number} was not completed, and is not listed; it has committed {what}")
 
-    def _rows(self, progress: StreamProgressed, running: _RunningBatch) -> tuple[int | None, list[int | None]]:
+    def _rows(
+        self, progress: StreamProgressed, running: _RunningBatch, *, wrote: bool
+    ) -> tuple[int | None, list[int | None]]:
         """
         Return the rows that a batch read, of all sources and of each.
 
         Spark reports 0 if it can't assign its metrics to the sources, as on Spark 3.5 if one of them is idle. The
-        counts then come from the batch's executions.
+        counts then come from the batch's executions. If these have no rows either, although the batch `wrote` some,
+        the sink has computed the rows by itself, as Delta Lake does on Spark 4.1: they are not counted.
         """
         if progress.rows:
             return progress.rows, [source.rows for source in progress.sources]
@@ -310,6 +314,8 @@ class MicroBatches:
             read = running.counted.read.get(name) if name is not None else None
             moved = source.start != source.end
             found.append((read[0] if read is not None else None) if moved else 0)
+        if wrote and not any(found):
+            found = [None if s.start != s.end else 0 for s in progress.sources]
         known = [each for each in found if each is not None]
         return (sum(known) if len(known) == len(found) else None), found
 

@@ -353,17 +353,19 @@ class OpenRun:
         known = {dataset.identifier for part in self.parts for dataset in part.inputs}
         return any(dataset.identifier not in known for dataset in plan_lineage.inputs)
 
-    def count(self, metrics: ExecutionMetrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
+    def count(
+        self, metrics: ExecutionMetrics, parts: Iterable[PlanLineage], outputs: tuple[Identifier, ...] = ()
+    ) -> None:
         """
         Add the metrics of one of its executions or jobs.
 
         Args:
             metrics: the metrics of the execution or job.
             parts: the lineage of the plans to which its scans may belong.
-            output: the output that it writes to, if that is known.
+            outputs: the output of each of its writes, in their order, if these are known.
         """
-        known = any(output == each.write.dataset.identifier for part in self.parts for each in part.outputs)
-        self.counted.add(metrics, parts, output if known else None)
+        known = {each.write.dataset.identifier for part in self.parts for each in part.outputs}
+        self.counted.add(metrics, parts, outputs if known.issuperset(outputs) else ())
 
     def state(
         self,
@@ -391,6 +393,8 @@ class OpenRun:
             inputs = tuple(
                 attrs.evolve(r, dataset=attrs.evolve(r.dataset, locations=(), versions=None)) for r in inputs
             )
+            if counted.wrote_uncounted_rows:
+                inputs = tuple(attrs.evolve(r, statistics=None) for r in inputs)
         completed = event_type == "COMPLETE"
         outputs = outputs_of(
             self.parts,

@@ -62,14 +62,16 @@ class RunStatistics:
     versions: dict[Identifier, dict[str, None]] = attrs.Factory(dict)
     written: dict[Identifier | None, OutputStatistics] = attrs.Factory(dict)
 
-    def add(self, metrics: ExecutionMetrics, parts: Iterable[PlanLineage], output: Identifier | None = None) -> None:
+    def add(
+        self, metrics: ExecutionMetrics, parts: Iterable[PlanLineage], outputs: tuple[Identifier, ...] = ()
+    ) -> None:
         """
         Add the metrics of one execution or job.
 
         Args:
             metrics: its metrics.
             parts: the lineage of the plans to which its scans may belong.
-            output: the output that it writes to, if that is known.
+            outputs: the output of each of its writes, in their order, if these are known.
         """
         owner: dict[int, Identifier] = {}
         datasets: dict[Identifier, None] = {}
@@ -86,7 +88,8 @@ class RunStatistics:
                 _add(self.read.setdefault(found, [None, None, None]), scan.read)
         if metrics.tasks.rows_read and only is not None:
             _add(self.read.setdefault(only, [None, None, None]), Statistics(rows=metrics.tasks.rows_read))
-        self.written.setdefault(output, OutputStatistics()).add(metrics)
+        for output, written in by_output(metrics, outputs).items():
+            self.written.setdefault(output, OutputStatistics()).add(written)
 
     @property
     def total(self) -> OutputStatistics:
@@ -101,6 +104,36 @@ class RunStatistics:
         """Whether no row and no file was written; even a write of no rows makes a file or two."""
         total = self.total
         return not any(total.by_writes) and not any(total.by_tasks)
+
+    @property
+    def wrote_uncounted_rows(self) -> bool:
+        """Whether rows were written, but none was counted as read: a sink may compute the rows by itself."""
+        total = self.total.statistics
+        return total is not None and bool(total.rows) and not any(read[0] for read in self.read.values())
+
+
+def by_output(metrics: ExecutionMetrics, outputs: tuple[Identifier, ...]) -> dict[Identifier | None, ExecutionMetrics]:
+    """
+    Divide the metrics of one execution among its outputs.
+
+    Args:
+        metrics: its metrics.
+        outputs: the output of each of its writes, in their order. On Spark 4, a multi-insert is one execution, whose
+            physical plan has the writes in the order of the statement.
+
+    Returns:
+        The metrics of each output; under None, those that can't be assigned to one of several outputs.
+    """
+    if len(set(outputs)) == 1:
+        return {outputs[0]: metrics}
+    # Tasks do not report for which write they work.
+    divided: dict[Identifier | None, ExecutionMetrics] = {None: metrics}
+    if len(metrics.writes) == len(outputs):
+        divided[None] = attrs.evolve(metrics, writes=())
+        for output, write in zip(outputs, metrics.writes, strict=True):
+            known = divided.get(output, ExecutionMetrics())
+            divided[output] = attrs.evolve(known, writes=(*known.writes, write))
+    return divided
 
 
 def inputs_of(parts: Iterable[PlanLineage], counted: RunStatistics) -> tuple[RunInput, ...]:

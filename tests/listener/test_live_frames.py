@@ -97,6 +97,7 @@ def test_a_statement_with_several_inserts_is_one_run(frames: Any, begin: str) ->
     assert len({event["run"]["runId"] for event in inserts}) == 1
     assert [Path(output["name"]).name for output in outputs] == ["low", "high"]
     assert [list(output["facets"]["columnLineage"]["fields"]) for output in outputs] == [["k"], ["k"]]
+    assert [output["outputFacets"]["outputStatistics"]["rowCount"] for output in outputs] == [1, 3]
     assert [Path(read["name"]).name for read in inserts[-1]["inputs"]] == ["through rdd"]
 
 
@@ -110,7 +111,7 @@ def test_what_a_loaded_model_makes_comes_from_its_folder_too_and_nothing_else_do
 
 
 def test_the_job_is_as_it_is_and_its_events_keep_the_rules(frames: Any, violations: Any) -> None:
-    assert (frames.code, frames.stdout) == (0, "rows 2 2\nrows 4 4\n")
+    assert (frames.code, frames.stdout) == (0, "rows 2 2\nrows 2 6\n")
     assert violations(frames.events()) == []
 
 

@@ -357,6 +357,22 @@ def test_a_source_that_can_not_be_told_has_no_name_and_that_is_said() -> None:
     ]
 
 
+@pytest.mark.parametrize(("wrote", "rows"), [(1, [None, 0]), (0, [0, 0])])
+def test_rows_are_not_said_to_be_none_if_a_batch_has_written_some_and_its_plan_has_counted_none(
+    wrote: int, rows: list[int | None]
+) -> None:
+    """The source that has no new data has none."""
+    written = executions(0, "Orders", "Refunds")
+    written[-2]["metrics"] = [{"w": True, "ids": [], "m": {"numOutputRows": wrote}}]
+    written[-1]["metrics"] = [{"w": False, "ids": [1], "m": {"numOutputRows": 0}}]
+    idle = {"description": "Refunds", "rows": 0, "from": "1", "to": "1"}
+    listed = progress(0, 10, source("Orders", 0, 0), idle)
+    (batch,) = fed(Assembled(), started(), *written, listed, ended(20))[-1].stream.batches
+
+    assert [each.rows for each in batch.sources] == rows
+    assert batch.rows == (None if None in rows else 0)
+
+
 def test_rows_that_spark_can_not_assign_to_a_source_are_not_said_to_be_none() -> None:
     listed = [source("A", 1, 0), {**source("B", 1, 0), "from": '{"at":1}'}]
     states = fed(Assembled(), started(), *executions(1, "A", None), progress(1, 10, *listed), ended(20))

@@ -192,6 +192,31 @@ def test_what_writes_count_goes_before_what_tasks_count() -> None:
     assert written(ExecutionMetrics()) is None
 
 
+def written_by(writes: tuple[Statistics, ...], *names: str) -> list[tuple[str, Statistics | None]]:
+    """Give what one execution wrote to each of its outputs, which are named in the order of its writes."""
+    targets = [Dataset(Identifier("file", name)) for name in names]
+    part = PlanLineage(outputs=tuple(WrittenDataset(Write(target), NO_COLUMNS) for target in targets))
+    metrics, counted = ExecutionMetrics((), writes, TaskMetrics(rows_written=9, bytes_written=90)), RunStatistics()
+    counted.add(metrics, [part], tuple(target.identifier for target in targets))
+    return [(o.dataset.identifier.name, o.statistics) for o in outputs_of([part], counted, completed=True)]
+
+
+def test_each_output_of_a_plan_with_several_writes_has_its_own_counts() -> None:
+    """On Spark 4, a multi-insert is one plan, whose tasks do not report for which write they work."""
+    writes = (Statistics(2, 30, 1), Statistics(0, 0, 0), Statistics(4, None), Statistics(1, 10, 1))
+    assert written_by(writes, "/a", "/b", "/c", "/a") == [
+        ("/a", Statistics(3, 40, 2)),
+        ("/b", Statistics(0, 0, 0)),
+        ("/c", Statistics(4)),
+    ]
+
+
+def test_the_outputs_of_a_plan_have_no_counts_if_some_of_its_writes_do_not_count() -> None:
+    assert written_by((Statistics(2, 30, 1),), "/a", "/b") == [("/a", None), ("/b", None)]
+    assert written_by((Statistics(2, 30, 1),), "/a", "/a") == [("/a", Statistics(2, 30, 1))]
+    assert written_by((), "/a", "/b") == [("/a", None), ("/b", None)]
+
+
 def test_what_a_writer_of_hudi_did_not_count_is_not_nothing() -> None:
     hudi = attrs.evolve(TOTALS, storage_layer="hudi")
     assert written(ExecutionMetrics(writes=(Statistics(0, 0, 0),)), dataset=hudi) is None

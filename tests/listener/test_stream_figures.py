@@ -120,6 +120,14 @@ def test_each_output_of_a_micro_batch_has_its_own_figures_and_the_source_is_coun
     assert figures(state) == ([3], [(3, 30), (1, 10)])
 
 
+@pytest.mark.parametrize(("wrote", "figure"), [(3, None), (0, 0)])
+def test_rows_that_a_sink_computes_by_itself_are_not_said_to_be_none(wrote: int, figure: int | None) -> None:
+    """On Spark 4.1, Delta Lake's sink runs a plan of its own: nothing is counted in that of the micro-batch."""
+    state = last(start(1, 1, to_table()), end(1, scan(0), write(wrote)))
+
+    assert figures(state) == ([figure], [(wrote, None)])
+
+
 def test_what_belongs_to_none_of_several_outputs_is_left_out() -> None:
     """Threads may write both at a time."""
     state = last(

@@ -39,7 +39,7 @@ print("rows", spark.read.parquet("checkpoint").count(), spark.read.parquet("batc
 
 for table in ("low", "high"):
     spark.sql(f"CREATE TABLE {table} (k BIGINT) USING parquet")
-into = "INSERT INTO low SELECT k WHERE k < 2 INSERT INTO high SELECT k WHERE k >= 2"
+into = "INSERT INTO low SELECT k WHERE k < 1 INSERT INTO high SELECT k WHERE k >= 1"
 spark.sql(f"FROM parquet.`through rdd` {into}")
 spark.sql(f"WITH q AS (SELECT k FROM parquet.`through rdd`) FROM q {into}")
 print("rows", spark.table("low").count(), spark.table("high").count())
