@@ -144,6 +144,8 @@ def v2_table(
     described = catalog if isinstance(catalog, Described) else None
     # The name of a source's table may be a URL.
     own_name = without_credentials(table.text("name") or "") if table is not None else ""
+    if described is not None and described.simple_name in _OF_REWRITES:
+        described, identifier = None, None
     name = _table_of_branch(_name(identifier), own_name, described)
     if described is not None and described.text("name") == SESSION_CATALOG and name and not session.case_sensitive:
         name = name.lower()
@@ -163,6 +165,10 @@ def v2_table(
     namespace = f"datasource:{table.simple_name}" if table is not None else "spark_catalog"
     namespace = facet.name if facet is not None else namespace
     return Dataset(Identifier(namespace, name), fields, (), facet, type="TABLE")
+
+
+_OF_REWRITES = frozenset({"SparkCachedTableCatalog", "SparkRewriteTableCatalog"})
+"""Catalogs in which Iceberg's procedures find the tables that they rewrite, each time under another random name."""
 
 
 def _catalog(catalog: Described | None) -> Catalog | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from openlineage_pyspark.facets.commands.registry import WRITES
+from openlineage_pyspark.facets.commands.target import label_of
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import SOURCES, Session
 from openlineage_pyspark.facets.datasets.tables import catalog_table
 from openlineage_pyspark.facets.datasets.v2 import v2_table
-from openlineage_pyspark.facets.model.dataset import Identifier
+from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Identifier
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
@@ -22,6 +23,7 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
 )
 from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
+from openlineage_pyspark.listener.runs.open_run import unique_label
 
 FULL = {name.rpartition(".")[2]: name for registry in (SOURCES, WRITES) for name, _ in registry.items()}
 UUID = "628f5c82-8968-45d0-a2e6-abbd7047aa75"
@@ -189,6 +191,21 @@ def test_a_table_of_iceberg_that_is_read_by_its_path_is_in_no_catalog():
     there = v2_table(iceberg("file:/ice/db/t"), catalog("default_iceberg"), by_path, Session("file:/wh"))
     assert named(there) == (("file", "/ice/db/t"), [])
     assert there.catalog is None
+
+
+@pytest.mark.parametrize("kind", ["SparkRewriteTableCatalog", "SparkCachedTableCatalog"])
+def test_a_table_that_a_procedure_rewrites_is_not_called_by_its_random_name(kind):
+    """
+    Iceberg reads and writes it in a catalog of its own, and the event would name another table and job each time.
+
+    The job is not that of the INSERTs into the table, whose sources it would replace.
+    """
+    rewrites = Described(ICEBERG + kind, {"name": "default_rewrite_catalog"})
+    there = v2_table(iceberg("i1.db.t"), rewrites, identifier(UUID), Session("file:/wh"))
+    usual = v2_table(iceberg("i1.db.t"), HADOOP, identifier("db", "t"), Session("file:/wh"))
+    assert (named(there), there.catalog) == ((("file", "/ice/db/t"), []), None)
+    jobs = [unique_label(label_of(each), each, DEFAULT_TRIMMING) for each in (there, usual)]
+    assert jobs == ["db_t_a9e4d0", "db_t_7bd3dd"]
 
 
 @pytest.mark.parametrize("reference", ["branch_b1", "tag_t1", "snapshot_id_1", "at_timestamp_1"])
