@@ -209,6 +209,7 @@ def _warehouse_uri(session: Session) -> str | None:
 
 
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
+_DELTA = "org.apache.spark.sql.delta"
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 
 
@@ -240,7 +241,7 @@ SOURCES.unread.update({"LogicalRelation": ("output",)})
             "globPaths": "options[__globPaths__]",
         },
         f"{_DATASOURCES}.FileIndex": {"files": "#rootFiles"},
-        "org.apache.spark.sql.delta.files.TahoeFileIndex": {"path": "path"},
+        f"{_DELTA}.files.TahoeFileIndex": {"path": "path"},
     }
 )
 def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relation | None:
@@ -249,6 +250,7 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
 
     A HadoopFsRelation is recognised by its readings, not by its class: Delta Lake's is an anonymous subclass.
     """
+    operator = _without_columns_of_feed(operator)
     found = in_session_catalog(plan, operator, session)
     relation = operator.described("relation")
     if found is not None:
@@ -270,6 +272,41 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
     fields, format_ = fields_of(plan, operator), format_of_class(relation.values.get("format"))
     datasets = {d.identifier: d for d in (at_location(path, fields, format_) for path in roots)}
     return versioned(by_name(operator, *datasets.values()), delta_versions(operator))
+
+
+_OF_FEED = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})
+"""The columns that the change feed of a Delta table adds to those of the table, and that no such table may have."""
+
+
+def _without_columns_of_feed(operator: Operator) -> Operator:
+    """Return a Delta table's change feed, which counts as the table, with the columns of the table alone."""
+    if not _OF_FEED.issubset(each.name for each in operator.output):
+        return operator
+    relation = operator.described("relation")
+    index = None if relation is None else relation.values.get("index")
+    is_of_delta = relation is not None and relation.class_name == f"{_DELTA}.commands.cdc.CDCReader$DeltaCDFRelation"
+    if not is_of_delta and not (isinstance(index, Described) and index.class_name.startswith(_DELTA)):
+        return operator
+    return operator._replace(output=tuple(each for each in operator.output if each.name not in _OF_FEED))
+
+
+@source(
+    {f"{_DELTA}.commands.cdc": "CDCReader$DeltaCDFRelation"},
+    {"path": "snapshotWithSchemaMode.snapshot.deltaLog.dataPath"},
+)
+def change_feed(plan: Plan, operator: Operator, session: Session) -> Relation | None:
+    """
+    Resolve the change feed of a Delta table, which is read whole; a stream reads it as files.
+
+    Source: org.apache.spark.sql.delta.commands.cdc.CDCReader
+    """
+    operator = _without_columns_of_feed(operator)
+    found = in_session_catalog(plan, operator, session)
+    relation = operator.described("relation")
+    path = None if relation is None else relation.text("path")
+    if found is not None or path is None:
+        return found
+    return by_name(operator, at_location(path, fields_of(plan, operator), "delta"))
 
 
 @reads({"org.apache.spark.sql.sources.BaseRelation": {"where": "#whereOf"}})

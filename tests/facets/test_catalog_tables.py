@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from openlineage_pyspark.facets.datasets import jdbc
+from openlineage_pyspark.facets.datasets.built_in import relation_of
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.tables import catalog_table, table_name
 from openlineage_pyspark.facets.model.dataset import Identifier, Symlink
@@ -53,6 +54,42 @@ def test_an_entry_for_a_query_is_read_as_the_tables_of_the_query():
     operator = relation("(SELECT id FROM orders) q", entry("dim"))
     found = jdbc.loaded_by_jdbc(Plan((operator,), (), {1: Attribute("id", "int")}), operator, SESSION)
     assert [dataset.identifier for dataset in found.datasets] == [ORDERS]
+
+
+DELTA = "org.apache.spark.sql.delta"
+FEED = Described(f"{DELTA}.commands.cdc.CDCReader$DeltaCDFRelation", {"path": "file:/warehouse/c"})
+INDEX = Described(f"{DELTA}.commands.cdc.CdcAddFileIndex", {"path": "file:/warehouse/c"})
+FILES = Described("$anon$2", {"rootPaths": ("file:/warehouse/c",), "index": INDEX})
+IN_CATALOG = entry("c", "delta", "file:/warehouse/c"), (Symlink("file:///warehouse", "default.c"),)
+
+
+def feed(relation, catalog, *names):
+    name = "org.apache.spark.sql.execution.datasources.LogicalRelation"
+    arguments = {"relation": relation, "catalogTable": catalog}
+    operator = Operator("LogicalRelation", name, arguments, tuple(Output(*each) for each in enumerate(names)))
+    return relation_of(
+        Plan((operator,), (), {at: Attribute(each, "int") for at, each in enumerate(names)}), operator, SESSION
+    )
+
+
+@pytest.mark.parametrize("relation", [pytest.param(FEED, id="of a batch"), pytest.param(FILES, id="of a stream")])
+@pytest.mark.parametrize(
+    ("catalog", "symlinks"), [pytest.param(None, (), id="by path"), pytest.param(*IN_CATALOG, id="by name")]
+)
+def test_the_change_feed_of_a_delta_table_has_the_columns_of_the_table_and_no_others(relation, catalog, symlinks):
+    found = feed(relation, catalog, "id", "_change_type", "_commit_version", "_commit_timestamp")
+
+    (dataset,) = found.datasets
+    assert (dataset.identifier, dataset.symlinks) == (Identifier("file", "/warehouse/c"), symlinks)
+    assert [field.name for field in dataset.fields] == ["id"]
+    assert list(found.columns) == [0]
+
+
+def test_columns_that_only_have_the_names_of_a_change_feed_are_columns():
+    files = Described("HadoopFsRelation", {"rootPaths": ("file:/warehouse/c",)})
+    (dataset,) = feed(files, None, "id", "_change_type", "_commit_version", "_commit_timestamp").datasets
+
+    assert [field.name for field in dataset.fields] == ["id", "_change_type", "_commit_version", "_commit_timestamp"]
 
 
 @pytest.mark.parametrize("name", ["CreateDataSourceTableCommand", "CreateDataSourceTableAsSelectCommand"])

@@ -173,6 +173,22 @@ def test_a_generated_column_has_its_sources_in_writes_by_path(packaged, tmp_path
 
 
 @pytest.mark.long
+def test_the_changes_of_a_table_are_read_from_its_own_columns(packaged, tmp_path_factory, violations, said):
+    job = run("fed", packaged(JARS), tmp_path_factory.mktemp)
+    runs = completed(job)
+    found = {name[1]: events[-1] for name, events in runs.items() if name[1] in ("default_by_name", "default_by_path")}
+
+    assert violations(job.events()) == []
+    assert {name: said(event) for name, event in found.items()} == {
+        "default_by_name": (["paid"], {"pay": ["paid.pay IDENTITY"], "change": []}, []),
+        "default_by_path": (["paid"], {"pay": ["paid.pay IDENTITY"], "_commit_version": []}, []),
+    }
+    for event in found.values():
+        (read,) = event["inputs"]
+        assert [field["name"] for field in read["facets"]["schema"]["fields"]] == ["pay"]
+
+
+@pytest.mark.long
 def test_what_tidies_up_or_restores_a_table_is_a_run_and_nothing_is_unknown(packaged, tmp_path_factory, violations):
     job = run("tidied", packaged(JARS), tmp_path_factory.mktemp)
     runs = completed(job)

@@ -33,6 +33,7 @@ CONNECTORS = {
     "openlineage.pyspark.KnownTables$KnownTable": "that of scripts that run without their data",
     "org.apache.spark.sql.delta.catalog.DeltaTableV2": "Delta Lake's",
     "org.apache.spark.sql.delta.sources.DeltaSink": "Delta Lake's",
+    "org.apache.spark.sql.delta.commands.cdc.CDCReader$DeltaCDFRelation": "Delta Lake's",
     "org.apache.spark.sql.delta.files.TahoeFileIndex": "Delta Lake's",
     "org.apache.spark.sql.delta.commands.CloneTableCommand": "Delta Lake's",
     "org.apache.spark.sql.delta.commands.ConvertToDeltaCommand": "Delta Lake's",

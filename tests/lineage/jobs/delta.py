@@ -2,7 +2,7 @@
 Change Delta's tables.
 
 Their rows are changed, as SQL says it and as Delta's own interface does; or Delta's other commands run; or a table with
-a generated column is written by its path.
+a generated column is written by its path; or the changes of a table are read.
 """
 
 import sys
@@ -44,6 +44,11 @@ TIDIED = [
     "ALTER TABLE staff ADD CONSTRAINT known CHECK (id > 0)",
     "RESTORE TABLE staff TO VERSION AS OF 0",
 ]
+FED = [
+    f"CREATE TABLE paid (pay INT) USING delta LOCATION '{PATH}' TBLPROPERTIES (delta.enableChangeDataFeed = true)",
+    "INSERT INTO paid SELECT pay FROM news",
+    "CREATE TABLE by_name USING delta AS SELECT pay, _change_type AS change FROM table_changes('paid', 0)",
+]
 
 
 def write_generated():
@@ -56,9 +61,18 @@ def write_generated():
     stream.option("checkpointLocation", f"{PATH}_state").trigger(availableNow=True).start(PATH).awaitTermination()
 
 
+def read_feed():
+    changes = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", 0)
+    changes.load(PATH).select("pay", "_commit_version").write.saveAsTable("by_path")
+
+
 spark = SparkSession.builder.appName("delta").getOrCreate()
-for statement in MADE + {"tidied": TIDIED, "changed": CHANGED, "generated": []}[sys.argv[2]]:
+for statement in MADE + {"tidied": TIDIED, "changed": CHANGED, "generated": [], "fed": FED}[sys.argv[2]]:
     spark.sql(statement)
+if sys.argv[2] == "fed":
+    read_feed()
+    spark.stop()
+    sys.exit()
 if sys.argv[2] == "generated":
     write_generated()
     spark.stop()
