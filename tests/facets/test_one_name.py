@@ -203,6 +203,8 @@ def test_a_table_that_a_procedure_rewrites_is_not_called_by_its_random_name(kind
     rewrites = Described(ICEBERG + kind, {"name": "default_rewrite_catalog"})
     there = v2_table(iceberg("i1.db.t"), rewrites, identifier(UUID), Session("file:/wh"))
     usual = v2_table(iceberg("i1.db.t"), HADOOP, identifier("db", "t"), Session("file:/wh"))
+    assert there is not None
+    assert usual is not None
     assert (named(there), there.catalog) == ((("file", "/ice/db/t"), []), None)
     jobs = [unique_label(label_of(each), each, DEFAULT_TRIMMING) for each in (there, usual)]
     assert jobs == ["db_t_a9e4d0", "db_t_7bd3dd"]

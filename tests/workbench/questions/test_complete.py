@@ -167,7 +167,12 @@ UNSTATED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 
 def asked(store: Store, question: str) -> Answer[Any]:
     word, *refs = question.split()
-    asks = {"up": store.upstream, "down": store.downstream, "between": store.between, "around": store.graph}
+    asks: dict[str, Callable[..., Answer[Any]]] = {
+        "up": store.upstream,
+        "down": store.downstream,
+        "between": store.between,
+        "around": store.graph,
+    }
     return asks[word](*refs)
 
 

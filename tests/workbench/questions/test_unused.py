@@ -204,7 +204,7 @@ def test_a_table_that_was_dropped_is_listed_only_if_it_was_created_again(filled:
 
 def test_what_a_run_did_not_understand_may_be_read(filled: Fill) -> None:
     error = {"task": "MapInPandas", "taskNumber": 0, "errorMessage": "no rule"}
-    gap = {"extractionError": {"totalTasks": 1, "failedTasks": 1, "errors": [error]}}
+    gap: dict[str, Any] = {"extractionError": {"totalTasks": 1, "failedTasks": 1, "errors": [error]}}
     store = filled(*shop(), run_event("odd", "COMPLETE", 5, run="o", outputs=(orders(),), **gap))
 
     for answer in (store.unused(), store.unused(by="table"), store.unused(ever=True)):
