@@ -16,7 +16,7 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, Un
 from openlineage_pyspark.workbench.dryrun.patches.standins import plain_row, row_of
 from openlineage_pyspark.workbench.dryrun.patches.streams import FinishedQuery
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, text_of_error
-from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, guarded_imports
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import NoPairs, NoRows, StandIn, guarded_imports
 from openlineage_pyspark.workbench.dryrun.sandbox.shown import shown_length
 from openlineage_pyspark.workbench.dryrun.sandbox.texts import install_reading_of_texts
 from openlineage_pyspark.workbench.dryrun.script.counts import Literal, count_of, number_from, plain_number
@@ -226,7 +226,7 @@ def test_a_text_with_a_number_of_rows_is_reported_unless_it_is_only_shown(tmp_pa
 
 
 SHOWING = """
-rows = StandIn("rows")
+rows = taken[:]
 print("rows:", len(rows), f"{len(rows)} of {len([1])}", "%s and %s" % (len(rows), "more"), "a" + str(len(rows)))
 log.info("{} rows".format(len(rows)))
 path = f"part-{len(rows)}"
@@ -240,21 +240,63 @@ print(len(rows))
 """
 
 
+@pytest.mark.parametrize("taken", [StandIn("rows"), NoRows()])
 def test_a_length_that_is_only_shown_decides_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], taken: Any
 ) -> None:
     told: list[str] = []
     with (tmp_path / "records").open("w+b") as records:
         stage = Stage(ScriptRequest("job.py", "/job.py", SHOWING, (), "/", "", "/"), records.fileno())
         monkeypatch.setattr(StandIn, "stage", stage)
         log = SimpleNamespace(info=told.append)
-        names = {"StandIn": StandIn, "log": log, "_openlineage_length_is_shown": shown_length, "len": len}
+        names = {"taken": taken, "log": log, "_openlineage_length_is_shown": shown_length, "len": len}
         names["_openlineage_shown"] = plain_number
         exec(compiled_code(SHOWING, "/job.py"), names)  # noqa: S102 (our own text)
     lines = [json.loads(line) for line in (tmp_path / "records").read_text("utf-8").splitlines()]
     assert [each["spot"]["line"] for each in lines] == [5, 6, 8]
     assert told == ["0 rows"]
     assert capsys.readouterr().out.splitlines() == ["rows: 0 0 of 1 0 and more a0", "False", "-1"]
+
+
+LOOPING = """
+for row in rows:
+    made.append(row[0])
+for key, value in rows:
+    made.append((str(key), str(value)))
+if rows:
+    made.append("some")
+first, kept = rows[0], dict(rows)
+for key in pairs:
+    made.append(key)
+for key, value in pairs.items():
+    made.append(value)
+"""
+
+
+@pytest.mark.parametrize(
+    ("flipped", "made"),
+    [
+        ((), []),
+        (
+            tuple(f"job.py:{at}" for at in (2, 4, 6, 9, 11)),
+            ["{row[0]}", "('{row[0]}', '{row[1]}')", "some", "{key}", "{row[1]}"],
+        ),
+    ],
+)
+def test_a_loop_over_the_rows_of_an_rdd_is_a_decision(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, flipped: tuple[str, ...], made: list[str]
+) -> None:
+    """It does not run, and what it would write is unknown, unless the other way is asked for."""
+    with (tmp_path / "records").open("w+b") as records:
+        request = ScriptRequest("job.py", "/job.py", LOOPING, (), "/", "", "/", flipped=flipped)
+        monkeypatch.setattr(StandIn, "stage", Stage(request, records.fileno()))
+        names: dict[str, Any] = {"rows": NoRows(), "pairs": NoPairs(), "made": []}
+        exec(compile(LOOPING, "/job.py", "exec"), names)  # noqa: S102 (a script, as in a dry run)
+    lines = [json.loads(line) for line in (tmp_path / "records").read_text("utf-8").splitlines()]
+
+    assert list(map(str, names["made"])) == made
+    assert (str(names["first"]), names["kept"]) == ("{row[0]}", {})
+    assert [(each["code"], each["spot"]["line"]) for each in lines] == [("DECISION", at) for at in (2, 4, 6, 8, 9, 11)]
 
 
 def test_a_module_that_a_script_can_do_without_is_not_replaced() -> None:

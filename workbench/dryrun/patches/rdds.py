@@ -6,7 +6,7 @@ import functools
 import os
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import NoPairs, NoRows, StandIn
 from openlineage_pyspark.workbench.dryrun.script.places import qualified
 from pyspark import SparkContext, SparkFiles
 from pyspark.accumulators import Accumulator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _OF_PATHS = ("binaryFiles", "binaryRecords", "pickleFile", "sequenceFile", "textFile", "wholeTextFiles")
 _NOT_DONE = ("addArchive", "addJar", "cancelAllJobs", "setCheckpointDir", "setLogLevel")
-_LISTS = ("collect", "take", "takeOrdered", "takeSample", "top")
+_LISTS = ("collect", "take", "takeOrdered", "takeSample", "toLocalIterator", "top")
 _MAPS = ("collectAsMap", "countByKey", "countByValue")
 _SINGLE = ("aggregate", "first", "fold", "max", "mean", "min", "reduce", "sum", "treeAggregate", "treeReduce")
 _SAVES = ("saveAsPickleFile", "saveAsSequenceFile", "saveAsTextFile")
@@ -51,7 +51,7 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
     for name in _OF_PATHS:
         setattr(SparkContext, name, _of_path(getattr(SparkContext, name), stage))
     _install_files(stage)
-    for names, value in ((_LISTS, NoRows), (_MAPS, dict), (_NOTHING, _nothing)):
+    for names, value in ((_LISTS, NoRows), (_MAPS, NoPairs), (_NOTHING, _nothing)):
         for name in names:
             setattr(RDD, name, without_rows(name, value))
     for name in _SINGLE:
@@ -90,13 +90,6 @@ def _accumulated(total: Any, stage: Stage) -> Any:
     """Return the first value of an accumulator, because no rows are counted here."""
     value = total._value
     return stage.number("the value of an accumulator", value) if type(value) in (int, float) else value
-
-
-class NoRows(list[Any]):
-    """The rows of an RDD: there are none, but a script that takes the first one gets a stand-in."""
-
-    def __getitem__(self, at: Any) -> Any:
-        return NoRows() if isinstance(at, slice) else StandIn(f"row[{at}]")
 
 
 def _nothing() -> None:

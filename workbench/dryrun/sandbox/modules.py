@@ -214,6 +214,39 @@ for _name in "sub mul truediv floordiv mod pow or and xor rshift lshift".split()
     setattr(StandIn, f"__r{_name}__", _operated)
 
 
+class NoRows(list[Any]):
+    """
+    The rows of an RDD: there are none, but a script that takes the first one gets a stand-in.
+
+    That a loop over them does not run is a decision, and so is their number.
+    """
+
+    def __getitem__(self, at: Any) -> Any:
+        return NoRows() if isinstance(at, slice) else StandIn(f"row[{at}]")
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([StandIn("row")] if StandIn("rows of an RDD")._is_otherwise("empty") else [])
+
+    def __len__(self) -> int:
+        return int(StandIn("rows of an RDD")._is_otherwise("empty"))
+
+
+class NoPairs(dict[Any, Any]):
+    """The rows of an RDD as keys with values: there are none, as in `NoRows`."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([StandIn("key")] if StandIn("rows of an RDD")._is_otherwise("empty") else [])
+
+    def __len__(self) -> int:
+        return int(StandIn("rows of an RDD")._is_otherwise("empty"))
+
+    def items(self) -> Any:
+        """Return the pairs, of which there are none."""
+        return NoRows()
+
+    keys = values = items
+
+
 class AbsentClass:
     """
     The base of a class of the script whose own base class is not here.

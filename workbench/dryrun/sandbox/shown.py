@@ -13,7 +13,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
+from openlineage_pyspark.workbench.dryrun.sandbox.modules import NoRows, StandIn
 from openlineage_pyspark.workbench.dryrun.script.counts import Literal, number_from, plain_number
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def shown_length(len_: Callable[[Any], Any], value: Any) -> Any:
         len_: what the script calls `len`.
         value: the value.
     """
-    return 0 if len_ is len and isinstance(value, StandIn) else len_(value)
+    return 0 if len_ is len and isinstance(value, StandIn | NoRows) else len_(value)
 
 
 def _mark_message(node: ast.AST) -> None:
