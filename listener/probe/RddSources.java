@@ -56,12 +56,12 @@ final class RddSources {
       boolean leaf = !addParents(rdd);
       isOfQuery |= simple.equals("SQLExecutionRDD");
       isEmpty |= simple.equals("EmptyRDD");
-      if (simple.equals("FileScanRDD")) files(rdd);
+      if (simple.equals("FileScanRDD")) files(list(Reflection.call(rdd, "filePartitions")), simple);
       else if (rdd instanceof HadoopRDD) hadoop(rdd, submitted ? "inputSplit" : null);
       else if (rdd instanceof NewHadoopRDD) hadoop(rdd, submitted ? "serializableHadoopSplit" : null);
       else if (simple.equals("JDBCRDD")) jdbc(rdd);
-      else if (simple.equals("KafkaSourceRDD")) kafka(rdd);
-      else if (simple.equals("DataSourceRDD")) scan(rdd);
+      else if (simple.equals("KafkaSourceRDD")) kafka(rdd, list(Reflection.field(rdd, "offsetRanges")), simple);
+      else if (simple.equals("DataSourceRDD")) scan(rdd, simple);
       else if (leaf && rdd != checkpoint && LOCAL.indexOf(simple) < 0) find("?" + simple);
     }
     if (!work.isEmpty()) find(REST);
@@ -101,11 +101,9 @@ final class RddSources {
   }
 
   /** Replaces several files by their directories; a single file is unchanged. */
-  private void files(Object rdd) {
-    Object partitions = Reflection.call(rdd, "filePartitions");
-    if (!(partitions instanceof scala.collection.Iterable)) return;
+  private void files(ArrayList partitions, String name) {
     LinkedHashSet files = new LinkedHashSet();
-    scala.collection.Iterator it = ((scala.collection.Iterable) partitions).iterator();
+    Iterator it = partitions.iterator();
     while (it.hasNext() && files.size() < MOST_FILES) {
       Object each = Reflection.call(it.next(), "files");
       for (int i = 0; each instanceof Object[] && i < ((Object[]) each).length; i++) {
@@ -117,12 +115,20 @@ final class RddSources {
     }
     if (it.hasNext()) find(REST);
     // Without files, nothing shows which table it is.
-    if (files.isEmpty()) find("?" + rdd.getClass().getSimpleName());
+    if (files.isEmpty()) find("?" + name);
     Iterator paths = files.iterator();
     while (paths.hasNext()) {
       String path = (String) paths.next();
       find(files.size() > 1 ? directory(path) : path);
     }
+  }
+
+  private static ArrayList list(Object iterable) {
+    ArrayList found = new ArrayList();
+    if (!(iterable instanceof scala.collection.Iterable)) return found;
+    scala.collection.Iterator it = ((scala.collection.Iterable) iterable).iterator();
+    while (it.hasNext()) found.add(it.next());
+    return found;
   }
 
   private static String directory(String path) {
@@ -137,35 +143,41 @@ final class RddSources {
     else found.add("?JDBCRDD");
   }
 
-  /** Finds the Iceberg table that a scan reads: each of its partitions has the table, as the executors get it. */
-  private void scan(Object rdd) {
-    Object location = null;
-    Object groups = Reflection.field(rdd, "inputPartitions");
-    if (groups instanceof scala.collection.Iterable) {
-      scala.collection.Iterator it = ((scala.collection.Iterable) groups).iterator();
-      Object group = it.hasNext() ? it.next() : null;
-      if (group instanceof scala.collection.Iterable && !((scala.collection.Iterable) group).isEmpty()) {
-        Object partition = ((scala.collection.Iterable) group).head();
-        boolean isIceberg = partition.getClass().getName().startsWith("org.apache.iceberg.spark.source.");
-        Object table = isIceberg ? Reflection.call(Reflection.field(partition, "tableBroadcast"), "value") : null;
-        location = Reflection.field(table, "location");
-      }
+  /** Finds what a scan of DataSource V2 reads: files, or the topics or the Iceberg table that its partitions name. */
+  private void scan(Object rdd, String name) {
+    ArrayList partitions = new ArrayList();
+    Iterator groups = list(Reflection.field(rdd, "inputPartitions")).iterator();
+    while (groups.hasNext() && partitions.size() < MOST_SPLITS) {
+      Object group = groups.next();
+      // Spark 3.5 groups the partitions; newer versions have an option of each.
+      if (group instanceof scala.Option) partitions.addAll(list(((scala.Option) group).toList()));
+      else partitions.addAll(list(group));
     }
-    find(location == null ? "?DataSourceRDD" : String.valueOf(location));
+    if (groups.hasNext()) find(REST);
+    Object first = partitions.isEmpty() ? null : partitions.get(0);
+    String kind = first == null ? "" : first.getClass().getName();
+    if (kind.equals("org.apache.spark.sql.execution.datasources.FilePartition")) {
+      files(partitions, name);
+    } else if (kind.equals("org.apache.spark.sql.kafka010.KafkaBatchInputPartition")) {
+      ArrayList ranges = new ArrayList();
+      for (int i = 0; i < partitions.size(); i++) ranges.add(Reflection.call(partitions.get(i), "offsetRange"));
+      kafka(first, ranges, name);
+    } else {
+      // Each partition has the table, as the executors get it.
+      boolean isIceberg = kind.startsWith("org.apache.iceberg.spark.source.");
+      Object table = isIceberg ? Reflection.call(Reflection.field(first, "tableBroadcast"), "value") : null;
+      Object location = Reflection.field(table, "location");
+      find(location == null ? "?" + name : String.valueOf(location));
+    }
   }
 
   /** Finds the topics, each as a pair of `kafka:` with the servers, and the topic. */
-  private void kafka(Object rdd) {
-    Object params = Reflection.field(rdd, "executorKafkaParams");
+  private void kafka(Object reader, ArrayList ranges, String name) {
+    Object params = Reflection.field(reader, "executorKafkaParams");
     Object servers = params instanceof Map ? ((Map) params).get("bootstrap.servers") : null;
-    Object ranges = Reflection.field(rdd, "offsetRanges");
-    if (servers == null || !(ranges instanceof scala.collection.Iterable)) {
-      find("?KafkaSourceRDD");
-      return;
-    }
-    scala.collection.Iterator it = ((scala.collection.Iterable) ranges).iterator();
-    while (it.hasNext()) {
-      Object topic = Reflection.call(it.next(), "topic");
+    if (servers == null || ranges.isEmpty()) find("?" + name);
+    for (int i = 0; servers != null && i < ranges.size(); i++) {
+      Object topic = Reflection.call(ranges.get(i), "topic");
       if (topic != null && known.add("kafka " + topic)) found.add(new Object[] {"kafka:" + servers, topic});
     }
   }

@@ -126,6 +126,12 @@ def test_a_stream_by_the_older_kind_of_source_has_its_topics_and_no_columns(runs
     ]
 
 
+def test_what_passes_through_an_rdd_in_a_micro_batch_comes_from_its_topic(runs, broker):
+    event = runs["streaming_query.through"]
+
+    assert [named(event["inputs"], broker), edges(event["outputs"][0])] == [["clicks"], {"word": []}]
+
+
 def test_two_outputs_of_one_stream_have_their_own_figures(job, runs, broker):
     event = of(runs, f"{job.folder.name}_all_")
 

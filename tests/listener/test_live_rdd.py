@@ -49,6 +49,7 @@ WRITES = [
     pytest.param("pickle", ["in", "more"], "sequencefile", (None, None), id="saveAsPickleFile, in batches, of a union"),
     pytest.param("scala", ["in"], "text", (3, 3), id="without Python"),
     pytest.param("from table", ["table"], "text", (5, 5), id="of a frame's rows"),
+    pytest.param("from scan", ["table"], "text", (5, 5), id="of the rows of a scan by DataSource V2"),
 ]
 
 
@@ -67,7 +68,7 @@ def test_each_write_is_a_run_with_its_inputs_and_its_directory(
         assert event["outputs"][0]["facets"]["storage"]["fileFormat"] == file_format
         assert "columnLineage" not in event["outputs"][0]["facets"]
         # What the query of the frame reads besides, by a broadcast join, is not known.
-        assert ("extractionError" in event["run"]["facets"]) == (name == "from table")
+        assert ("extractionError" in event["run"]["facets"]) == name.startswith("from ")
     if rows[0] is not None:
         assert statistics(complete, "input") == {"rowCount": rows[0]}
     if rows[1] is not None:
@@ -98,7 +99,8 @@ def test_a_write_of_a_frame_is_one_run_however_many_jobs_of_rdds_it_takes(rdds: 
 
 def test_jobs_that_write_nothing_are_no_runs(rdds: Any) -> None:
     """Counting, collecting, and the sampling of a sort."""
-    names = ["broken", "counts", "frame", "from table", "new", "pickle", "scala", "sequence", "table", "text"]
+    names = ["broken", "counts", "frame", "from scan", "from table", "new", "pickle", "scala", "sequence", "table"]
+    names.append("text")
 
     assert sorted(runs(rdds, "quiet")) == names
 

@@ -36,6 +36,11 @@ def two(frame, _number):
     frame.filter("value = 'a'").write.mode("append").saveAsTable("Some_Rows")
 
 
+def by_rdd(frame, _number):
+    words = frame.rdd.map(lambda row: (row.value,))
+    spark.createDataFrame(words, "word STRING").write.mode("append").parquet("by_rdd")
+
+
 rows.write.format("kafka").options(**CLUSTER, topic="clicks").save()
 rows.selectExpr("value", "'views' AS topic").write.format("kafka").options(**CLUSTER).save()
 batch(subscribe="clicks, views").write.parquet("subscribed")
@@ -51,6 +56,7 @@ run(
     start=lambda w: w.format("kafka").options(**CLUSTER, topic="out"),
 )
 run(stream(subscribe="clicks"), "foreach", start=lambda w: w.foreachBatch(two))
+run(stream(subscribe="clicks"), "through", start=lambda w: w.foreachBatch(by_rdd))
 spark.conf.set(V1_STREAMS, "org.apache.spark.sql.kafka010.KafkaSourceProvider")
 run(stream(subscribePattern="(clicks|views)"), "by_v1", start=lambda w: w.format("parquet"), path="s_by_v1")
 spark.conf.set("spark.sql.sources.useV1SourceList", "")

@@ -31,6 +31,9 @@ context.wholeTextFiles("in").union(context.wholeTextFiles("more")).saveAsPickleF
 context._jsc.textFile("in").saveAsTextFile("scala")
 spark.range(5).write.parquet("table")
 spark.read.parquet("table").rdd.map(lambda row: str(row.id)).saveAsTextFile("from table")
+spark.conf.set("spark.sql.sources.useV1SourceList", "")
+spark.read.parquet("table").rdd.map(lambda row: str(row.id)).saveAsTextFile("from scan")
+spark.conf.unset("spark.sql.sources.useV1SourceList")
 try:
     lines.map(broken).saveAsTextFile("broken")
 except Py4JError as problem:
