@@ -35,7 +35,7 @@ def with_units_first(text: str) -> str:
     places = list(_calls(text))
     # The last call comes first: a change of it moves no earlier call, and a call within another one comes later.
     for function, begin in reversed(places):
-        end = closing(text, begin - 1)
+        end = closing(text, begin)
         made = _with_unit(function, [*parts_of(text[begin:end])])
         text = f"{text[:begin]}{made}{text[end:]}"
     return text

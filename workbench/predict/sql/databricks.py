@@ -185,7 +185,7 @@ def columns_beside_query(text: str) -> str:
     if opened is None:
         return ""
     first = end + opened.end()
-    parts = parts_of(_without_comments(text[first : closing(text, first - 1)]), brackets=_OF_TYPES)
+    parts = parts_of(_without_comments(text[first : closing(text, first)]), brackets=_OF_TYPES)
     columns = [each.strip() for each in map(_plain_column, parts) if each.strip()]
     return ", ".join(columns) if all(map(_has_type, columns)) else ""
 
@@ -231,7 +231,7 @@ def _dropping(header: str) -> list[str]:
     """Return the conditions of the expectations that drop rows."""
     plain, found = _without_comments(header), []
     for each in _EXPECT.finditer(plain):
-        end = closing(plain, each.end() - 1)
+        end = closing(plain, each.end())
         if _DROP.match(plain, end + 1) is not None:
             found.append(plain[each.end() : end].strip())
     return found
@@ -279,7 +279,7 @@ def _grouped(text: str) -> Iterator[str]:
     """Yield the parts in parentheses of a condition such as `(a) AND (b)`."""
     at = 0
     while (begin := text.find("(", at)) >= 0:
-        at = min(len(text), closing(text, begin) + 1)
+        at = min(len(text), closing(text, begin + 1) + 1)
         yield text[begin:at]
 
 
@@ -347,7 +347,7 @@ def _copied(text: str) -> str:
     of_path = f"{provider}.`{path[1]}`"
     query = f"SELECT * FROM {of_path}"  # noqa: S608 (the user's own text, which is not run)
     if rest.startswith("("):
-        inside = rest[1 : closing(rest, 0)]
+        inside = rest[1 : closing(rest, 1)]
         query = _PATH.sub(lambda each: of_path if each[1] == path[1] else each[0], inside)
     return f"INSERT INTO {found[1]}{columns} {query}"
 
@@ -355,7 +355,7 @@ def _copied(text: str) -> str:
 def _files_as_paths(text: str) -> str:
     found = _FILES.search(text)
     while found is not None:
-        end = closing(text, found.end() - 1)
+        end = closing(text, found.end())
         given = text[found.end() : end]
         path = next((unquoted(each) for each in tokens(given) if each.kind is TokenKind.STRING), None)
         format_ = _NAMED_FORMAT.search(given)
@@ -379,7 +379,7 @@ def _with_plain_columns(text: str) -> str:
     if opened is None:
         return text
     first = begin + opened.end()
-    last = closing(text, first - 1)
+    last = closing(text, first)
     columns = [
         each for each in (_plain_column(part) for part in parts_of(text[first:last], brackets=_OF_TYPES)) if each
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens, unquoted
-from openlineage_pyspark.workbench.predict.sql.other_engines import in_parentheses
+from openlineage_pyspark.workbench.predict.sql.parts import closing
 
 _HEAD = re.compile(r"INSERT\s+OVERWRITE\s+(?:LOCAL\s+)?DIRECTORY\s+(?=['\"])", re.IGNORECASE)
 # An insert into several places begins with FROM.
@@ -61,7 +61,7 @@ def unloaded(text: str) -> str:
     if first is not None and first.kind is TokenKind.STRING:
         given, query = first.text, unquoted(first)
     else:
-        given = query = in_parentheses(text, found.end())
+        given = query = text[found.end() : closing(text, found.end())]
     end = found.end() + len(given)
     target = _TO.match(text, end)
     path = next(tokens(text, target.end()), None) if target is not None else None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
+from openlineage_pyspark.workbench.predict.sql.parts import closing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,19 +120,8 @@ def change_in(text: str) -> tuple[str, str, str]:
     found = _CHANGED_ROWS.search(text)
     if found is None:
         return text, "", ""
-    inside = in_parentheses(text, found.end())
-    return text[: found.start()], inside, text[found.end() + len(inside) + 1 :]
-
-
-def in_parentheses(text: str, begin: int) -> str:
-    """
-    Return what is in parentheses.
-
-    Args:
-        text: a text.
-        begin: the position after the opening one.
-    """
-    return text[begin : max(begin, _after_closing(text, begin) - 1)]
+    end = closing(text, found.end())
+    return text[: found.start()], text[found.end() : end], text[end + 1 :]
 
 
 def _without_windows(text: str) -> str:
@@ -140,7 +130,7 @@ def _without_windows(text: str) -> str:
     while found is not None:
         end = found.end()
         for _ in range(1 + (found["wrapped"] is not None)):
-            end = _after_closing(text, end)
+            end = min(len(text), closing(text, end) + 1)
         time = found["time"]
         rows = (
             f"(SELECT *, {time} AS window_start, {time} AS window_end, {time} AS window_time "  # noqa: S608 (not run)
@@ -149,17 +139,6 @@ def _without_windows(text: str) -> str:
         text = f"{text[: found.start()]}{rows}{text[end:]}"
         found = _WINDOW.search(text, found.start() + len(rows))
     return text
-
-
-def _after_closing(text: str, at: int) -> int:
-    """Return the position after the next closing parenthesis whose opening one is before a position."""
-    depth = 1
-    for token in tokens(text, at):
-        depth += (token.text == "(") - (token.text == ")")
-        at += len(token.text)
-        if not depth:
-            break
-    return at
 
 
 def _named(found: re.Match[str]) -> str:

@@ -32,10 +32,16 @@ def parts_of(text: str, separator: str = ",", brackets: tuple[str, str] = _BRACK
     yield text[begin:]
 
 
-def closing(text: str, opening: int) -> int:
-    """Return the position of the parenthesis that closes the one at a position; the text's end if there is none."""
-    at, depth = opening, 0
-    for token in tokens(text, opening):
+def closing(text: str, inside: int) -> int:
+    """
+    Return the position of the parenthesis that closes the one around a position; the text's end if there is none.
+
+    Args:
+        text: a text.
+        inside: a position, of which it is known that an open parenthesis is before it.
+    """
+    at, depth = inside, 1
+    for token in tokens(text, inside):
         depth += (token.text == "(") - (token.text == ")")
         if not depth:
             return at
