@@ -250,9 +250,11 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
 
     A HadoopFsRelation is recognised by its readings, not by its class: Delta Lake's is an anonymous subclass.
     """
-    operator = _without_columns_of_feed(operator)
-    found = in_session_catalog(plan, operator, session)
     relation = operator.described("relation")
+    index = None if relation is None else relation.values.get("index")
+    if isinstance(index, Described) and index.class_name.startswith(_DELTA):
+        operator = _without_columns_of_feed(operator)
+    found = in_session_catalog(plan, operator, session)
     if found is not None:
         return versioned(found, delta_versions(operator))
     if relation is None:
@@ -260,7 +262,6 @@ def logical_relation(plan: Plan, operator: Operator, session: Session) -> Relati
     paths = relation.values.get("rootPaths")
     if not isinstance(paths, tuple):
         return _of_unknown(plan, operator, relation, session)
-    index = relation.values.get("index")
     is_table = isinstance(index, Described) and index.text("path") is not None
     known = [path for path in paths if isinstance(path, str)]
     if operator.arguments.get("isStreaming") is True and not is_table:
@@ -279,13 +280,8 @@ _OF_FEED = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})
 
 
 def _without_columns_of_feed(operator: Operator) -> Operator:
-    """Return a Delta table's change feed, which counts as the table, with the columns of the table alone."""
+    """Return a read of a Delta table with the columns of the table alone, if it reads its change feed."""
     if not _OF_FEED.issubset(each.name for each in operator.output):
-        return operator
-    relation = operator.described("relation")
-    index = None if relation is None else relation.values.get("index")
-    is_of_delta = relation is not None and relation.class_name == f"{_DELTA}.commands.cdc.CDCReader$DeltaCDFRelation"
-    if not is_of_delta and not (isinstance(index, Described) and index.class_name.startswith(_DELTA)):
         return operator
     return operator._replace(output=tuple(each for each in operator.output if each.name not in _OF_FEED))
 
