@@ -62,10 +62,10 @@ class LocalFiles:
             )
 
         def walking(top: Any, *rest: Any, **named: Any) -> Iterator[Any]:
-            if not self._is_users() or os.path.lexists(top):
-                if self._is_users():
-                    return self._noted(walked(top, *rest, **named))
+            if not self._is_users():
                 return walked(top, *rest, **named)
+            if os.path.lexists(top):
+                return self._noted(walked(top, *rest, **named))
             return iter([(top, [], self._listed(top, listed))])
 
         for owner, name, function in ((os, "listdir", listing), (os, "walk", walking), (Path, "iterdir", iterating)):
