@@ -24,14 +24,21 @@ from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, readers_of
 from openlineage_pyspark.workbench.predict.outcome import summary_of
 from openlineage_pyspark.workbench.predict.project.folders import ignored_by_git
+from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook
 from openlineage_pyspark.workbench.questions.below_changes import downstream_of
 from openlineage_pyspark.workbench.questions.changes import Diff, markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.rebuild.findings import ChangeFinding, findings_of
 from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, sentence_of_plan, text_of_plan
 from openlineage_pyspark.workbench.rebuild.masks import unmasked_values
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, rebuild_plan
-from openlineage_pyspark.workbench.rebuild.reading import step_of_script, steps_of_answers
+from openlineage_pyspark.workbench.rebuild.reading import (
+    step_of_script,
+    steps_of_acts,
+    steps_of_answers,
+    whole_code,
+)
 from openlineage_pyspark.workbench.rebuild.surroundings import files_read_at, hash_of_files, surroundings_of, words_of
+from openlineage_pyspark.workbench.rebuild.transparent import is_transparent, unseen_code, user_code
 
 if TYPE_CHECKING:
     import argparse
@@ -105,8 +112,31 @@ def file_steps(
         opened = [file for name in names for file in files_read_at(base, name)]
         words = words_of(within[each.name], f"{each.text} {given}", within.values(), others, opened)
         surroundings = f"{given} {beside} {hash_of_files(base, names)} {listed}"
-        steps.append(step_of_script(each, own, surroundings, words))
+        acts = None
+        is_plain = each.name.endswith(".py") and not is_notebook(each.text)
+        if is_plain and not options.branches and not options.py_files:
+            texts = {each.name: each.text, **_modules(base, own)}
+            data = hash_of_files(base, {line.opened for line in own if line.is_data} & names)
+            acts = _acts(each, own, texts, surroundings, f"{given} {listed} {data}")
+        steps += [step_of_script(each, own, surroundings, words)] if acts is None else acts
     return tuple(steps)
+
+
+def _modules(base: Path, own: Sequence[StatementLineage]) -> dict[str, str]:
+    """Return the text of each module of a script's own, by its name relative to the folder in which it runs."""
+    names = {line.opened for line in own if line.opened.endswith(".py") and not line.is_data}
+    return {name: (base / name).read_text("utf-8", "replace") for name in sorted(names) if (base / name).is_file()}
+
+
+def _acts(
+    script: Script, own: Sequence[StatementLineage], texts: dict[str, str], surroundings: str, settings: str
+) -> tuple[FileStep, ...] | None:
+    """Return each act of a script as one step; None if only the script as a whole can be compared."""
+    executed = {line.executed.file: line.executed.lines for line in own if line.executed}
+    code = user_code(texts, executed) if script.name in executed else None
+    if code is None or not is_transparent(code, own):
+        return None
+    return steps_of_acts(script, own, whole_code(script, surroundings), f"{settings} {unseen_code(code)}")
 
 
 def change_of(before: FileState, after: FileState, options: argparse.Namespace) -> JudgedChange:

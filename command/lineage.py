@@ -256,6 +256,7 @@ def _state(
             pairs(options.param, "--param", "day=2026-01-01"),
             options.branches,
             options.classes,
+            options.plan,
         )
         found = lineage_of_files(scripts, known, settings, of_sql, folder=folder)
     if not options.plan:

@@ -33,6 +33,7 @@ from openlineage_pyspark.workbench.dryrun.sandbox.landlock import restrict_this_
 from openlineage_pyspark.workbench.dryrun.sandbox.local_files import LocalFiles
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import Finder, guarded_imports
 from openlineage_pyspark.workbench.dryrun.sandbox.texts import install_reading_of_texts
+from openlineage_pyspark.workbench.dryrun.script.executed import ExecutedLines
 from openlineage_pyspark.workbench.dryrun.script.kinds import SPECIFICATIONS
 from openlineage_pyspark.workbench.dryrun.script.records import Spot
 from openlineage_pyspark.workbench.dryrun.script.request import PORT, SECRET, ScriptRequest
@@ -74,7 +75,7 @@ def _run(stage: Stage) -> None:
     port, secret = int(os.environ.pop(PORT)), os.environ.pop(SECRET)
     spark = attached_session(port, secret, request.conf)
     tables = DeclaredTables(request.tables)
-    session = ScriptSession(own_session(spark), tables)
+    session = ScriptSession(own_session(spark), tables, shapes=request.shapes)
     for name, text in request.ddl:
         for statement in statements_of(text, name):
             analyzed(session, statement)
@@ -92,13 +93,19 @@ def _run(stage: Stage) -> None:
     module = types.ModuleType("__main__")
     vars(module).update({"__file__": request.path, "__builtins__": __builtins__})
     sys.modules["__main__"] = module
+    executed = ExecutedLines(stage.is_users)
+    if request.shapes:
+        executed.start()
     if request.path.endswith(SPECIFICATIONS):
         _perform(stage, lambda: _run_specification(stage, spark, pipeline))
     else:
         _perform(stage, lambda: _run_script(stage, spark, vars(module)))
     for flow in pipeline.flows():
+        stage.hides("the flows of a pipeline")
         _perform(stage, flow)
     _wait_for_threads()
+    for file, lines in executed.stop().items():
+        stage.record("executed", file=stage.spot_of(file, 1).file, lines=lines)
     stage.record("end")
 
 

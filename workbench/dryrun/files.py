@@ -47,6 +47,7 @@ class ScriptSettings:
         parameters: the values of the parameters of notebooks and jobs.
         branches: whether scripts run again for the other outcomes of decisions on data.
         classes: the folder with the archives of the classes that JVMs load; None to use none.
+        shapes: whether the shapes of plans are requested, for a comparison.
     """
 
     arguments: tuple[str, ...] = ()
@@ -58,6 +59,7 @@ class ScriptSettings:
     parameters: Mapping[str, str] = attrs.field(factory=dict)
     branches: bool = False
     classes: Path | None = None
+    shapes: bool = False
 
 
 def lineage_of_files(
@@ -149,6 +151,7 @@ def _request(
         cells=cells,
         is_notebook=path.suffix.lower() == ENDING or is_notebook(script.text),
         parameters=settings.parameters,
+        shapes=settings.shapes,
     )
 
 

@@ -20,7 +20,9 @@ from openlineage_pyspark.workbench.dryrun.script.records import (
 )
 from openlineage_pyspark.workbench.dryrun.script.request import Columns, columns_of_document, table_of_document
 from openlineage_pyspark.workbench.dryrun.script.values import literal_of
+from openlineage_pyspark.workbench.predict.acts import FRAME, ExecutedFile, ScriptAct
 from openlineage_pyspark.workbench.predict.caching.cache import answer_of_document
+from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.from_text.text import named_table
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementAnswer, StatementLineage, lineage_of_answers
 from openlineage_pyspark.workbench.predict.session import Analyzed
@@ -29,7 +31,7 @@ from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable,
 from openlineage_pyspark.workbench.report import Lineage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.facets.model.dataset import Field
     from openlineage_pyspark.facets.model.lineage import InputField
@@ -100,13 +102,20 @@ def _statements(line: dict[str, Any], known: DeclaredTables, made: _Made) -> Ite
     if line["k"] == "sql":
         answer = answer_of_document(line["answer"])
         hidden = [literal_of(str(each)) for each in line["hidden"]]
+        act = _act_of_statement(answer, line["act"])
         for found in _of_answer(answer, known, made):
             lineage = found.lineage
-            yield found if lineage is None else _hiding(found, lineage, hidden)
+            yield attrs.evolve(found if lineage is None else _hiding(found, lineage, hidden), act=act)
     elif line["k"] == "rows":
         yield StatementLineage(_statement(spot_of_document(line["spot"])), is_of_rows=True)
     elif line["k"] == "file":
-        yield StatementLineage(_statement(spot_of_document(line["spot"])), opened=str(line["path"]))
+        is_data = line.get("data") is True
+        yield StatementLineage(_statement(spot_of_document(line["spot"])), opened=str(line["path"]), is_data=is_data)
+    elif line["k"] == "hidden":
+        yield StatementLineage(_statement(spot_of_document(line["spot"])), hidden=str(line["what"]))
+    elif line["k"] == "executed":
+        file = ExecutedFile(str(line["file"]), frozenset(map(int, line["lines"])))
+        yield StatementLineage(_statement(Spot(file.file, 1)), executed=file)
     elif line["k"] == "names":
         yield StatementLineage(_statement(spot_of_document(line["spot"])), listed=str(line["names"]))
     elif line["k"] == "write":
@@ -150,7 +159,30 @@ def _statement(spot: Spot) -> ScriptStatement:
     return ScriptStatement(spot.text, spot.file, spot.line, 1)
 
 
+def _act_of_statement(answer: StatementAnswer, document: Mapping[str, Any]) -> ScriptAct:
+    found = answer.analyzed
+    return ScriptAct(
+        found.kind,
+        str(document["text"]),
+        found.shape,
+        found.targets,
+        f"{found.catalog}.{found.database}",
+        str(document["settings"]),
+        is_known=found.refusal is None and found.missed is None and not found.from_text,
+    )
+
+
 def _of_write(write: WriteRecord, known: DeclaredTables, made: _Made) -> StatementLineage:
+    found = _lineage_of_write(write, known, made)
+    lineage = found.lineage
+    targets = () if lineage is None else tuple(name_of(each) for each, _ in lineage.outputs if each is not None)
+    act = ScriptAct(
+        FRAME, write.manner, write.shape, targets, write.within, write.settings, write.is_whole, write.names
+    )
+    return attrs.evolve(found, act=act)
+
+
+def _lineage_of_write(write: WriteRecord, known: DeclaredTables, made: _Made) -> StatementLineage:
     statement = _statement(write.spot)
     found = [_of_plan(statement, plan, known, made) for plan in write.plans if plan]
     fields = tuple(_renamed(schema_fields(write.schema), write.names)) if write.schema else ()

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.dataset import Dataset
     from openlineage_pyspark.facets.model.lineage import InputField
     from openlineage_pyspark.listener.analyze import EncodedQuery
+    from openlineage_pyspark.workbench.predict.acts import ExecutedFile, ScriptAct
     from openlineage_pyspark.workbench.predict.from_text.reading import ReadStatement
     from openlineage_pyspark.workbench.predict.tables.declared import Parts
     from openlineage_pyspark.workbench.report import Lineage
@@ -148,6 +149,10 @@ class StatementLineage:
         is_of_rows: whether a script gets a value from rows here, such as their number, which may influence anything.
         opened: the file that a script reads here, relative to the folder in which it runs; empty if it reads none.
         listed: the names of the files that a script finds here in a folder or by a pattern; empty if it looks for none.
+        is_data: whether Spark reads the opened file, so that its content is in no plan.
+        act: what the script does to tables here, if a comparison needs it.
+        hidden: what decides about the rows that the script writes, but is in no plan; empty if there is nothing.
+        executed: a file of which the script has executed lines, if a comparison needs it.
         document: the JSON of what `Lineage.to_dict` returns for the lineage, if it was cached; else empty.
     """
 
@@ -159,6 +164,10 @@ class StatementLineage:
     is_of_rows: bool = False
     opened: str = ""
     listed: str = ""
+    is_data: bool = False
+    act: ScriptAct | None = None
+    hidden: str = ""
+    executed: ExecutedFile | None = None
     document: str = attrs.field(default="", eq=False, repr=False)
 
 

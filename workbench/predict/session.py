@@ -28,6 +28,7 @@ from openlineage_pyspark.listener.probe.client import (
     refusal_of,
     spark_errors,
 )
+from openlineage_pyspark.workbench.predict.acts import TEMPORARY
 from openlineage_pyspark.workbench.predict.sql.databricks import (
     as_spark,
     captures_changes,
@@ -323,6 +324,19 @@ class ScriptSession:
         """
         return self._following.with_values(plan)
 
+    def shape_of(self, plan: Any) -> str:
+        """
+        Return the shape of an analyzed plan; empty if shapes are not requested.
+
+        Args:
+            plan: the plan, in the JVM.
+        """
+        return self._spark.shape_of(self._following.with_values(plan)) if self._shapes else ""
+
+    def current(self) -> tuple[str, str]:
+        """Return the current catalog and database."""
+        return self._spark.current()
+
     def with_known(self, action: Callable[[], Any], text: str = "") -> Any:
         """
         Run an action in Spark with all known definitions, and return its result.
@@ -346,9 +360,9 @@ class ScriptSession:
         if not self._shapes:
             return ()
         if kind == _TEMPORARY_VIEW:
-            return (f"temporary view {parsed.name().table()}",)
+            return (f"{TEMPORARY}{parsed.name().table()}",)
         if kind == CACHES:
-            return (f"temporary view {parsed.tempViewName()}",)
+            return (f"{TEMPORARY}{parsed.tempViewName()}",)
         getter = _NAMED_BY.get(kind)
         if getter is None:
             return ()

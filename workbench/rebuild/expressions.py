@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.workbench.predict.acts import CODE
 from openlineage_pyspark.workbench.rebuild.shape import IncomparableError, Node, text_of
 from openlineage_pyspark.workbench.rebuild.terms import Term
 
@@ -221,7 +222,9 @@ class Expressions:
         if node.output is not None:
             rows, _, columns = self._plan(at, scope)
             return self._terms.of("plan", rows, *columns)
-        if node.name in _OTHER_CODE or node.name.startswith("Python"):
+        if node.name.startswith("Python") and (code := _fingerprint_of(node)):
+            node = attrs.evolve(node, arguments={**node.arguments, "func": ["v", "code", code]})
+        elif node.name in _OTHER_CODE or node.name.startswith("Python"):
             self._refuse_other_code(node)
         return self._rules.get(node.name, self._plain)(node, scope)
 
@@ -341,6 +344,15 @@ class Expressions:
             variables[variable.id] = self._terms.of("lambda", depth, str(at), variable.type)
         body = self.part(node.arguments["function"], scope.with_columns(variables))
         return self._terms.of("function", str(len(variables)), body)
+
+
+def _fingerprint_of(node: Node) -> str:
+    """Return the fingerprint of a function of Python, which a dry run puts in the place of its code; empty without."""
+    function = node.arguments.get("func")
+    if not isinstance(function, list) or function[0] != "p" or len(function) < 3 or not isinstance(function[2], list):
+        return ""
+    text = "".join(chr(int(text_of(each)) % 256) for each in function[2][1:])
+    return text.removeprefix(CODE) if text.startswith(CODE) else ""
 
 
 def is_inexact(type_: str) -> bool:

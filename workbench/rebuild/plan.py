@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.model.document import document_of_fields
+from openlineage_pyspark.workbench.predict.acts import TEMPORARY
 from openlineage_pyspark.workbench.rebuild.relations import key_of_name
 from openlineage_pyspark.workbench.rebuild.tables import Replay, Version
 from openlineage_pyspark.workbench.rebuild.terms import Terms
@@ -19,7 +20,6 @@ Action: TypeAlias = Literal["make", "columns", "define", "drop", "keep"]
 """
 What a table needs: to be rebuilt; to have some columns rebuilt; to have its definition changed; to be dropped; nothing.
 """
-_TEMPORARY = "temporary view "
 
 
 @attrs.frozen
@@ -104,7 +104,8 @@ class _Comparison:
     def __init__(self, before: Sequence[FileStep], after: Sequence[FileStep], terms: Terms) -> None:
         self._steps = after
         self._earlier_steps = before
-        self._old, self._new = Replay(terms).follow(before), Replay(terms).follow(after)
+        made_by: dict[int, Version] = {}
+        self._old, self._new = Replay(terms, made_by).follow(before), Replay(terms, made_by).follow(after)
         self._downstream = self._tables_downstream()
 
     def plan(self) -> RebuildPlan:
@@ -178,6 +179,8 @@ class _Comparison:
         if changed:
             return f"it reads only unchanged columns of {', '.join(changed)}"
         if self._is_written_differently(key):
+            if any(self._steps[at].script for at in new.steps):
+                return "its script has changed, but not what it writes there"
             return "its query is written differently, but gives the same result"
         return "what it reads does not change"
 
@@ -186,7 +189,8 @@ class _Comparison:
         if unread:
             return f"it can't be proven unchanged: {unread[0]}"
         changed = sorted(each for each in new.reads if self._is_changed(each))
-        if self._is_written_differently(key):
+        is_act = any(self._steps[at].script for at in new.steps)
+        if self._is_written_differently(key) and not (is_act and changed):
             return "its rows or their number may have changed"
         if changed:
             return f"the rows of {', '.join(changed)} may change"
@@ -199,7 +203,7 @@ class _Comparison:
     def _is_written_differently(self, key: str) -> bool:
         old, new = self._old.tables.get(key), self._new.tables.get(key)
         texts = [
-            [] if version is None else [steps[at].key for at in version.steps]
+            [] if version is None else [(steps[at].key, steps[at].behind) for at in version.steps]
             for version, steps in ((old, self._earlier_steps), (new, self._steps))
         ]
         return texts[0] != texts[1]
@@ -228,4 +232,4 @@ def _places(step: FileStep, key: str) -> list[str]:
 
 
 def _is_temporary(key: str) -> bool:
-    return key.startswith(_TEMPORARY)
+    return key.startswith(TEMPORARY)

@@ -6,6 +6,7 @@ import ast
 import hashlib
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.predict.acts import FRAME, PLACES, SETTINGS, TEMPORARY
 from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook, sql_in
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, ScriptWrite, plain_text
@@ -14,6 +15,7 @@ from openlineage_pyspark.workbench.rebuild.unrun import may_write_more
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from openlineage_pyspark.workbench.predict.acts import ScriptAct
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
 
 
@@ -95,7 +97,65 @@ def step_of_script(
         reads=tuple(read) if is_whole else None,
         writes=tuple(_writes(found)),
         words_of_names=words if may_write_more(script, found) else None,
-        code=hashlib.sha256(f"{_code_of(script.text)}\n{surroundings}".encode()).hexdigest(),
+        code=whole_code(script, surroundings),
+    )
+
+
+def steps_of_acts(
+    script: Script, found: Sequence[StatementLineage], code: str, settings: str
+) -> tuple[FileStep, ...] | None:
+    """
+    Return what a script does to tables, each act as one statement; None if an act is not known as such.
+
+    Args:
+        script: the script, of which plans show everything that decides what it writes.
+        found: the lineage of what it writes.
+        code: everything that decides what it does, as a text.
+        settings: what else of it decides about all acts, as a text.
+    """
+    steps: list[FileStep] = []
+    # A statement may have several outputs.
+    last: ScriptAct | None = None
+    for each in found:
+        if each.act is None:
+            if each.lineage is not None:
+                return None
+            continue
+        if each.act is last:
+            return None
+        last = each.act
+        steps += _steps_of_act(script, each, each.act, f"{code} {len(steps)}", settings)
+    return tuple(steps)
+
+
+def _steps_of_act(
+    script: Script, found: StatementLineage, act: ScriptAct, code: str, settings: str
+) -> Iterator[FileStep]:
+    is_setting = act.kind.startswith(SETTINGS) and not act.kind.startswith(PLACES)
+    if is_setting or any(each.startswith(TEMPORARY) for each in act.targets):
+        # Its effect is in the settings and the plans of later acts.
+        return
+    lineage = found.lineage
+    written = [] if lineage is None else [name_of(each) for each, _ in lineage.outputs if each is not None]
+    read = None if lineage is None or lineage.gaps else tuple(dict.fromkeys(map(name_of, lineage.inputs)))
+    is_frame = act.kind == FRAME
+    yield FileStep(
+        found.statement.file,
+        found.statement.line,
+        script.name if is_frame else act.text,
+        act.kind,
+        act.shape,
+        act.targets or tuple(dict.fromkeys(written)),
+        read,
+        is_known=act.is_known,
+        within=act.within,
+        writes=tuple(_writes((found,))),
+        code=act.text if is_frame else "",
+        script=script.name,
+        behind=hashlib.sha256(code.encode()).hexdigest(),
+        settings=f"{settings} {act.settings}",
+        is_whole=act.is_whole,
+        names=act.names,
     )
 
 
@@ -105,6 +165,17 @@ def _writes(found: Iterable[StatementLineage]) -> Iterator[ScriptWrite]:
             if dataset is not None:
                 columns = ", ".join(f"{field.name} {field.type}" for field in dataset.fields)
                 yield ScriptWrite(name_of(dataset), f"{each.statement.file}:{each.statement.line}", columns)
+
+
+def whole_code(script: Script, surroundings: str) -> str:
+    """
+    Return a hash of everything that decides what a script does.
+
+    Args:
+        script: the script.
+        surroundings: what is beside its text, as for `step_of_script`.
+    """
+    return hashlib.sha256(f"{_code_of(script.text)}\n{surroundings}".encode()).hexdigest()
 
 
 def _code_of(text: str) -> str:

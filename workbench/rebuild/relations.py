@@ -7,9 +7,11 @@ that an operator is not known to pass on unchanged depends on all columns below 
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import attrs
+from openlineage_pyspark.workbench.predict.acts import TEMPORARY
 from openlineage_pyspark.workbench.rebuild.expressions import Expressions, Scope, is_inexact
 from openlineage_pyspark.workbench.rebuild.shape import IncomparableError, Node, text_of
 from openlineage_pyspark.workbench.rebuild.terms import Part, Term
@@ -233,7 +235,7 @@ class Relations:
         if node.name == "View":
             name = text_of(node.arguments.get("desc"))
             is_temporary = node.arguments.get("isTempView") is True
-            self._tables.note_view(f"temporary view {name.lower()}" if is_temporary else key_of_name(name))
+            self._tables.note_view(f"{TEMPORARY}{name.lower()}" if is_temporary else key_of_name(name))
         return attrs.evolve(child, columns=self._by_place(node, child))
 
     def _by_place(self, node: Node, child: RelationTerms) -> Mapping[int, Term]:
@@ -381,6 +383,9 @@ class Relations:
 
     def _table(self, node: Node, _scope: Scope) -> RelationTerms:
         output = node.output or ()
+        reading = _reading_of(node)
+        if reading is not None:
+            return self._loaded(reading, output)
         key = key_of_read(node)
         rows, columns = self._tables.read(key, output)
         options = node.arguments.get("options")
@@ -394,6 +399,16 @@ class Relations:
             {own.id: term for own, term in zip(output, columns, strict=True)},
             keys=frozenset(frozenset(by_name[name] for name in names) for names in keys),
         )
+
+    def _loaded(self, reading: Reading, output: Sequence[PlanColumn]) -> RelationTerms:
+        """Return the rows that a script loads: they follow from what is at each place, and from how it is read."""
+        every = [self._tables.read(key, output) for key in reading.keys]
+        how = self._terms.of("reading", reading.how)
+        rows = self._terms.of("loaded", how, *(each for each, _ in every))
+        columns = {
+            own.id: self._terms.of("loaded", how, *(each[at] for _, each in every)) for at, own in enumerate(output)
+        }
+        return RelationTerms(rows, columns)
 
     def _given(self, node: Node, scope: Scope) -> RelationTerms:
         """Return the rows that the statement itself contains."""
@@ -418,6 +433,36 @@ class Relations:
         parts += [self.expressions.of(value, within) for _, value in plain]
         rows = self._terms.of(f"other {node.name}", *parts, is_unstable=True)
         return RelationTerms(rows, {id_: self._terms.of("of other", rows, str(at)) for at, id_ in enumerate(own)})
+
+
+@attrs.frozen
+class Reading:
+    """
+    What a script loads in its dry run.
+
+    Args:
+        keys: the keys of the datasets.
+        how: the format, the paths and the options.
+    """
+
+    keys: tuple[str, ...]
+    how: str
+
+
+def _reading_of(node: Node) -> Reading | None:
+    """
+    Return what a script loads; None for an operator that reads a table.
+
+    Raises:
+        IncomparableError: an option of the reader can't be compared.
+    """
+    text = text_of(node.arguments.get("table"))
+    if not text.startswith("{"):
+        return None
+    document = json.loads(text)
+    if not document["manner"]:
+        raise IncomparableError("how it reads can't be compared")
+    return Reading(tuple(map(key_of_name, document["tables"])), f"{document['place']} {document['manner']}")
 
 
 def key_of_read(node: Node) -> str:

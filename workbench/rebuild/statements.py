@@ -65,6 +65,11 @@ class FileStep:
             space.
         words_of_names: what names of further tables may be made of that a script may write, in lower case; None if it
             writes nothing but its targets.
+        script: the script, if it is one act of it; else empty.
+        behind: everything that decides what an act does, for the case that its plan does not show all of it.
+        settings: what the session has set at an act, and what else of the script an act depends on.
+        is_whole: whether a write replaces everything in its target.
+        names: the columns of the target in the order of a written DataFrame; empty if they have the same names.
     """
 
     file: str
@@ -80,6 +85,11 @@ class FileStep:
     writes: tuple[ScriptWrite, ...] = ()
     code: str = ""
     words_of_names: frozenset[str] | None = None
+    script: str = ""
+    behind: str = ""
+    settings: str = ""
+    is_whole: bool = False
+    names: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

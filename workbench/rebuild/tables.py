@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
+from openlineage_pyspark.workbench.predict.acts import FRAME, SETTINGS
 from openlineage_pyspark.workbench.rebuild.expressions import Scope
 from openlineage_pyspark.workbench.rebuild.places import (
     TableDefinition,
@@ -19,7 +20,7 @@ from openlineage_pyspark.workbench.rebuild.relations import Relations, RelationT
 from openlineage_pyspark.workbench.rebuild.shape import IncomparableError, Node, nodes_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from openlineage_pyspark.workbench.rebuild.shape import PlanColumn
     from openlineage_pyspark.workbench.rebuild.statements import FileStep
@@ -32,8 +33,6 @@ _HARMLESS = ("Analyze", "Cache", "Comment", "Describe", "Explain", "List", "Refr
              "SetCatalog", "SetNamespace", "CreateNamespace", "SetCatalogAndNamespace", "Noop")  # fmt: skip
 _DROPS = frozenset({"DropTable", "DropView", "DropTempViewCommand"})
 _CREATES = frozenset({"CreateTable", "ReplaceTable"})
-_SETTINGS = ("Set", "Reset", "CreateVariable", "DropVariable", "CreateFunction", "CreateSQLFunction", "DropFunction",
-             "CreateUserDefinedFunction")  # fmt: skip
 _ALTERS = ("Alter", "Add", "Drop", "Rename", "Replace", "Set", "Unset")
 _MERGE_ACTIONS = frozenset({"UpdateAction", "InsertAction", "DeleteAction"})
 _NO_OPTIONS = (None, False, ["set"], ["l"], ["m", "{}"])
@@ -90,10 +89,12 @@ class Replay:
 
     Args:
         terms: all terms, of both sides.
+        made_by: what acts of scripts have made, of both sides.
     """
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, made_by: dict[int, Version] | None = None) -> None:
         self._terms = terms
+        self._made_by = {} if made_by is None else made_by
         self._tables: dict[str, Version] = {}
         self._dropped: set[str] = set()
         self._settings = terms.of("as it begins")
@@ -112,6 +113,10 @@ class Replay:
         self._known_changes: dict[str, Term] = {}
         self._unsure: list[tuple[frozenset[str], Term]] = []
         self._at = 0
+        # The script whose acts are being followed, its settings, and the contents that its targets have had so far.
+        self._script = ""
+        self._of_script = ""
+        self._contents: dict[str, list[Term]] = {}
 
     def follow(self, steps: Iterable[FileStep]) -> Final:
         """
@@ -130,27 +135,66 @@ class Replay:
                 continue
             if step.is_random:
                 self._random = self._terms.of("random", self._random, step.key)
+            self._enter(step)
             self._take(step)
+            self._note_contents(step)
         return Final(dict(self._all_tables()), frozenset(self._dropped), dict(self._unread))
 
+    def _enter(self, step: FileStep) -> None:
+        """Note the script of an act, and what its targets have before it."""
+        if step.script != self._script:
+            self._script, self._contents = step.script, {}
+        self._of_script = step.settings
+        for key in map(key_of_name, step.targets) if step.script else ():
+            self._contents.setdefault(key, [self._whole(key)])
+
+    def _note_contents(self, step: FileStep) -> None:
+        for key in map(key_of_name, step.targets) if step.script else ():
+            self._contents[key].append(self._whole(key))
+
     def _take(self, step: FileStep) -> None:
-        if step.kind == _RENAME:
+        if step.kind == FRAME and step.code and step.shape:
+            self._compared(step, self._of_frame)
+        elif step.kind == FRAME:
+            self._by_text(step, "its plan does not show how its rows are written")
+        elif step.kind == _RENAME:
             # Its plan represents a copy of the table.
             self._without_plan(step)
         elif step.shape and step.is_known and not step.has_more_than_its_plan:
-            try:
-                self._of_plan(step)
-            except IncomparableError as problem:
-                self._by_text(step, str(problem))
-            except RecursionError:
-                self._by_text(step, "its plan is too deep")
-            except (LookupError, TypeError, ValueError):
-                # Another version of Spark may give an operator different arguments.
-                self._by_text(step, "its plan has an unknown form")
+            self._compared(step, self._of_plan)
         elif step.kind == "script" or not step.is_known or step.has_more_than_its_plan or step.shape:
             self._by_text(step, _why_by_text(step))
         else:
             self._without_plan(step)
+
+    def _compared(self, step: FileStep, of_plan: Callable[[FileStep], None]) -> None:
+        """Follow a statement by its plan, or by its text if a part of the plan can't be compared."""
+        keys = [key_of_name(each) for each in step.targets] if step.script else []
+        done = self._done(step) if len(keys) == 1 else None
+        try:
+            of_plan(step)
+            if done is not None:
+                self._as_in_other_state(keys[0], done)
+        except IncomparableError as problem:
+            self._by_text(step, str(problem))
+        except RecursionError:
+            self._by_text(step, "its plan is too deep")
+        except (LookupError, TypeError, ValueError):
+            # Another version of Spark may give an operator different arguments.
+            self._by_text(step, "its plan has an unknown form")
+
+    def _as_in_other_state(self, key: str, done: Term) -> None:
+        """
+        Keep what an act has made in the other state, if all of its script's code and all that it reads are the same.
+
+        Two runs of the same code may have different plans: a literal is the time of the run, or a set has no order.
+        """
+        made = self._tables.get(key)
+        if made is None:
+            return
+        same = self._made_by.setdefault(done.number, made)
+        self._note_place(key, same.whole)
+        self._keep(key, attrs.evolve(same, steps=made.steps, reads=made.reads))
 
     # The tables as they are now.
 
@@ -205,6 +249,9 @@ class Replay:
         self._leaves[key] = None
         version = self._table(key)
         rows = self._source(key) if version is None else self._with_shared_places(key, version.rows)
+        earlier = self._earlier_contents(key)
+        if earlier:
+            rows = self._terms.of("at some time", rows, *earlier)
         found = []
         for each in columns:
             name = each.name.lower()
@@ -216,10 +263,28 @@ class Replay:
                 term = self._terms.of("of files", version.whole, name)
             else:
                 term = self._terms.of("column", key, name, each.type)
+            if earlier:
+                term = self._terms.of("at some time", term, *earlier)
             # A plan knows the type of a column from the statement that declares the table.
             is_typed = term.kind == "typed" and term.parts[-1] == each.type
             found.append(term if is_typed else self._terms.of("typed", term, each.type))
         return rows, found
+
+    def _earlier_contents(self, key: str) -> list[Term]:
+        """
+        Return what a table had before the script wrote it, or before it wrote it last.
+
+        A DataFrame that the script has read earlier gets its rows when they are needed, or it has kept them.
+        """
+        own = self._contents.get(key, [])[:-1]
+        path = shared_path_of(key)
+        near = [
+            each
+            for other, every in sorted(self._contents.items())
+            if other != key and path and may_share(path, shared_path_of(other))
+            for each in every
+        ]
+        return [*own, *near]
 
     def keys_of(self, key: str) -> frozenset[frozenset[str]]:
         """
@@ -230,6 +295,7 @@ class Replay:
         """
         version = self._table(key)
         is_alone = version is not None and self._with_shared_places(key, version.rows) is version.rows
+        is_alone = is_alone and not self._earlier_contents(key)
         return version.keys if version is not None and is_alone else frozenset()
 
     def note_view(self, key: str) -> None:
@@ -304,6 +370,38 @@ class Replay:
             self._merged(plan)
         elif root.output is None or root.output == () or root.name.endswith("Command"):
             raise IncomparableError(f"the command {root.name} is not supported")
+
+    def _of_frame(self, step: FileStep) -> None:
+        """Follow a write of a DataFrame."""
+        nodes = nodes_of(step.shape)
+        if any(each.name == "LocalRelation" and each.arguments.get("data") == ["l"] for each in nodes):
+            # In a dry run, the answer of a statement such as SHOW has no rows.
+            raise IncomparableError("its plan has rows that only a real run knows")
+        found = Relations(self._terms, nodes, self, step.within).with_layout(0)
+        names = [name.lower() for name in step.names or [each.name for each in found.output]]
+        columns = {name: (term, each.type) for name, term, each in zip(names, found.values, found.output, strict=False)}
+        if len(step.targets) != 1 or not len(names) == len(columns) == len(found.output):
+            raise IncomparableError("the columns that it writes are not those of the table")
+        (key,) = map(key_of_name, step.targets)
+        how = self._terms.of("written", step.code)
+        if step.is_whole:
+            self._definitions.pop(key, None)
+            self._put(key, found.rows, columns, how, layout=found.layout)
+            return
+        before = self._table(key) or Version(self._source(key), {}, self._definition(key), self._source(key))
+        if before.kind == "view":
+            raise IncomparableError("it writes to a view")
+        rows, bound = self._stable(key, found.rows, columns, found.layout)
+        every = {name: (self._terms.of("both", how, self._column_before(key, before, name)), before.columns[name][1])
+                 for name in before.columns}  # fmt: skip
+        for name, (term, type_) in bound.items():
+            every[name] = (self._terms.of("both", how, self._column_before(key, before, name), term), type_)
+        rows = self._terms.of("both", how, before.rows, rows)
+        self._put(key, rows, every, before.definition, before, layout=found.layout)
+
+    def _column_before(self, key: str, before: Version, name: str) -> Term:
+        known = before.columns.get(name)
+        return self._terms.of("column of", key, name, before.whole) if known is None else known[0]
 
     def _made_of_query(self, step: FileStep, plan: _Plan, kind: Kind) -> None:
         found = plan.relations.with_layout(plan.root.node("plan" if kind == "view" else "query"))
@@ -519,6 +617,8 @@ class Replay:
     ) -> None:
         if self._settings is not self._initial_settings:
             rows = self._terms.of("under", self._settings, rows)
+        if self._of_script:
+            rows = self._terms.of("in a script", self._of_script, rows)
         if kind == "table":
             rows, columns = self._stable(key, rows, columns, layout)
         if layout is not None:
@@ -549,14 +649,14 @@ class Replay:
         elif step.kind == "TruncateTable" and keys:
             for key in keys:
                 self._emptied(key)
-        elif keys and (step.kind.startswith(_ALTERS) or not step.kind.startswith(_SETTINGS)):
+        elif keys and (step.kind.startswith(_ALTERS) or not step.kind.startswith(SETTINGS)):
             self._altered(step, keys)
         else:
             self._of_no_table(step)
 
     def _of_no_table(self, step: FileStep) -> None:
         """Follow a statement that names no table: it changes the session, or may change any table."""
-        is_setting = step.kind.startswith(_SETTINGS)
+        is_setting = step.kind.startswith(SETTINGS)
         if is_setting and "SELECT" not in step.key.split():
             self._settings = self._terms.of("then", self._settings, step.key)
             return
@@ -606,14 +706,7 @@ class Replay:
     def _by_text(self, step: FileStep, why: str) -> None:
         """Follow a statement that has the same result if its text and everything that it may read are the same."""
         self._unread[self._at] = why
-        if step.reads is None:
-            given = self._everything()
-        else:
-            keys = [key_of_name(each) for each in step.reads]
-            self._leaves.update(dict.fromkeys(keys))
-            read = [self._terms.of("read", key, self._whole(key)) for key in sorted(keys)]
-            given = self._terms.of("read", *read, self._schemas())
-        done = self._terms.of("done", step.kind, step.key, step.within, given, self._settings, self._random)
+        done = self._done(step)
         for key in map(key_of_name, step.targets):
             self._opaque(key, self._terms.of("done", done, self._whole(key)))
             for other, version in self._all_tables() if is_pattern(key) else ():
@@ -626,6 +719,19 @@ class Replay:
         if not step.targets and step.kind != "script":
             self._settings = self._terms.of("then", self._settings, done)
             self._change_others(step, done)
+
+    def _done(self, step: FileStep) -> Term:
+        """Return the term of a statement by its text, and by everything that it may read."""
+        if step.reads is None:
+            given = self._everything()
+        else:
+            keys = [key_of_name(each) for each in step.reads]
+            self._leaves.update(dict.fromkeys(keys))
+            read = [self._terms.of("read", key, self._whole(key)) for key in sorted(keys)]
+            given = self._terms.of("read", *read, self._schemas())
+        earlier = [self._terms.of("had", key, *had) for key, had in sorted(self._contents.items())]
+        code = (step.kind, step.key, step.behind, step.within)
+        return self._terms.of("done", *code, given, self._settings, self._random, *earlier)
 
     def _opaque(self, key: str, done: Term) -> None:
         before = self._table(key)

@@ -92,7 +92,7 @@ def test_what_a_notebook_of_sql_and_what_a_module_of_a_script_write_is_theirs(
     # The notebook has code of Python now, and had SQL alone before.
     for name in ("notebook.py", "job.py"):
         (tmp_path / name).write_text("import helpers")
-    options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[])
+    options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[], branches=False)
 
     def writing(file: str, table: str, script: str = "") -> StatementLineage:
         made = Lineage((), ((Dataset(Identifier("db", table)), ColumnLineage(())),), ())
@@ -116,7 +116,7 @@ def test_data_that_git_ignores_are_no_part_of_a_change(
         (tmp_path / name).mkdir()
     scripts = [Script("jobs/job.py", "x")]
     (tmp_path / "jobs" / "job.py").write_text("x")
-    options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[])
+    options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[], branches=False)
 
     def code() -> str:
         at = ScriptStatement("", "jobs/job.py", 1, 1)
@@ -133,7 +133,7 @@ def test_data_that_git_ignores_are_no_part_of_a_change(
 def test_names_that_a_script_finds_decide_what_it_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.py").write_text("x")
-    options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[])
+    options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[], branches=False)
 
     def code(*listed: str) -> str:
         found = [StatementLineage(ScriptStatement("", "job.py", 1, 1), listed=each) for each in listed]

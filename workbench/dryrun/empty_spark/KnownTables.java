@@ -21,10 +21,11 @@ import scala.Option;
 public final class KnownTables {
     private KnownTables() {}
 
-    /** Returns the relation of a source: its name in Spark, its place from Python, its schema, whether it has files. */
-    public static Object relation(String name, String place, StructType schema, Boolean isOfFiles) {
+    /** Returns the relation of a source: its name, place, schema, whether it has files, and how it is read. */
+    public static Object relation(String name, String place, StructType schema, Boolean isOfFiles, String reading) {
         Option none = Option.apply(null);
-        return DataSourceV2Relation.create(new KnownTable(name, place, schema, isOfFiles.booleanValue()), none, none);
+        KnownTable table = new KnownTable(name, place, schema, isOfFiles.booleanValue(), reading);
+        return DataSourceV2Relation.create(table, none, none);
     }
 
     /** One such source. */
@@ -33,9 +34,11 @@ public final class KnownTables {
         private final String place;
         private final StructType schema;
         private final boolean isOfFiles;
+        private final String reading;
 
-        KnownTable(String name, String place, StructType schema, boolean isOfFiles) {
+        KnownTable(String name, String place, StructType schema, boolean isOfFiles, String reading) {
             this.name = name;
+            this.reading = reading;
             this.place = place;
             this.schema = schema;
             this.isOfFiles = isOfFiles;
@@ -48,6 +51,11 @@ public final class KnownTables {
         /** The place, as Python has written it. */
         public String place() {
             return place;
+        }
+
+        /** What is read, and how, as Python has written it for the comparison of plans. */
+        public String reading() {
+            return reading;
         }
 
         public StructType schema() {

@@ -8,6 +8,9 @@ at a place, or records what would be written.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, data_place
@@ -17,7 +20,17 @@ if TYPE_CHECKING:
 
 PARSED = "texts"
 """The format of rows that are parsed from texts in the script, and not from files."""
+_NO_TEXT = re.compile(r"@[0-9a-f]{3,}| at 0x[0-9a-f]+")
+"""The text of an object that does not describe itself."""
+# Options by which a write replaces a part of its target.
+_OF_PARTS = frozenset({"partitionoverwritemode", "replacewhere", "replaceon", "replaceusing"})
+_WHOLE = frozenset({"default", "error", "errorifexists", "overwrite"})
 _SHORT = ("parquet", "csv", "json", "orc", "text", "xml", "avro")
+
+
+def _plain(value: Any) -> Any:
+    """Return the texts of a sequence, and any other value as it is."""
+    return list(value) if isinstance(value, (list, tuple)) else value
 
 
 def texts_of(value: Any) -> tuple[str, ...]:
@@ -38,6 +51,7 @@ class _Given:
         self.given_format = format_
         self.given: dict[str, str] = {}
         self._folder = folder
+        self._settings: list[list[str]] = []
 
     def format(self, name: str) -> Any:
         """Remember a format."""
@@ -56,6 +70,21 @@ class _Given:
             self.option(str(key), values[key])
         return self
 
+    def note(self, name: str, *given: Any) -> Any:
+        """Remember a setting that decides about no name and no column."""
+        self._settings.append([name, *map(str, map(_plain, given))])
+        return self
+
+    def manner(self, *ending: Any) -> str:
+        """
+        Return a hash of the format, the options and all settings; empty if some of them do not describe themselves.
+
+        Args:
+            ending: the last call and its arguments.
+        """
+        text = json.dumps([self.given_format, sorted(self.given.items()), self._settings, list(map(str, ending))])
+        return "" if _NO_TEXT.search(text) else hashlib.sha256(text.encode()).hexdigest()
+
     def given_text(self, option: str) -> str:
         """Return the value of an option, whose name may be in any case; empty without one."""
         return {name.lower(): value for name, value in self.given.items()}.get(option.lower(), "")
@@ -71,7 +100,7 @@ class _Given:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return lambda *_: self
+        return lambda *given: self.note(name, *given)
 
 
 class Reader(_Given):
@@ -82,7 +111,7 @@ class Reader(_Given):
         format_: Spark's default format.
         folder: the folder in which the script runs.
         load_place: returns the DataFrame of a read: `load_place(place, schema, reader)`.
-        load_table: returns a table by its name.
+        load_table: returns a table by its name: `load_table(name, reader)`.
         streamed: whether it reads streams.
     """
 
@@ -91,7 +120,7 @@ class Reader(_Given):
         format_: str,
         folder: str,
         load_place: Callable[[DataPlace, Any, Reader], Any],
-        load_table: Callable[[str], Any],
+        load_table: Callable[[str, Reader], Any],
         *,
         streamed: bool = False,
     ) -> None:
@@ -112,16 +141,16 @@ class Reader(_Given):
         """Return the DataFrame of the read."""
         place = self.place(texts_of(paths), streamed=self._streamed)
         if place.table is not None:
-            return self._load_table(place.table)
+            return self._load_table(place.table, self)
         return self._load_place(place, self._schema, self)
 
     def table(self, name: str) -> Any:
         """Return a table."""
-        return self._load_table(name)
+        return self._load_table(name, self)
 
     def changes(self, name: str) -> Any:
         """Return the changes of a table."""
-        return self._load_table(name)
+        return self._load_table(name, self.option("readChangeFeed", value=True))
 
     def jdbc(self, url: str, table: str, *_: Any) -> Any:
         """Return a table over JDBC."""
@@ -170,6 +199,19 @@ class Writer(_Given):
         self.saves = "error"
         self.query = ""
         """The name of the query of a stream."""
+        self._ending: tuple[str, ...] = ()
+
+    @property
+    def manner_of_rows(self) -> str:
+        """A hash of how the rows are written; empty if not all of that is known."""
+        is_known = bool(self._ending) and self.saves != "ignore"
+        return self.manner(self.saves, *self._ending) if is_known else ""
+
+    @property
+    def replaces(self) -> bool:
+        """Whether the write replaces everything in its target, by the arguments of the writer."""
+        is_all = self._ending[:1] in (("save",), ("saveAsTable",))
+        return is_all and self.saves in _WHOLE and _OF_PARTS.isdisjoint(map(str.lower, self.given))
 
     @property
     def _table_mode(self) -> str:
@@ -183,7 +225,7 @@ class Writer(_Given):
     def partitionBy(self, columns: Any) -> Any:  # noqa: N802 (Spark's name)
         """Remember the partition columns."""
         self.partitions = texts_of(columns)
-        return self
+        return self.note("partitionBy", *self.partitions)
 
     def queryName(self, name: str) -> Any:  # noqa: N802 (Spark's name)
         """Remember the name of the query of a stream."""
@@ -192,6 +234,7 @@ class Writer(_Given):
 
     def save(self, path: Any = None) -> Any:
         """Record the write."""
+        self._ending = self._ending or ("save",)
         place = self.place(texts_of(path))
         if place.table is not None:
             return self._write_table(place.table, self, self._table_mode)
@@ -199,24 +242,28 @@ class Writer(_Given):
 
     def start(self, path: Any = None) -> Any:
         """Record the write of a stream."""
+        self._ending = ("start",)
         return self.save(path)
 
-    def insertInto(self, name: str, *_: Any) -> Any:  # noqa: N802 (Spark's name)
+    def insertInto(self, name: str, *given: Any) -> Any:  # noqa: N802 (Spark's name)
         """Record a write into the columns of a table by their positions."""
+        self._ending = ("insertInto", *map(str, given))
         return self._write_table(name, self, "insert")
 
     def saveAsTable(self, name: str) -> Any:  # noqa: N802 (Spark's name)
         """Record a write to a table."""
+        self._ending = ("saveAsTable",)
         return self._write_table(name, self, self._table_mode)
 
     def toTable(self, name: str) -> Any:  # noqa: N802 (Spark's name)
         """Record the write of a stream to a table."""
+        self._ending = ("toTable",)
         self.saves = "append"
         return self._write_table(name, self, self._table_mode)
 
-    def jdbc(self, url: str, table: str, *_: Any) -> Any:
+    def jdbc(self, url: str, table: str, *given: Any) -> Any:
         """Record a write over JDBC."""
-        return self.format("jdbc").option("url", url).option("dbtable", table).save()
+        return self.note("jdbc", *given).format("jdbc").option("url", url).option("dbtable", table).save()
 
     def __getattr__(self, name: str) -> Any:
         if name in _SHORT:
@@ -232,34 +279,34 @@ class TableWriter(_Given):
         name: the table.
         format_: Spark's default format.
         folder: the folder in which the script runs.
-        write_table: records a write to the table: `write_table(name, mode)`.
+        write_table: records a write to the table: `write_table(name, mode, manner)`, with `manner` as of `_Given`.
     """
 
-    def __init__(self, name: str, format_: str, folder: str, write_table: Callable[[str, str], Any]) -> None:
+    def __init__(self, name: str, format_: str, folder: str, write_table: Callable[[str, str, str], Any]) -> None:
         super().__init__(format_, folder)
         self._name = name
         self._write_table = write_table
 
     def create(self) -> Any:
         """Record a new table."""
-        return self._write_table(self._name, "create")
+        return self._write_table(self._name, "create", self.manner("create"))
 
     def replace(self) -> Any:
         """Record a table that replaces another one."""
-        return self._write_table(self._name, "create")
+        return self._write_table(self._name, "create", self.manner("replace"))
 
     def createOrReplace(self) -> Any:  # noqa: N802 (Spark's name)
         """Record a table that may replace another one."""
-        return self._write_table(self._name, "create")
+        return self._write_table(self._name, "create", self.manner("createOrReplace"))
 
     def append(self) -> Any:
         """Record rows that are added."""
-        return self._write_table(self._name, "append")
+        return self._write_table(self._name, "append", self.manner("append"))
 
-    def overwrite(self, _: Any = None) -> Any:
+    def overwrite(self, condition: Any = None) -> Any:
         """Record rows that replace others."""
-        return self._write_table(self._name, "append")
+        return self._write_table(self._name, "append", self.manner("overwrite", condition))
 
     def overwritePartitions(self) -> Any:  # noqa: N802 (Spark's name)
         """Record partitions that replace others."""
-        return self._write_table(self._name, "append")
+        return self._write_table(self._name, "append", self.manner("overwritePartitions"))

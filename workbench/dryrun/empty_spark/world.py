@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
 from importlib import resources
@@ -20,7 +22,9 @@ from openlineage_pyspark.workbench.dryrun.script.partitions import with_more_col
 from openlineage_pyspark.workbench.dryrun.script.places import data_place, datasets_of, qualified, with_whole_paths
 from openlineage_pyspark.workbench.dryrun.script.records import WriteRecord
 from openlineage_pyspark.workbench.dryrun.script.request import document_of_table
+from openlineage_pyspark.workbench.predict.acts import PLACES, SETTINGS
 from openlineage_pyspark.workbench.predict.caching.cache import document_of_answer
+from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.from_text.text import is_format_and_path
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analyzed, read_text
 from openlineage_pyspark.workbench.predict.session import ScriptSession
@@ -77,6 +81,7 @@ _IN_MEMORY = "memory"
 _OF_TEXT = frozenset({"csv", "json", "text", "xml"})
 """The formats whose columns depend on options."""
 _READS_NOTHING = ("Show", "Describe", "List")
+_OF_PARTITIONS = "partitionoverwritemode"
 _STATEMENTS = frozenset(
     {"Call", "InsertIntoStatement", "InsertIntoDir", "UpdateTable", "DeleteFromTable", "MergeIntoTable"}
 )
@@ -124,7 +129,8 @@ class World:
         """Return the replacement of a writer in the JVM."""
 
         def to_place(place: DataPlace, writer: Writer) -> None:
-            self.write_place(frame, self._of_script(place), writer.partitions, is_added=writer.saves == "append")
+            is_added = writer.saves == "append"
+            self.write_place(frame, self._of_script(place), writer.partitions, is_added=is_added, writer=writer)
             if place.format == _IN_MEMORY and writer.query:
                 self._put_rows_in_memory(writer.query, frame)
 
@@ -132,7 +138,8 @@ class World:
             place = writer.place(())
             # A relative path would be below the warehouse, which is unknown here.
             is_placed = place.is_of_files and is_absolute(writer.given.get("path", ""))
-            self.write_table(frame, name, mode, writer.partitions, place if is_placed else None)
+            at = place if is_placed else None
+            self.write_table(frame, name, mode, writer.partitions, at, self._manner_of(writer), writer.replaces)
             if mode == "append" and writer.is_on("mergeSchema"):
                 self._widen(self.whole(name), frame)
             if place.is_of_files and Unknown.of(frame) is None:
@@ -144,14 +151,16 @@ class World:
     def table_writer(self, frame: Any, name: str) -> TableWriter:
         """Return the replacement of a `DataFrameWriterV2`."""
 
-        def to_table(name: str, mode: str) -> None:
-            self.write_table(frame, name, mode, ())
+        def to_table(name: str, mode: str, manner: str) -> None:
+            self.write_table(frame, name, mode, (), manner=manner, is_whole=mode == "create")
 
         return TableWriter(name, self._format, self.stage.request.folder, to_table)
 
     def load_place(self, place: DataPlace, schema: Any, reader: Reader) -> Any:
         """Return the data at a place, as a DataFrame of the JVM; `Unknown` if its columns are unknown."""
         place = self._of_script(place)
+        if place.table_class == _OF_PYTHON:
+            self.stage.hides(f"the code of the data source {place.format}")
         for path in place.paths if place.is_of_files else ():
             self.stage.opens_data(path)
         typed = self._schema(place, schema, reader)
@@ -162,9 +171,9 @@ class World:
             self.stage.problem("STAND_IN", message)
             return self._of_strings(reader, typed)
         if place.format in _MADE_UP:
-            return self._jvm_frame("rate", place, typed)
+            return self._jvm_frame("rate", place, typed, reader)
         names = [each.identifier.name for each in datasets_of(place)]
-        return self._jvm_frame(names[0] if names else place.format, place, typed)
+        return self._jvm_frame(names[0] if names else place.format, place, typed, reader)
 
     def _of_script(self, place: DataPlace) -> DataPlace:
         """Return a place, with the class of its table if the script defines its data source in Python."""
@@ -186,8 +195,10 @@ class World:
         self.stage.problem("PATTERN", f"the name {name} contains a date that may come from data: which one is unknown")
         return _DATE.sub("{date}", name)
 
-    def _jvm_frame(self, name: str, place: DataPlace, schema: Any) -> Any:
-        arguments = self._array((name, place.to_text(), schema, place.is_of_files))
+    def _jvm_frame(self, name: str, place: DataPlace, schema: Any, reader: Reader) -> Any:
+        read = [name_of(DEFAULT_TRIMMING.dataset(each)) for each in datasets_of(place)]
+        reading = {"tables": read, "place": place.to_text(), "manner": reader.manner(place.to_text())}
+        arguments = self._array((name, place.to_text(), schema, place.is_of_files, json.dumps(reading)))
         return self._frames.ofRows(self.spark._jsparkSession, self._relation.invoke(None, arguments))
 
     def _array(self, values: Sequence[Any]) -> Any:
@@ -271,9 +282,12 @@ class World:
         )
         return Unknown(places=(place.to_text(),))
 
-    def load_table(self, name: str) -> Any:
+    def load_table(self, name: str, reader: Reader | None = None) -> Any:
         """Return a table as a DataFrame of the JVM; `Unknown` if the table is unknown."""
         name = self._undated(name)
+        if reader is not None and reader.given:
+            # They may name a version of the table, and no plan of a dry run has them.
+            self.stage.hides(f"the options of the read of {name}")
         if _is_of_data(name):
             return self._missing_table(name)
         self.maker(name)
@@ -305,6 +319,7 @@ class World:
             self.put_view(name, known)
             return
         # Spark keeps the rows, and nothing of the stream's query, as in a real run.
+        self.stage.hides("what a stream writes to memory")
         self.stage.problem("STAND_IN", f"the rows of the table {name} in memory have no sources where they are read")
         rows = self.spark._jsparkSession.createDataFrame(self._jvm.java.util.ArrayList(), frame._jdf.schema())
         rows.createOrReplaceTempView(name)
@@ -334,8 +349,17 @@ class World:
             self.session.declare(attrs.evolve(known, columns=with_more_columns(known.columns, self._columns(frame))))
             self.record_tables()
 
+    def _manner_of(self, writer: Writer | None) -> str:
+        return "" if writer is None else writer.manner_of_rows
+
     def write_place(
-        self, frame: Any, place: DataPlace, partitions: Sequence[str] = (), *, is_added: bool = False
+        self,
+        frame: Any,
+        place: DataPlace,
+        partitions: Sequence[str] = (),
+        *,
+        is_added: bool = False,
+        writer: Writer | None = None,
     ) -> None:
         """
         Record a write to a place, and remember the columns that would be there.
@@ -345,12 +369,16 @@ class World:
             place: the place.
             partitions: the partition columns.
             is_added: whether the rows that are already there remain.
+            writer: the writer that the script has called; None if there is none.
         """
         if place.keeps_nothing:
             return
         if is_added and place.is_of_files:
             frame = self._with_generated(frame, (SPARK_CATALOG, place.short, place.paths[0]))
-        record = self._record_of(frame)
+        # A path may name a part of its dataset, such as a partition.
+        is_part = any(each != DEFAULT_TRIMMING.dataset(each) for each in datasets_of(place))
+        is_whole = writer is not None and writer.replaces and not is_part
+        record = attrs.evolve(self._record_of(frame), manner=self._manner_of(writer), is_whole=self._is_all(is_whole))
         self.stage.record("write", **attrs.asdict(attrs.evolve(record, target=place.to_text())))
         if record.schema:
             columns = self._columns(frame)
@@ -360,8 +388,20 @@ class World:
             if place.is_of_files:
                 self._declare((SPARK_CATALOG, place.short, place.paths[0]), columns, partitions)
 
+    def _is_all(self, is_whole: bool) -> bool:  # noqa: FBT001 (it becomes the answer)
+        """Return whether a write replaces everything in its target, unless a setting leaves other partitions there."""
+        every = {**self.stage.request.conf, **self.stage.settings}
+        return is_whole and not any(_OF_PARTITIONS in f"{key} {value}".lower() for key, value in every.items())
+
     def write_table(
-        self, frame: Any, name: str, mode: str, partitions: Sequence[str], place: DataPlace | None = None
+        self,
+        frame: Any,
+        name: str,
+        mode: str,
+        partitions: Sequence[str],
+        place: DataPlace | None = None,
+        manner: str = "",
+        is_whole: bool = False,  # noqa: FBT001, FBT002 (it goes with the manner)
     ) -> None:
         """
         Record a write to a table, and declare the table that it would create.
@@ -372,12 +412,14 @@ class World:
             mode: `create`, `append`, or `insert` for an insert by the positions of columns.
             partitions: the partition columns.
             place: the place of the table; None if its catalog decides that.
+            manner: a hash of how the rows are written; empty if not all of that is known.
+            is_whole: whether the write replaces everything in the table.
         """
         parts = self.whole(self._undated(name))
         known = self.session.known(parts)
         if mode == "append":
             frame = self._with_generated(frame, parts)
-        record = attrs.evolve(self._record_of(frame), table=parts)
+        record = attrs.evolve(self._record_of(frame), table=parts, manner=manner, is_whole=self._is_all(is_whole))
         if known is None and mode == "insert":
             self._missing_table(name)
         if record.schema:
@@ -450,11 +492,30 @@ class World:
             unknown = Unknown((self.plan(frame),))
         if unknown is not None:
             return self._record_of_unknown(unknown)
-        return WriteRecord(self.stage.spot(), (self.plan(frame),), schema=str(frame._jdf.schema().json()))
+        return WriteRecord(
+            self.stage.spot(),
+            (self.plan(frame),),
+            schema=str(frame._jdf.schema().json()),
+            shape=self._shape(frame),
+            within=self._within(),
+            settings=self._settings(),
+        )
 
     def _record_of_unknown(self, unknown: Unknown) -> WriteRecord:
         tables = tuple(f"table:{'.'.join(self.whole(each))}" for each in unknown.tables)
         return WriteRecord(self.stage.spot(), unknown.plans, places=(*unknown.places, *tables))
+
+    def _shape(self, frame: Any) -> str:
+        """Return the shape of a DataFrame's plan; empty if shapes are not requested, or if Spark can't give it."""
+        with contextlib.suppress(*spark_errors()):
+            return self.session.shape_of(frame._jdf.queryExecution().analyzed())
+        return ""
+
+    def _within(self) -> str:
+        return ".".join(self.session.current()) if self.stage.request.shapes else ""
+
+    def _settings(self) -> str:
+        return json.dumps(sorted(self.stage.settings.items()))
 
     def plan(self, frame: Any) -> str:
         """Return the encoded plan of a DataFrame; empty if it can't be read."""
@@ -632,9 +693,13 @@ class World:
             self.drop_view(names_after(text, "VIEW")[-1])
         if found.refusal is None and found.kind == _DROPPED_VIEW:
             self.drop_view((names_after(text, "EXISTS") or names_after(text, "VIEW"))[-1])
+        if found.kind.startswith(SETTINGS) and not found.kind.startswith(PLACES):
+            self.stage.settings[f"statement {len(self.stage.settings)}"] = text
         answer = StatementAnswer(attrs.evolve(statement, text=written or text), found)
-        if found.query is not None or found.refusal is not None or found.missed is not None:
-            self.stage.record("sql", answer=document_of_answer(answer), hidden=list(hidden))
+        is_told = found.query is not None or found.refusal is not None or found.missed is not None
+        if is_told or self.stage.request.shapes:
+            act = {"text": text, "settings": self._settings()}
+            self.stage.record("sql", answer=document_of_answer(answer), hidden=list(hidden), act=act)
         return self._answer_of(text, found)
 
     def _analyzed(self, statement: ScriptStatement) -> Analyzed:

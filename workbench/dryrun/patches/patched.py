@@ -38,8 +38,10 @@ from openlineage_pyspark.workbench.dryrun.patches.table_functions import TABLE_F
 from openlineage_pyspark.workbench.dryrun.patches.unknown_arguments import install_unknown_arguments
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import is_absence_handled
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, taken_next
+from openlineage_pyspark.workbench.dryrun.script.fingerprint import fingerprint
 from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
 from openlineage_pyspark.workbench.dryrun.script.values import texts_in, with_values
+from openlineage_pyspark.workbench.predict.acts import CODE
 from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 from openlineage_pyspark.workbench.predict.tables.following import is_kept_setting
@@ -96,7 +98,7 @@ class Patches:
         self.world = World(spark, session, stage)
         self._worlds = {self._key(spark): self.world}
         self._frame: Any = type(spark.range(0))
-        self._conf: dict[str, str] = {}
+        self._conf = stage.settings
         given = stage.request.conf
         every = (*SparkConf().getAll(), *spark.sparkContext.getConf().getAll())
         # The properties of the dry run's own JVM: a real run has others.
@@ -135,9 +137,13 @@ class Patches:
 
         java_gateway.java_import = java_import
         self._patch_threads()
-        # Code that is never sent to a worker need not be pickled.
-        CloudPickleSerializer.dumps = lambda _self, _object: b"code"
+        # Code that is never sent to a worker need not be pickled; a comparison of plans needs to know what it is.
+        CloudPickleSerializer.dumps = lambda _self, command: self._code(command)
         time.sleep = lambda _seconds: None
+
+    def _code(self, command: Any) -> bytes:
+        found = fingerprint(command, self._stage.is_users) if self._stage.request.shapes else ""
+        return f"{CODE}{found}".encode()
 
     def _patch_threads(self) -> None:
         """Make each thread of the script find the catalogs, because each has its own thread in the JVM."""
@@ -163,7 +169,7 @@ class Patches:
         """Return the world of a session."""
         key = self._key(spark)
         if key not in self._worlds:
-            session = ScriptSession(own_session(spark), self._tables, is_first=False)
+            session = ScriptSession(own_session(spark), self._tables, is_first=False, shapes=self._stage.request.shapes)
             self._worlds[key] = World(spark, session, self._stage)
         return self._worlds[key]
 
@@ -373,11 +379,16 @@ class Patches:
 
         def each_batch(writer: Any, func: Callable[[Any, int], None]) -> Any:
             def save(*_: Any) -> None:
+                self._stage.hides("the batches of a stream")
                 self._in_batch += 1
                 func(writer._df, 0)
                 self._in_batch -= 1
 
             writer._jwrite.save = save
+            return writer
+
+        def trigger(writer: Any, **given: Any) -> Any:
+            writer._jwrite.note("trigger", sorted(given.items()))
             return writer
 
         def each_row(writer: Any, f: Any) -> Any:  # noqa: ARG001 (Spark's name)
@@ -388,7 +399,7 @@ class Patches:
         DataFrameWriterV2.__init__ = init_v2
         DataStreamWriter.foreachBatch = each_batch
         DataStreamWriter.foreach = each_row
-        DataStreamWriter.trigger = lambda writer, **_: writer
+        DataStreamWriter.trigger = trigger
         DataStreamWriter._sq = lambda *_: FinishedQuery()
         frame = self._frame
         frame.write = property(DataFrameWriter)
@@ -401,6 +412,7 @@ class Patches:
             setattr(frame, name, lambda self_, *_, **__: self_)
         for name in _QUIET:
             setattr(frame, name, lambda *_, **__: None)
+        frame.withWatermark = self._watermarking(frame.withWatermark)
         frame.count = self._count
         frame.isStreaming = property(self._is_streaming)
         frame.isEmpty = lambda _: self._stage.is_empty("isEmpty()")
@@ -484,6 +496,15 @@ class Patches:
 
         joined.__name__ = name
         return joined
+
+    def _watermarking(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def watermarked(frame: Any, eventTime: str, delayThreshold: str) -> Any:
+            # Spark removes it from a plan that is no stream, as this one.
+            settings = self._stage.settings
+            settings[f"watermark {len(settings)}"] = f"{eventTime} {delayThreshold}"
+            return method(frame, eventTime, delayThreshold)
+
+        return watermarked
 
     def _late(self, name: str) -> Callable[..., Any]:
         def method(frame: Any, *arguments: Any, **named: Any) -> Any:

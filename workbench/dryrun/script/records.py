@@ -68,6 +68,11 @@ class WriteRecord:
         names: the columns of the target in the order of the query; empty if they have the names of the query's columns.
         schema: the schema of the query as JSON; empty if it is unknown.
         places: the places that are read, whose columns are unknown.
+        shape: the shape of the plan, if it is requested.
+        manner: a hash of how the rows are written; empty if not all of that is known.
+        is_whole: whether the write replaces everything in its target.
+        within: the current catalog and database.
+        settings: the settings, functions and variables of the session, as a text.
     """
 
     spot: Spot
@@ -77,14 +82,19 @@ class WriteRecord:
     names: tuple[str, ...] = ()
     schema: str = ""
     places: tuple[str, ...] = ()
+    shape: str = ""
+    manner: str = ""
+    is_whole: bool = False
+    within: str = ""
+    settings: str = ""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> WriteRecord:
         """Return the write in a record."""
         lists = {name: tuple(map(str, document[name])) for name in ("plans", "table", "names", "places")}
-        return cls(
-            spot_of_document(document["spot"]), target=str(document["target"]), schema=str(document["schema"]), **lists
-        )
+        texts = {name: str(document[name]) for name in ("target", "schema", "shape", "manner", "within", "settings")}
+        values: dict[str, Any] = {**lists, **texts, "is_whole": document["is_whole"] is True}
+        return cls(spot_of_document(document["spot"]), **values)
 
 
 @attrs.frozen

@@ -45,6 +45,7 @@ class ScriptRequest:
         is_notebook: whether it has the objects that notebooks have without an import.
         parameters: the values of the parameters of a notebook or a job, by their names.
         flipped: the decisions for which it takes the other branch, as `decision_of` names them.
+        shapes: whether the shapes of plans are requested, for a comparison.
     """
 
     name: str
@@ -67,6 +68,7 @@ class ScriptRequest:
     is_notebook: bool = False
     parameters: Mapping[str, str] = attrs.field(factory=dict)
     flipped: tuple[str, ...] = ()
+    shapes: bool = False
 
     def to_text(self) -> str:
         """Return the request as JSON."""

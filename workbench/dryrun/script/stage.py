@@ -74,6 +74,8 @@ class Stage:
         The data sources that the script has registered: the name, in lower case -> returns the schema for some options,
         as DDL or JSON; empty if it is unknown.
         """
+        self.settings: dict[str, str] = {}
+        """The properties that the script has set, and the statements that change what others mean."""
 
     def record(self, kind: str, **values: Any) -> None:
         """Write a record at once, as a separate line."""
@@ -94,6 +96,15 @@ class Stage:
         self._record_once(
             (at.file, at.line, code, message), "problem", **attrs.asdict(ProblemRecord(at, code, message))
         )
+
+    def hides(self, what: str) -> None:
+        """
+        Report, once, what decides about rows, but is in no plan, so that plans alone do not tell what is written.
+
+        Args:
+            what: what it is.
+        """
+        self._record_once(("hidden", what), "hidden", spot=attrs.asdict(self.spot()), what=what)
 
     def opens(self, path: str) -> None:
         """
@@ -117,7 +128,7 @@ class Stage:
         for folder in (self._begins, os.path.join(self.request.folder, "")):  # noqa: PTH118 (texts)
             name = local.removeprefix(folder).strip("/")
             if local.startswith(folder) and name:
-                self._record_once(("file", name), "file", spot=attrs.asdict(self.spot()), path=name)
+                self._record_once(("data", name), "file", spot=attrs.asdict(self.spot()), path=name, data=True)
                 return
 
     def finds(self, names: Iterable[Any]) -> None:

@@ -177,7 +177,7 @@ public final class PlanShape {
         } else if (value instanceof InternalRow) {
             plain(text, value);
         } else if (value instanceof Table) {
-            pair(text, "table", ((Table) value).name());
+            pair(text, "table", nameOf((Table) value));
         } else if (value instanceof CatalogPlugin) {
             pair(text, "catalog", ((CatalogPlugin) value).name());
         } else if (value instanceof CatalogTable) {
@@ -193,6 +193,15 @@ public final class PlanShape {
             }
         } else {
             several(text, value, depth);
+        }
+    }
+
+    /** The source that a script loads in a dry run has no name of its own: what it reads, and how, replaces it. */
+    private static String nameOf(Table table) {
+        try {
+            return String.valueOf(table.getClass().getMethod("reading", new Class[0]).invoke(table, new Object[0]));
+        } catch (ReflectiveOperationException ordinary) {
+            return table.name();
         }
     }
 

@@ -1,0 +1,150 @@
+"""What tells two Python functions of a plan apart: all that decides what they return, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from openlineage_pyspark.workbench.dryrun.script.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BASE = """
+import math
+import re
+LIMITS = [(0, "early"), (15, "late")]
+UNITS = {"a", "b", "c"}
+FORM = re.compile("a+")
+
+def helper(x):
+    return x + 1
+
+class Rule:
+    low = 3
+    def __init__(self, high):
+        self.high = high
+    def holds(self, x):
+        return self.low < x < self.high
+
+RULE = Rule(9)
+
+def made(factor):
+    def inner(x, y=1):
+        return x * factor
+    return inner
+
+def f(x):
+    for limit, band in LIMITS:
+        if x <= limit and x in UNITS:
+            return band
+    return math.sqrt(helper(x)) if RULE.holds(x) and FORM.match(str(x)) else "none"
+
+g = made(2)
+"""
+
+
+def is_users(file: str) -> bool:
+    return file.endswith("job.py")
+
+
+def run(text: str) -> dict[str, Any]:
+    module = types.ModuleType("__main__")
+    exec(compile(text, "/x/job.py", "exec"), vars(module))  # noqa: S102 (the code of this test)
+    return vars(module)
+
+
+def of(text: str, name: str = "f") -> str:
+    return fingerprint((run(text)[name], None), is_users)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("\nimport math", "\n\n# A comment.\n\nimport math"),
+        ("return band", "return  ( band )"),
+        ("LIMITS = [", "OTHER = 5\nLIMITS = ["),
+        ("g = made(2)", "g = made(3)"),
+    ],
+)
+def test_layout_comments_and_other_code_do_not_count(old: str, new: str) -> None:
+    assert of(BASE) != ""
+    assert of(BASE.replace(old, new)) == of(BASE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x <= limit", "x < limit"),
+        ('(15, "late")', '(16, "late")'),
+        ('"c"}', '"d"}'),
+        ("x + 1", "x + 2"),
+        ("low = 3", "low = 4"),
+        ("Rule(9)", "Rule(8)"),
+        ("self.low < x", "self.low <= x"),
+        ("math.sqrt", "math.floor"),
+        ('"a+"', '"a*"'),
+        ("import math", "import cmath as math"),
+    ],
+)
+def test_its_code_and_all_that_it_refers_to_count(old: str, new: str) -> None:
+    changed = of(BASE.replace(old, new))
+
+    assert changed not in ("", of(BASE))
+
+
+@pytest.mark.parametrize(("old", "new"), [("made(2)", "made(3)"), ("y=1", "y=2"), ("x * factor", "factor * x")])
+def test_what_a_closure_has_and_its_defaults_count(old: str, new: str) -> None:
+    assert of(BASE.replace(old, new), "g") not in ("", of(BASE, "g"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(x):\n    return getattr(x, 'a' + 'b')",
+        "def f(x):\n    import job_helpers\n    return job_helpers.f(x)",
+        "import threading\nLOCK = threading.Lock()\ndef f(x):\n    return LOCK",
+        "def f(x):\n    return globals()[x]",
+    ],
+)
+def test_a_function_with_an_unknown_part_has_none(text: str) -> None:
+    assert of(text) == ""
+
+
+def test_a_module_of_the_user_counts_as_far_as_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def with_module(text: str) -> str:
+        module = types.ModuleType("rules")
+        module.__file__ = "/x/rules_job.py"
+        exec(compile(text, module.__file__, "exec"), vars(module))  # noqa: S102 (as above)
+        monkeypatch.setitem(sys.modules, "rules", module)
+        return of("import rules\ndef f(x):\n    return rules.low(x) + rules.STEP")
+
+    base = with_module("STEP = 1\nOTHER = 1\ndef low(x):\n    return x")
+    assert with_module("STEP = 1\nOTHER = 2\ndef low(x):\n    return x") == base
+    assert with_module("STEP = 2\nOTHER = 1\ndef low(x):\n    return x") not in ("", base)
+    assert with_module("STEP = 1\nOTHER = 1\ndef low(x):\n    return -x") not in ("", base)
+
+
+def test_it_is_the_same_in_another_process() -> None:
+    script = "import sys; sys.path.insert(0, sys.argv[1]); from test_fingerprint import *; print(of(BASE))"
+    folder = __file__.rpartition("/")[0]
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script, folder],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={"PYTHONHASHSEED": n},
+        ).stdout
+        for n in ("1", "2", "3")
+    }
+
+    assert found == {f"{of(BASE)}\n"}
+
+
+def test_a_function_that_calls_itself_or_holds_itself_ends() -> None:
+    cycle: Callable[[str], str] = of
+    assert cycle("def f(x):\n    return f(x - 1) if x else H[0]\nH = []\nH.append(f)") != ""
