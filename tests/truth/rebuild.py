@@ -2,21 +2,26 @@
 Prove rebuild plans by execution: random pipelines of SQL, and random changes of them.
 
     ./run truth rebuild --changes 2000 --seed 1
+    ./run truth rebuild --changes 200 --seed 1 --scripts
 
 Each pipeline is executed on small tables. After a change, what lies downstream of it is executed again: a table that
 the plan wants to be made has its rows in another order then, as in any run, and one that it keeps stays as it was. What
 is kept must have the very rows that its statements give now, and so must each column that the plan keeps of a table
 whose rows stay. No expectation is written by hand. With several samples of rows, a table that no proof could spare is
-told from one that was made again in vain: some sample shows that its rows are others.
+told from one that was made again in vain: some sample shows that its rows are others. With `--scripts`, each pipeline
+is a PySpark script, and the plan comes from its dry runs.
 The exit code is 1 if a table was skipped that is different. A finding names its seed and its change.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
+import os
 import random
 import sys
+import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -25,6 +30,10 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import attrs
+from openlineage_pyspark.command.change import file_steps
+from openlineage_pyspark.workbench.dryrun import files
+from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
+from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.predict.scripts import (
     Script,
     StatementAnswer,
@@ -33,13 +42,14 @@ from openlineage_pyspark.workbench.predict.scripts import (
 )
 from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.sql.statements import statements_of
-from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
+from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable, DeclaredTables
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
 from openlineage_pyspark.workbench.rebuild.plan import rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
 from pyspark.errors import PySparkException
 from support import class_archive
 
+from truth.as_script import script_of
 from truth.layers import SOURCES, TYPES, Changer, Maker
 
 if TYPE_CHECKING:
@@ -55,6 +65,7 @@ _MOST_ROWS = 5000
 _BETWEEN_ROWS, _BETWEEN_VALUES = "], [", ","
 _CHANGES_OF_ONE = 25
 _CONF = {"spark.sql.shuffle.partitions": "1", **class_archive.INTERPRETED}
+_SETTINGS = {"spark.sql.ansi.enabled": "false"}
 _VIEWS = ("view", "temporary")
 
 
@@ -320,6 +331,33 @@ class Judge:
                 yield f"{table}: the columns {', '.join(same)} are said to stay, and are different"
 
 
+class ScriptJudge(Judge):
+    """Has the plans of changed scripts."""
+
+    def __init__(self, spark: Any, runner: ScriptRunner) -> None:
+        super().__init__(spark)
+        files.ScriptRunner = lambda *_: contextlib.nullcontext(runner)  # type: ignore[misc,assignment]
+        self._known = [
+            DeclaredTable(("spark_catalog", "default", table), tuple((name, TYPES[type_]) for name, type_ in columns))
+            for table, columns in SOURCES.items()
+        ]
+        self.whole = 0
+
+    def begin(self) -> None:
+        """Keep nothing of another pipeline: each script is run as it is."""
+
+    def steps(self, pipeline: Pipeline) -> tuple[FileStep, ...]:
+        """Return what a script with the statements of a pipeline does, as the command has it."""
+        script = Script("job.py", script_of(pipeline))
+        Path(script.name).write_text(script.text, "utf-8")
+        settings = files.ScriptSettings(conf=_SETTINGS, shapes=True)
+        found = files.lineage_of_files([script], KnownColumns(list(self._known)), settings, lambda *_: ())
+        options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[], branches=False)
+        steps = file_steps([script], (), found, options, None)
+        self.whole += any(each.kind == "script" for each in steps)
+        return steps
+
+
 def _matched(old: Pipeline, new: Pipeline) -> tuple[dict[int, int], dict[int, set[str]]]:
     """Return the places of the statements that stay, after and before; and the tables of those gone, by their place."""
     same: dict[int, int] = {}
@@ -384,8 +422,11 @@ def run(options: argparse.Namespace) -> int:
     """Try changes, and return how many wrong skips there were."""
     score = Score()
     began = time.monotonic()
-    with throw_away_session({"spark.sql.ansi.enabled": "false"}) as spark:
+    with throw_away_session(_SETTINGS) as spark, contextlib.ExitStack() as ending:
         judge = Judge(spark)
+        if options.scripts:
+            os.chdir(ending.enter_context(tempfile.TemporaryDirectory()))
+            judge = ScriptJudge(spark, ending.enter_context(ScriptRunner(_SETTINGS)))
         number = options.first
         while score.changes < options.changes and time.monotonic() - began < options.seconds:
             _pipeline(judge, number, score, options, began + options.seconds)
@@ -395,6 +436,8 @@ def run(options: argparse.Namespace) -> int:
             print(f"{time.monotonic() - began:6.0f} s, seed {options.seed}, pipeline {number}: {score}", flush=True)
     print("changes:", dict(score.kinds))
     print("made again in vain:", dict(score.in_vain))
+    if isinstance(judge, ScriptJudge):
+        print(f"{judge.whole:,} scripts were compared as a whole")
     print(score)
     return score.wrong
 
@@ -468,6 +511,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first pipeline")
     parser.add_argument("--only", type=int, help="the only change of it that is tried, and shown")
     parser.add_argument("--samples", type=int, default=1, help="how many random rows of the sources are tried")
+    parser.add_argument("--scripts", action="store_true", help="write each pipeline as a PySpark script")
     parser.add_argument("--vain", action="store_true", help="show each table that was made again in vain")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so many")
     return int(run(parser.parse_args()) > 0)
