@@ -337,7 +337,7 @@ class ScriptJudge(Judge):
     def __init__(self, spark: Any, runner: ScriptRunner) -> None:
         super().__init__(spark)
         files.ScriptRunner = lambda *_: contextlib.nullcontext(runner)  # type: ignore[misc,assignment]
-        self._known = [
+        self._declared = [
             DeclaredTable(("spark_catalog", "default", table), tuple((name, TYPES[type_]) for name, type_ in columns))
             for table, columns in SOURCES.items()
         ]
@@ -351,7 +351,7 @@ class ScriptJudge(Judge):
         script = Script("job.py", script_of(pipeline))
         Path(script.name).write_text(script.text, "utf-8")
         settings = files.ScriptSettings(conf=_SETTINGS, shapes=True)
-        found = files.lineage_of_files([script], KnownColumns(list(self._known)), settings, lambda *_: ())
+        found = files.lineage_of_files([script], KnownColumns(list(self._declared)), settings, lambda *_: ())
         options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[], branches=False)
         steps = file_steps([script], (), found, options, None)
         self.whole += any(each.kind == "script" for each in steps)

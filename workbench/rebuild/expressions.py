@@ -347,7 +347,7 @@ class Expressions:
 
 
 def _fingerprint_of(node: Node) -> str:
-    """Return the fingerprint of a function of Python, which a dry run puts in the place of its code; empty without."""
+    """Return the fingerprint of a Python function, which replaces its code in a dry run; empty if there is none."""
     function = node.arguments.get("func")
     if not isinstance(function, list) or function[0] != "p" or len(function) < 3 or not isinstance(function[2], list):
         return ""

@@ -696,8 +696,8 @@ class World:
         if found.kind.startswith(SETTINGS) and not found.kind.startswith(PLACES):
             self.stage.settings[f"statement {len(self.stage.settings)}"] = text
         answer = StatementAnswer(attrs.evolve(statement, text=written or text), found)
-        is_told = found.query is not None or found.refusal is not None or found.missed is not None
-        if is_told or self.stage.request.shapes:
+        has_lineage = found.query is not None or found.refusal is not None or found.missed is not None
+        if has_lineage or self.stage.request.shapes:
             act = {"text": text, "settings": self._settings()}
             self.stage.record("sql", answer=document_of_answer(answer), hidden=list(hidden), act=act)
         return self._answer_of(text, found)

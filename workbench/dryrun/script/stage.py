@@ -99,7 +99,7 @@ class Stage:
 
     def hides(self, what: str) -> None:
         """
-        Report, once, what decides about rows, but is in no plan, so that plans alone do not tell what is written.
+        Report, once, something that decides about rows but is in no plan: then plans do not show all that is written.
 
         Args:
             what: what it is.
