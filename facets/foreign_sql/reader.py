@@ -56,7 +56,7 @@ from sqlglot.errors import SqlglotError
 MOST_CHARACTERS = 100_000
 """The longest query that is parsed: about a second of Python's processor time."""
 
-_FROM_ITEMS: Any = (exp.Table, exp.Values, exp.Unnest, exp.Lateral, *QUERIES)
+_FROM_ITEMS: Any = (exp.Table, exp.TableFromRows, exp.Values, exp.Unnest, exp.Lateral, *QUERIES)
 # GROUP BY may define these, and the SELECT then refers to them.
 _TIME_WINDOWS = frozenset({"session_window", "window"})
 # Functions in FROM that generate their rows.
@@ -64,6 +64,8 @@ _GENERATORS = frozenset(
     "explodinggenerateseries generateseries generate_series numbers numbers_mt zeros zeros_mt range generaterandom "
     "generate_array generator".split()
 )
+# Snowflake's functions that return several rows for a value (FLATTEN is `explode` to the parser): the columns of these.
+_OF_SNOWFLAKE = {"explode": ("SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS"), "splittotable": ("SEQ", "INDEX", "VALUE")}
 # The clauses that influence the rows of a SELECT, and how.
 _CLAUSES = {
     "prewhere": UseKind.FILTER,
@@ -501,7 +503,7 @@ class _QueryReader:
         if isinstance(node, exp.Unnest):
             made = all_of(*self._call(node, scope))
             return SourceRows([ResultColumn(each, made) for each in self._elements(node)], made)
-        if not isinstance(node, exp.Table):
+        if not isinstance(node, (exp.Table, exp.TableFromRows)):
             return SourceRows([], self._value(node, scope))
         if not isinstance(node.this, (exp.Identifier, exp.Dot)):
             return self._function(node.this, scope)
@@ -542,6 +544,9 @@ class _QueryReader:
             self._tables[table] = None
             return SourceRows([ResultColumn(None, table=table)])
         sources, mark = self._call(function, scope)
+        if self._dialect.name == "snowflake" and (columns := _OF_SNOWFLAKE.get(plain_name(function))):
+            made = all_of(sources, mark)
+            return SourceRows([ResultColumn(each, made) for each in columns])
         # A function without arguments from tables may read a table itself.
         return SourceRows([], all_of(sources, mark) if sources else None)
 

@@ -390,6 +390,33 @@ def test_a_table_function_returns_as_many_rows_as_its_arguments_decide(url, sql)
 
 
 @pytest.mark.parametrize(
+    ("sql", "columns", "rows"),
+    [
+        *(
+            (f"SELECT o.id, f.value:a::string AS v, f.index AS ix FROM orders o, {call} f", ("id", "v", "ix"), "J")
+            for call in ("LATERAL FLATTEN(input => o.j)", "TABLE(FLATTEN(input => o.j))", "TABLE(FLATTEN(o.j))")
+        ),
+        ("SELECT id, value AS v, seq FROM orders, TABLE(FLATTEN(input => parse_json(j)))", ("id", "v", "seq"), "J"),
+        ("SELECT id, value AS v, index AS ix FROM orders, LATERAL FLATTEN(j)", ("id", "v", "ix"), "J"),
+        ("SELECT id, value AS v, index FROM orders, TABLE(SPLIT_TO_TABLE(j, ','))", ("id", "v", "index"), "J"),
+        ("SELECT o.id, t.a, t.b FROM orders o, TABLE(own_function(o.j)) t", ("id", "a", "b"), "J"),
+    ],
+)
+def test_a_table_function_of_snowflake_has_the_columns_that_it_makes_of_its_arguments(sql, columns, rows):
+    found = read(f"({sql}) q", *columns, url="jdbc:snowflake://acc/?db=D&schema=S")
+    told = {at: [(each.name, each.kind) for each in sources] for at, sources in found.columns.items()}
+    made = [("J", UseKind.TRANSFORMATION)]
+    assert told == {0: [("ID", UseKind.IDENTITY)], 1: made, 2: made}
+    assert ([each.name for each in found.rows], names(found)) == ([rows], [Identifier("snowflake://acc", "D.S.ORDERS")])
+    assert found.opaque is None
+
+
+def test_a_table_function_of_snowflake_without_arguments_may_read_any_table():
+    found = read("(SELECT t.c FROM TABLE(own_function(1)) t) q", "c", url="jdbc:snowflake://acc/?db=D&schema=S")
+    assert (found.columns, found.opaque) == ({}, "the SQL text of the JDBC source does not name the columns of c")
+
+
+@pytest.mark.parametrize(
     ("url", "sql", "tables"),
     [
         ("jdbc:postgresql://db/shop", 'SELECT o."Id" AS id FROM "Orders" o', ["shop.public.Orders"]),
