@@ -49,7 +49,7 @@ def rows_of_variables(operator: Operator, variables: _Variables) -> EarlierRows 
     gaps = [_gap(message_about_unknown(name)) for name, value in used.items() if value is None]
     if any(len(row) != len(operator.output) for row in rows):
         shown = ", ".join(".".join(name.parts) for name in used)
-        gaps = [_gap(f"VALUES with the variables {shown}: which columns have their values is unknown")]
+        gaps = [_gap(f"which columns of VALUES have the values of the variables {shown} is unknown")]
         rows = []
     values = [value for value in used.values() if value is not None]
     return EarlierRows(
@@ -62,7 +62,7 @@ def rows_of_variables(operator: Operator, variables: _Variables) -> EarlierRows 
 
 def message_about_unknown(variable: VariableName) -> str:
     """Return the message about a variable whose value has unknown sources."""
-    return f"the variable {'.'.join(variable.parts)}: the sources of its value are unknown"
+    return f"the sources of the variable {'.'.join(variable.parts)} are unknown"
 
 
 def _gap(message: str) -> Gap:

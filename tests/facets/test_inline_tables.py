@@ -10,6 +10,7 @@ from openlineage_pyspark.facets.model.plan import LOCAL_RELATION, Attribute, Ope
 from openlineage_pyspark.facets.model.variables import VariableName
 from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.facets.plan_lineage.results import EarlierPlans, PlanLineage, VariableValue
+from openlineage_pyspark.facets.redaction.redact import Redaction
 
 
 def of_column(name: str, kind: UseKind = UseKind.IDENTITY) -> VariableValue:
@@ -110,7 +111,7 @@ def test_a_name_that_no_known_variable_has_is_a_variable_with_unknown_sources(
     """Another session may have set it, or a statement that nobody has seen, as before `lineage()`."""
     found = lineage_of(rows, scope=scope)
     assert (sources(found), found.inputs) == ([[], []], ())
-    messages = [f"the variable {name}: the sources of its value are unknown" for name in unknown]
+    messages = [f"the sources of the variable {name} are unknown" for name in unknown]
     assert [gap.message for gap in found.gaps] == messages
 
 
@@ -128,12 +129,20 @@ def test_a_variable_of_an_unknown_session_is_found() -> None:
 def test_a_variable_with_unknown_sources_is_a_gap_and_hides_an_older_one_of_its_name() -> None:
     found = lineage_of((row("a", "copy"),))
     assert sources(found) == [[], ["name IDENTITY"]]
-    assert [gap.message for gap in found.gaps] == ["the variable r.a: the sources of its value are unknown"]
+    assert [gap.message for gap in found.gaps] == ["the sources of the variable r.a are unknown"]
+
+
+@pytest.mark.parametrize("rows", [(row("row.secret", ""),), (row("row.secret", "", ""), row("api_token", "", ""))])
+def test_a_message_about_a_variable_that_is_called_a_secret_is_shown_whole(rows: Value) -> None:
+    """A word after `secret:` would be hidden."""
+    messages = [gap.message for gap in lineage_of(rows).gaps]
+    assert messages
+    assert [Redaction().text(each) for each in messages] == messages
 
 
 def test_rows_of_another_length_than_the_text_has_are_a_gap() -> None:
     found = lineage_of((row("m", "", ""),))
     assert sources(found) == [[], []]
     assert [gap.message for gap in found.gaps] == [
-        "VALUES with the variables session.m: which columns have their values is unknown"
+        "which columns of VALUES have the values of the variables session.m is unknown"
     ]

@@ -31,7 +31,7 @@ STATEMENTS = {
     "read other": "SELECT other FROM open",
     "drop": "DROP TEMPORARY VARIABLE other",
 }
-UNKNOWN = "the variable session.most: the sources of its value are unknown"
+UNKNOWN = "the sources of the variable session.most are unknown"
 
 
 def after(*statements: str) -> PlanLineage:
