@@ -805,7 +805,7 @@ def _batches(odd: OddParts, facet: EventJson) -> Iterator[BatchOfRun]:
                 odd.number(_BATCHES, each, "rows"),
             )
             for each in odd.objects(_BATCHES, batch, "sources")
-            if odd.named(each, _BATCHES, "a source")
+            if not _is_no_dataset(each) and odd.named(each, _BATCHES, "a source")
         )
         sinks = tuple(
             MadeByBatch(
@@ -816,9 +816,14 @@ def _batches(odd: OddParts, facet: EventJson) -> Iterator[BatchOfRun]:
                 odd.number(_BATCHES, each, "rows"),
             )
             for each in odd.objects(_BATCHES, batch, "sinks")
-            if odd.named(each, _BATCHES, "a sink")
+            if not _is_no_dataset(each) and odd.named(each, _BATCHES, "a sink")
         )
         yield BatchOfRun(number, _batch_time(odd, batch), sources, sinks)
+
+
+def _is_no_dataset(entry: EventJson) -> bool:
+    """Return whether a source or sink only has a description, because it is no dataset, or an unknown one."""
+    return "namespace" not in entry and "name" not in entry and isinstance(entry.get("description"), str)
 
 
 def _batch_time(odd: OddParts, batch: EventJson) -> int | None:

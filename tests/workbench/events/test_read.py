@@ -222,6 +222,16 @@ def test_micro_batches_say_what_each_read_and_made() -> None:
     assert of_run().run.batches is None
 
 
+def test_a_source_or_sink_that_only_has_a_description_is_no_dataset_and_nothing_odd() -> None:
+    """Our own events have such sinks, of the console for example, and sources of rates."""
+    told = {"description": "RateStreamV2[rowsPerSecond=1]", "from": "1", "to": "2", "rows": 4}
+    batch = {"batchId": 4, "time": "1970-01-01T00:00:01Z", "sources": [told], "sinks": [{"description": "console"}]}
+    run = of_run(pyspark_micro_batches={"queryId": "q", "batches": [batch]}).run
+
+    assert run is not None
+    assert (run.batches, run.diagnostics) == ((BatchOfRun(4, 1000000, (), ()),), ())
+
+
 def test_edges_have_kinds_masking_and_texts() -> None:
     kinds = (
         {"type": "DIRECT", "subtype": "TRANSFORMATION", "description": "upper(a)", "masking": False},
