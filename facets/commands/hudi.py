@@ -46,3 +46,17 @@ def _row_level(plan: Plan, operator: Operator, session: Session) -> Target:
         if inner is not None and inner.class_name in (f"{LOGICAL}.UpdateTable", f"{LOGICAL}.DeleteFromTable"):
             return row_level(plan, inner, session)
     return unnamed(None, None)
+
+
+@command({HUDI: "AlterTableCommand"})
+def _alter(plan: Plan, operator: Operator, session: Session) -> Target:
+    """ALTER TABLE of Hudi with `hoodie.schema.on.read.enable`: it states the table as it was before."""
+    table = operator.described("table")
+    return unnamed(None, None) if table is None else write_to_table(plan, table, None, (), session, "ALTER")
+
+
+@command({HUDI: "CompactionHoodieTableCommand CreateIndexCommand DropIndexCommand RefreshIndexCommand"})
+def _maintain(plan: Plan, operator: Operator, session: Session) -> Target:
+    """RUN COMPACTION of Hudi, and its indices: the rows stay the same."""
+    table = operator.described("table")
+    return unnamed(None, None) if table is None else write_to_table(plan, table, None, (), session, None)

@@ -273,8 +273,16 @@ def _replaced(plan: Plan, operator: Operator, relation: Operator | None) -> Repl
     return "partitions" if dynamic and not has_none else "all"
 
 
+_SINKS_OF_LAKES = {"DeltaSink": "delta", "HoodieStreamingSink": "hudi"}
+
+
 @command({f"{_STREAMING}.sources": "WriteToMicroBatchDataSourceV1"})
-@reads({"org.apache.spark.sql.delta.sources.DeltaSink": {"path": "@deltaLog.dataPath", "given": "#pathOf:@path"}})
+@reads(
+    {
+        "org.apache.spark.sql.delta.sources.DeltaSink": {"path": "@deltaLog.dataPath", "given": "#pathOf:@path"},
+        "org.apache.hudi.HoodieStreamingSink": {"given": "#pathOf:@tablePath"},
+    }
+)
 def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Target:
     """Micro-batches to a file sink, by path or by table; console, memory and foreachBatch sinks keep nothing."""
     query, table, sink = operator.operator("query"), operator.described("catalogTable"), operator.described("sink")
@@ -284,7 +292,7 @@ def _stream_to_files(plan: Plan, operator: Operator, session: Session) -> Target
     if path is None and sink is not None:
         # Delta Lake 4.1 looks up its table with the first batch, perhaps later than this.
         path = sink.text("given")
-    format_ = "delta" if sink is not None and sink.simple_name == "DeltaSink" else None
+    format_ = _SINKS_OF_LAKES.get(sink.simple_name) if sink is not None else None
     return write_to_path(plan, path, query, (), format_, None) if path else unnamed(sink, query)
 
 

@@ -60,6 +60,8 @@ def named_only(reading: str, argument: str) -> dict[str, str]:
     }
 
 
+_HUDI = "org.apache.spark.sql.hudi.command"
+
 _Change = Callable[[Field | None], Field | None]
 """The field before a command, None if it is new -> the field after it, None if it is dropped."""
 
@@ -271,7 +273,7 @@ def _gone(
     return attrs.evolve(_write(dataset, lifecycle), gap=gap)
 
 
-@command({"org.apache.spark.sql.hudi.command": "DropHoodieTableCommand"}, reads=named_only("table", "tableIdentifier"))
+@command({_HUDI: "DropHoodieTableCommand"}, reads=named_only("table", "tableIdentifier"))
 @command({COMMAND: "DropTableCommand"}, reads=named_only("table", "tableName"))
 def _drop(_: Plan, operator: Operator, session: Session) -> Target:
     """DROP TABLE, DROP VIEW: Spark reports whether it existed."""
@@ -322,7 +324,7 @@ def _database(plan: Plan, operator: Operator) -> str | None:
 
 
 @command(
-    {"org.apache.spark.sql.hudi.command": "TruncateHoodieTableCommand"},
+    {_HUDI: "TruncateHoodieTableCommand"},
     reads=named_only("table", "tableIdentifier"),
 )
 @command({COMMAND: "TruncateTableCommand"}, reads=named_only("table", "tableName"))
@@ -331,6 +333,16 @@ def _truncate(_: Plan, operator: Operator, session: Session) -> Target:
     return _named(operator, session, "TRUNCATE")
 
 
+@command({_HUDI: "AlterHoodieTableAddColumnsCommand"}, reads=named_only("table", "tableId"))
+@command(
+    {
+        _HUDI: """
+            AlterHoodieTableChangeColumnCommand AlterHoodieTableAddPartitionCommand
+            AlterHoodieTableDropPartitionCommand"""
+    },
+    reads=named_only("table", "tableIdentifier"),
+)
+@command({_HUDI: "RepairHoodieTableCommand"}, reads=named_only("table", "tableName"))
 @command({COMMAND: "AlterTableAddColumnsCommand"}, reads=named_only("table", "table"))
 @command(
     {
@@ -380,7 +392,7 @@ def _set_location(_: Plan, operator: Operator, session: Session) -> Target:
 
 
 @command(
-    {COMMAND: "AlterTableRenameCommand"},
+    {COMMAND: "AlterTableRenameCommand", _HUDI: "AlterHoodieTableRenameCommand"},
     reads={**named_only("old", "oldName"), **named_only("new", "newName")},
 )
 def _rename(_: Plan, operator: Operator, session: Session) -> Target:

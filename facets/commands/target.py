@@ -14,6 +14,7 @@ from openlineage_pyspark.facets.datasets.tables import at_location, catalog_tabl
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
 from openlineage_pyspark.facets.model.lineage import UseKind
 from openlineage_pyspark.facets.model.plan import (
+    PROJECT,
     SUBQUERY_ALIAS,
     UNION,
     WITH_CTE,
@@ -383,7 +384,8 @@ def write_to_relation(
         lifecycle: OpenLineage's lifecycleStateChange.
         by_name: whether columns are matched by name, and new names add columns; else they are matched by position.
     """
-    while target is not None and plan.operators[target].class_name == SUBQUERY_ALIAS:
+    # Hudi leaves its own columns out by a Project.
+    while target is not None and plan.operators[target].class_name in (SUBQUERY_ALIAS, PROJECT):
         target = next(iter(plan.operators[target].children), None)
     if target is None:
         return unnamed(None, query)

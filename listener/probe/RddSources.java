@@ -62,6 +62,7 @@ final class RddSources {
       else if (simple.equals("JDBCRDD")) jdbc(rdd);
       else if (simple.equals("KafkaSourceRDD")) kafka(rdd, list(Reflection.field(rdd, "offsetRanges")), simple);
       else if (simple.equals("DataSourceRDD")) scan(rdd, simple);
+      else if (simple.startsWith("HoodieMergeOnReadRDD")) hudi(rdd, simple);
       else if (leaf && rdd != checkpoint && LOCAL.indexOf(simple) < 0) find("?" + simple);
     }
     if (!work.isEmpty()) find(REST);
@@ -141,6 +142,12 @@ final class RddSources {
     Object table = Reflection.call(options, "tableOrQuery");
     if (url != null && table != null) found.add(new Object[] {url, table});
     else found.add("?JDBCRDD");
+  }
+
+  /** Finds the table of Hudi whose base files and logs an RDD merges. */
+  private void hudi(Object rdd, String name) {
+    Object path = Reflection.call(Reflection.field(rdd, "tableState"), "tablePath");
+    find(path instanceof String ? (String) path : "?" + name);
   }
 
   /** Finds what a scan of DataSource V2 reads: files, or the topics or the Iceberg table that its partitions name. */

@@ -150,6 +150,75 @@ def test_an_insert_into_a_hudi_table_does_not_read_it():
     assert found == ("/lake/target", ["/lake/source"], {"id": ["/lake/source"]}, ())
 
 
+META = {9: Attribute("_hoodie_commit_time", "string")}
+
+
+def changing(command, inner, arguments, expressions):
+    """Give the edges and influences of a command of Hudi on a table without Hudi's own columns, and its gaps."""
+    table = leaf("target", TARGET)._replace(output=(Output(9, "_hoodie_commit_time"), TARGET))
+    own_left_out = Operator("Project", f"{LOGICAL}.Project", {"projectList": (AttributeRef(2),)}, (TARGET,), (1,))
+    changed = Operator(inner, f"{LOGICAL}.{inner}", {**arguments, "table": OperatorRef(2)}, (), (2,))
+    top = Operator(command, f"{HUDI}.{command}", {"inner": OperatorRef(3)}, (), (3,))
+    operators = (leaf("source", SOURCE), table, own_left_out, changed, top)
+    found = lineage_of_plan(Plan(operators, expressions, ATTRIBUTES | META, root=4), SESSION)
+    (output,) = found.outputs
+    columns = {c.name: [(e.dataset.name, e.field) for e in c.edges] for c in output.lineage.columns}
+    influences = [(each.dataset.name, each.field) for each in output.lineage.dataset]
+    return output.write.dataset.identifier.name, columns, influences, found.gaps
+
+
+@pytest.mark.parametrize(
+    ("command", "inner", "arguments", "columns"),
+    [
+        ("UpdateHoodieTableCommand", "UpdateTable", {"assignments": (ExpressionRef(0),)}, ["id"]),
+        ("DeleteHoodieTableCommand", "DeleteFromTable", {}, []),
+    ],
+)
+def test_a_change_of_a_hudi_table_is_named_although_its_own_columns_are_left_out(command, inner, arguments, columns):
+    literal = Expression("Literal", {})
+    assigned = Expression("Assignment", {"key": AttributeRef(2), "value": ExpressionRef(1)})
+    condition = Expression("EqualTo", {"left": AttributeRef(2), "right": ExpressionRef(1)})
+    arguments = {**arguments, "condition": ExpressionRef(2)}
+    found = changing(command, inner, arguments, (assigned, literal, condition))
+    own = [("/lake/target", "id")]
+    assert found == ("/lake/target", dict.fromkeys(columns, own), own, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix", "lifecycle"),
+    [
+        ("AlterHoodieTableAddColumnsCommand", "table", "ALTER"),
+        ("AlterHoodieTableChangeColumnCommand", "table", "ALTER"),
+        ("AlterHoodieTableDropPartitionCommand", "table", "ALTER"),
+        ("RepairHoodieTableCommand", "table", "ALTER"),
+        ("AlterTableCommand", None, "ALTER"),
+        ("CompactionHoodieTableCommand", None, None),
+        ("RefreshIndexCommand", None, None),
+    ],
+)
+def test_a_command_on_a_hudi_table_names_it(name, prefix, lifecycle):
+    table = entry("target", "hudi", "file:/lake/target")
+    readings = {f"{prefix}Metadata": table, f"{prefix}Identifier": table.values["identifier"]}
+    arguments = {"table": table} if prefix is None else readings
+    found = lineage_of_plan(Plan((Operator(name, f"{HUDI}.{name}", arguments),), (), {}), SESSION)
+    (output,) = found.outputs
+    assert output.write.dataset.identifier.name == "/lake/target"
+    assert (output.write.lifecycle, output.write.label) == (lifecycle, "default_target")
+    assert found.gaps == ()
+
+
+def test_a_stream_into_a_hudi_table_has_its_columns():
+    sink = Described("org.apache.hudi.HoodieStreamingSink", {"given": "file:/lake/trips"})
+    name = "org.apache.spark.sql.execution.streaming.sources.WriteToMicroBatchDataSourceV1"
+    top = Operator("WriteToMicroBatchDataSourceV1", name, {"sink": sink, "query": OperatorRef(0)}, (), (0,))
+    found = lineage_of_plan(Plan((leaf("source", SOURCE), top), (), ATTRIBUTES, root=1), SESSION)
+    (output,) = found.outputs
+    dataset = output.write.dataset
+    assert (dataset.identifier.name, dataset.storage_layer) == ("/lake/trips", "hudi")
+    assert [(each.name, [edge.field for edge in each.edges]) for each in output.lineage.columns] == [("id", ["id"])]
+    assert found.gaps == ()
+
+
 @pytest.mark.parametrize(
     ("left_out", "read", "written"),
     [

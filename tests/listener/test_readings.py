@@ -48,7 +48,14 @@ CONNECTORS = {
     "org.apache.spark.sql.kafka010.KafkaRelation": "Kafka's",
     "org.apache.spark.sql.kafka010.KafkaSourceProvider$KafkaScan": "Kafka's",
     "org.apache.spark.sql.kafka010.KafkaSourceOffset": "Kafka's",
+    "org.apache.hudi.HoodieStreamingSink": "Hudi's",
+    "org.apache.spark.sql.hudi.command.AlterHoodieTableAddColumnsCommand": "Hudi's",
+    "org.apache.spark.sql.hudi.command.AlterHoodieTableAddPartitionCommand": "Hudi's",
+    "org.apache.spark.sql.hudi.command.AlterHoodieTableChangeColumnCommand": "Hudi's",
+    "org.apache.spark.sql.hudi.command.AlterHoodieTableDropPartitionCommand": "Hudi's",
+    "org.apache.spark.sql.hudi.command.AlterHoodieTableRenameCommand": "Hudi's",
     "org.apache.spark.sql.hudi.command.DropHoodieTableCommand": "Hudi's",
+    "org.apache.spark.sql.hudi.command.RepairHoodieTableCommand": "Hudi's",
     "org.apache.spark.sql.hudi.command.TruncateHoodieTableCommand": "Hudi's",
 }
 # Class that leaves a getter to those that extend it -> one of them.
