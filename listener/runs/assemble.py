@@ -289,9 +289,21 @@ class Runs:
         batch = self._batch_of(execution)
         if run.batches is not None and batch is not None and record.failure is None:
             run.batches.count(batch.id, metrics, parts, outputs)
+            around_it = self._outputs_around(execution)
             for part in own:
                 for each in part.outputs:
-                    run.batches.wrote(batch.id, each.write.dataset.identifier, each.write.lifecycle)
+                    output = each.write.dataset.identifier
+                    run.batches.wrote(batch.id, output, None if output in around_it else each.write.lifecycle)
+
+    def _outputs_around(self, execution: Execution) -> frozenset[Identifier]:
+        """
+        Return what the statements around an execution write.
+
+        Spark runs a first `saveAsTable` that appends as a statement with an overwriting write inside it.
+        """
+        around = [each for each in self._executions.values() if each.root == execution.root and each.id < execution.id]
+        plans = [each.plan_lineage for each in around if each.plan_lineage is not None and each.stream is None]
+        return frozenset(output.write.dataset.identifier for plan in plans for output in plan.outputs)
 
     def _batch_of(self, execution: Execution) -> BatchExecution | None:
         """Return the micro-batch that an execution is, or in which it writes."""

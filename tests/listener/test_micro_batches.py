@@ -254,6 +254,22 @@ def test_a_batch_that_overwrites_once_and_appends_once_has_overwritten_the_datas
     assert [(sink.dataset.name, sink.rows, sink.change) for sink in batch.sinks] == [("/out", 3, "OVERWRITE")]
 
 
+@pytest.mark.parametrize(("around", "change"), [("Append", None), ("ErrorIfExists", "CREATE")])
+def test_a_write_inside_a_statement_of_the_batch_changes_what_the_statement_says(
+    around: str, change: str | None
+) -> None:
+    """As the first `saveAsTable` that appends: the write inside it overwrites an empty folder."""
+    batch, outer, outer_end, inner, inner_end, batch_end = executions(0, outputs=("/out", "/out"))
+    for record, mode in ((outer, around), (inner, "Overwrite")):
+        record["plan"]["classes"][0][2].append("mode")
+        record["plan"]["nodes"][0][2].append(mode)
+    records = (batch, outer, inner, inner_end, {**outer_end, "metrics": []}, batch_end)
+    states = fed(Assembled(), started(), *records, progress(0, 9), ended(10))
+    (told_batch,) = states[-1].stream.batches
+
+    assert [(sink.dataset.name, sink.rows, sink.change) for sink in told_batch.sinks] == [("/out", 2, change)]
+
+
 def test_what_a_failed_batch_has_committed_all_the_same_is_said() -> None:
     error = {"class": "java.lang.Error", "message": "a", "stack": "a"}
     failed = committing(executions(1, outputs=("/out", "/out")), "4", "5")
