@@ -80,8 +80,10 @@ class RunStatistics:
             # A view holds no rows.
             datasets.update((dataset.identifier, None) for dataset in part.inputs if dataset.type != "VIEW")
         only = next(iter(datasets)) if len(datasets) == 1 else None
+        # What a procedure reads is not scanned by its plan: a scan without columns is of something else, inside it.
+        alone = only if only in owner.values() else None
         for scan in metrics.scans:
-            found = next((owner[i] for i in scan.attributes if i in owner), None if scan.attributes else only)
+            found = next((owner[i] for i in scan.attributes if i in owner), None if scan.attributes else alone)
             if found is not None and scan.version is not None:
                 self.versions.setdefault(found, {})[scan.version] = None
             if found is not None and scan.read.rows is not None:

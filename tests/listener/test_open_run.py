@@ -49,9 +49,16 @@ def test_a_scan_without_columns_counts_for_the_only_input() -> None:
     assert read(JOIN, metrics) == [("/orders", None), ("/rates", None)]
 
 
+def test_a_scan_without_columns_counts_for_nothing_where_the_plan_scans_nothing() -> None:
+    """A procedure that copies files scans something else inside, such as a table's metadata; what tasks read counts."""
+    called = PlanLineage(inputs=(ORDERS,))
+    assert read(called, ExecutionMetrics(scans=(scan((), 0),))) == [("/orders", None)]
+    assert read(called, ExecutionMetrics(tasks=TaskMetrics(rows_read=5))) == [("/orders", Statistics(5))]
+
+
 def test_a_view_beside_the_only_table_that_is_read_counts_nothing() -> None:
     view = Dataset(Identifier("file:///warehouse", "shop.recent"), type="VIEW")
-    part = PlanLineage(inputs=(view, ORDERS))
+    part = attrs.evolve(COPY, inputs=(view, ORDERS))
     assert read(part, ExecutionMetrics(tasks=TaskMetrics(rows_read=5)), ExecutionMetrics(scans=(scan((), 4),))) == [
         ("shop.recent", None),
         ("/orders", Statistics(9)),
