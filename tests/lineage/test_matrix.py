@@ -36,7 +36,7 @@ MISSING = """
   Tests without a Spark hold their names (tests/facets/test_placed.py).
 - **Instants of Hudi** are in no event, neither of writes nor of reads and time travel: only the table's files state
   what a write has made ([limits.md](limits.md)).
-- **Streams of Hudi** have the folders of the files that they read, and no columns ([limits.md](limits.md)).
+- **Streams that read Hudi** have its table or the folders of its files, and no columns ([limits.md](limits.md)).
 - **rate, rate-micro-batch, state stores**: what they read is no dataset, or has no other way to be read.
 """
 
