@@ -19,8 +19,9 @@ from openlineage_pyspark.facets.commands.target import (
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.tables import at_location, known_table, table_key
+from openlineage_pyspark.facets.datasets.v2 import v2_table
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Identifier, Symlink
-from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Operator, Plan, Sql
+from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Operator, Plan, Sql, Value
 from openlineage_pyspark.facets.sql_names import name_parts
 
 _PROCEDURES = "org.apache.iceberg.spark.procedures."
@@ -60,7 +61,9 @@ def _call(plan: Plan, operator: Operator, session: Session) -> Target:
     if wanted is None:
         return UnnamedTarget((), f"the procedure {name}")
     metadata = operator.described("called")
-    table = _table(wanted, own, session, metadata.text("location") if metadata is not None else None)
+    table = _table(wanted, own, session, metadata.text("location") if metadata is not None else given.get("location"))
+    if name == "SnapshotTable" and table.is_named_by_catalog:
+        table = _to_be(table, catalog, session)
     found = Write(table, label=label_of(table))
     if name in _COPYING:
         source = given.get(_COPYING[name])
@@ -126,6 +129,13 @@ def _known(catalog: str, name: str, session: Session, location: str | None = Non
     links = tuple(Symlink(each, name) for each in (naming.warehouse_namespace(session.warehouse or "file:/"), catalog))
     table = at_location(location, file_format="iceberg")
     return attrs.evolve(table, symlinks=links, catalog=facet, type="TABLE")
+
+
+def _to_be(table: Dataset, catalog: Value, session: Session) -> Dataset:
+    """Return a table that is only named by its catalog as CREATE TABLE names it: perhaps the place is known."""
+    *namespace, name = name_parts(table.identifier.name)
+    identifier = Described("Identifier", {"name": name, "namespace": tuple(namespace)})
+    return v2_table(None, catalog, identifier, session) or table
 
 
 def _copied(name: str, catalog: str, session: Session) -> Dataset:

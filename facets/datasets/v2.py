@@ -162,8 +162,11 @@ def v2_table(
         layer, format_ = storage_of(table.text("provider") if table is not None else "iceberg")
         place = _about(table, own_name, naming.location(where))
         return Dataset(place, fields, links, facet if is_named else None, layer, format_, "TABLE")
-    namespace = f"datasource:{table.simple_name}" if table is not None else "spark_catalog"
+    namespace = f"datasource:{table.simple_name}" if table is not None else SESSION_CATALOG
     namespace = facet.name if facet is not None else namespace
+    if facet is not None and namespace == SESSION_CATALOG:
+        # Later events have this name as a symlink.
+        namespace = _links(described, name, session)[0].namespace
     return Dataset(Identifier(namespace, name), fields, (), facet, type="TABLE")
 
 

@@ -161,8 +161,15 @@ class Dataset:
 
     @property
     def is_named_by_catalog(self) -> bool:
-        """Whether it has the name that its catalog gives it because its location is unknown."""
-        return self.catalog is not None and not self.symlinks and self.identifier.namespace == self.catalog.name
+        """
+        Whether it has the name that its catalog gives it because its location is unknown.
+
+        In the session catalog, that is the name that is a symlink where the location is known.
+        """
+        if self.catalog is None or self.symlinks:
+            return False
+        is_of_session = self.catalog.name == "spark_catalog" and self.storage_layer is None
+        return is_of_session or self.identifier.namespace == self.catalog.name
 
 
 @attrs.frozen

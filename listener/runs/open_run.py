@@ -213,7 +213,8 @@ def end_type(failure: Failure | None) -> EventType:
 def _located(output: WrittenDataset, known: Mapping[tuple[str, str], Dataset]) -> WrittenDataset:
     """Return an output with its table's location; `known`: the catalog and the name of a table -> the table."""
     own = output.write.dataset
-    there = known.get((own.identifier.namespace, own.identifier.name)) if own.is_named_by_catalog else None
+    catalog = own.catalog.name if own.catalog is not None and own.is_named_by_catalog else None
+    there = known.get((catalog, own.identifier.name)) if catalog is not None else None
     if there is None:
         return output
     dataset = attrs.evolve(there, fields=own.fields or there.fields)

@@ -7,7 +7,7 @@ from openlineage_pyspark.facets.commands.registry import WRITES
 from openlineage_pyspark.facets.commands.target import label_of
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import SOURCES, Session
-from openlineage_pyspark.facets.datasets.tables import catalog_table
+from openlineage_pyspark.facets.datasets.tables import catalog_key, catalog_table
 from openlineage_pyspark.facets.datasets.v2 import v2_table
 from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Identifier
 from openlineage_pyspark.facets.model.plan import (
@@ -208,6 +208,17 @@ def test_a_table_that_a_procedure_rewrites_is_not_called_by_its_random_name(kind
     assert (named(there), there.catalog) == ((("file", "/ice/db/t"), []), None)
     jobs = [unique_label(label_of(each), each, DEFAULT_TRIMMING) for each in (there, usual)]
     assert jobs == ["db_t_a9e4d0", "db_t_7bd3dd"]
+
+
+@pytest.mark.parametrize("metastore", [None, "thrift://meta:9083"])
+def test_a_table_that_is_made_in_the_session_catalog_has_the_name_that_later_events_link(metastore):
+    catalog = Described(ICEBERG + "SparkSessionCatalog", {"name": "spark_catalog", "type": "hive"})
+    session = Session("file:/wh", metastore=metastore)
+    made = v2_table(None, catalog, identifier("Db", "T"), session)
+    used = v2_table(iceberg("spark_catalog.db.t", "file:/wh/db.db/t"), catalog, identifier("db", "t"), session)
+    assert (made.identifier.namespace, made.identifier.name) in [(each.namespace, each.name) for each in used.symlinks]
+    assert (made.is_named_by_catalog, used.is_named_by_catalog) == (True, False)
+    assert catalog_key(made) == catalog_key(used)
 
 
 @pytest.mark.parametrize("reference", ["branch_b1", "tag_t1", "snapshot_id_1", "at_timestamp_1"])

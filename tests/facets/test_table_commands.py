@@ -20,13 +20,20 @@ KNOWN = Dataset(
     catalog=Catalog("iceberg", "hadoop", "ice", None),
 )
 SESSION = Session("file:/warehouse", tables={"ice.db.t": KNOWN})
+CATALOG = Described("SparkCatalog", {"name": "ice"})
 USERS: dict[str, Any] = {
     "identifier": Described("TableIdentifier", {"table": "users", "database": "shop"}),
     "locationUri": "file:/w/users",
 }
 
 
-def call(procedure: str, *parameters: str, called: str | None = None, **given: str) -> PlanLineage:
+def call(
+    procedure: str,
+    *parameters: str,
+    called: str | None = None,
+    catalog: Described = CATALOG,
+    **given: str,
+) -> PlanLineage:
     """Return the lineage of a CALL with texts for its parameters."""
     names = tuple(Described("ParameterImpl", {"name": name}) for name in parameters)
     literals = tuple(
@@ -34,7 +41,7 @@ def call(procedure: str, *parameters: str, called: str | None = None, **given: s
     )
     described = Described(
         f"{PROCEDURES}{procedure}Procedure",
-        {"catalog": Described("SparkCatalog", {"name": "ice"}), "parameters": names},
+        {"catalog": catalog, "parameters": names},
     )
     metadata = Described("org.apache.iceberg.TableMetadata", {"location": called}) if called else None
     arguments: dict[str, Any] = {"procedure": described, "called": metadata, "isCommand": "Call"}
@@ -91,6 +98,27 @@ def test_files_that_a_procedure_adds_are_read() -> None:
     assert told(files)[:2] == (["file /raw/sales"], ["file /lake/db/t None"])
     table = call("SnapshotTable", "source_table", "table", source_table="ice.db.t", table="db.copy")
     assert told(table)[:2] == (["file /lake/db/t"], ["ice db.copy CREATE"])
+
+
+@pytest.mark.parametrize(
+    ("catalog", "location", "expected"),
+    [
+        ({"name": "ice", "type": "hadoop", "warehouse": "/ice"}, None, ("file", "/ice/db/copy")),
+        ({"name": "ice", "type": "hadoop", "warehouse": "/ice"}, "/other/copy", ("file", "/other/copy")),
+        ({"name": "ice", "type": "rest"}, None, ("ice", "db.copy")),
+        ({"name": "ice", "type": "rest"}, "/other/copy", ("file", "/other/copy")),
+        ({"name": "spark_catalog", "type": "hive"}, None, ("file:///warehouse", "db.copy")),
+    ],
+)
+def test_a_table_that_a_snapshot_makes_has_the_name_that_a_create_table_would_give_it(
+    catalog: dict[str, Any], location: str | None, expected: tuple[str, str]
+) -> None:
+    place = {} if location is None else {"location": location}
+    described = Described("org.apache.iceberg.spark.SparkCatalog", catalog)
+    names = ("source_table", "table", "location")
+    found = call("SnapshotTable", *names, catalog=described, source_table="ice.db.t", table="db.copy", **place)
+    made = _writes(found)[0].dataset
+    assert (made.identifier.namespace, made.identifier.name) == expected
 
 
 def test_a_procedure_that_changes_nothing_makes_no_run_and_an_unknown_one_says_so() -> None:
