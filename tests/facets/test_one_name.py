@@ -216,6 +216,8 @@ def test_a_table_that_is_made_in_the_session_catalog_has_the_name_that_later_eve
     session = Session("file:/wh", metastore=metastore)
     made = v2_table(None, catalog, identifier("Db", "T"), session)
     used = v2_table(iceberg("spark_catalog.db.t", "file:/wh/db.db/t"), catalog, identifier("db", "t"), session)
+    assert made is not None
+    assert used is not None
     assert (made.identifier.namespace, made.identifier.name) in [(each.namespace, each.name) for each in used.symlinks]
     assert (made.is_named_by_catalog, used.is_named_by_catalog) == (True, False)
     assert catalog_key(made) == catalog_key(used)

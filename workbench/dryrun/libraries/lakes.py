@@ -69,6 +69,7 @@ class Table:
     @classmethod
     def convertToDelta(cls, sparkSession: Any, identifier: str, partitionSchema: Any = None) -> Any:  # noqa: ARG003, N802
         """Return a table of other files, such as ``parquet.`/path` ``, as a table of Delta Lake with their columns."""
+        cls.patches.stage.hides(f"{identifier} is converted")
         names = names_in(str(identifier))
         if len(names) != 2 or "/" not in names[1]:
             return cls.forName(sparkSession, identifier)
@@ -184,12 +185,14 @@ class Table:
         """Return a DataFrame without rows: the rows of the table stay."""
         return self._spark.createDataFrame([], "path STRING")
 
-    def restoreToVersion(self, version: int) -> Any:  # noqa: ARG002, N802
+    def restoreToVersion(self, version: int) -> Any:  # noqa: N802
         """Return the numbers of a restore, without rows."""
+        self.patches.stage.hides(f"{self._name} is restored to {version}")
         return self._spark.createDataFrame([], RESTORED)
 
-    def restoreToTimestamp(self, timestamp: str) -> Any:  # noqa: ARG002, N802
+    def restoreToTimestamp(self, timestamp: str) -> Any:  # noqa: N802
         """Return the numbers of a restore, without rows."""
+        self.patches.stage.hides(f"{self._name} is restored to {timestamp}")
         return self._spark.createDataFrame([], RESTORED)
 
     def optimize(self) -> Any:
@@ -211,6 +214,7 @@ class Table:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        self.patches.stage.hides(f"{name}() of a table of Delta Lake")
         return lambda *_, **__: self
 
 
@@ -288,10 +292,12 @@ class TableBuilder:
         dataType: Any,
         nullable: bool = True,  # noqa: ARG002, FBT001, FBT002
         generatedAlwaysAs: Any = None,
-        generatedByDefaultAs: Any = None,  # noqa: ARG002
+        generatedByDefaultAs: Any = None,
         comment: str | None = None,  # noqa: ARG002
     ) -> Any:
         """Add a column."""
+        if generatedAlwaysAs is not None or generatedByDefaultAs is not None:
+            self._world.stage.hides(f"how the column {colName} is generated")
         given = TEXT_TYPE if isinstance(dataType, StandIn) else dataType
         type_ = given if isinstance(given, str) else self._world.type_in_sql(given)
         self._columns.append(f"{in_backticks(str(colName))} {type_}")
@@ -314,8 +320,9 @@ class TableBuilder:
         """Return the same: a layout changes neither rows nor columns."""
         return self
 
-    def property(self, key: str, value: str) -> Any:  # noqa: ARG002
-        """Return the same: a property changes neither rows nor columns."""
+    def property(self, key: str, value: str) -> Any:
+        """Return the same: a property changes no columns."""
+        self._world.stage.settings[f"property {self._name or self._path} {key}"] = str(value)
         return self
 
     def execute(self) -> Any:
@@ -339,6 +346,7 @@ class TableBuilder:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        self._world.stage.hides(f"{name}() of a table of Delta Lake")
         return lambda *_, **__: self
 
 

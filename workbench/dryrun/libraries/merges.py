@@ -63,6 +63,10 @@ class MergeStatement:
         self.clauses.append(f"WHEN {when}{also} THEN {then}")
         return self
 
+    def adds_columns(self) -> None:
+        """Report that the statement may add columns to its target, which no plan shows."""
+        self._world.stage.hides("the columns that a MERGE adds")
+
     def insert(self, condition: Any, values: Mapping[Any, Any]) -> Any:
         """Add an INSERT of some values."""
         columns, given = ", ".join(map(_column, values)), ", ".join(map(text_of_column, values.values()))
@@ -128,6 +132,7 @@ class MergeBuilder:
 
     def withSchemaEvolution(self) -> Any:  # noqa: N802
         """Return the same: the statement shows which columns it adds."""
+        self._merge.adds_columns()
         return self
 
     def execute(self) -> Any:
@@ -189,6 +194,7 @@ class MergeIntoBuilder:
 
     def withSchemaEvolution(self) -> Any:  # noqa: N802
         """Return the same: the statement shows which columns it adds."""
+        self._merge.adds_columns()
         return self
 
     def merge(self) -> None:

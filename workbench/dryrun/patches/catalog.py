@@ -146,6 +146,7 @@ class ScriptCatalog:
             """Declare a table; without a schema, it has the columns of the data at its path."""
             session, world = catalog._sparkSession, self._of(catalog)
             del description
+            self._stage.settings[f"options of {tableName}"] = str(sorted(options.items()))
             provider = source or str(session.conf.get("spark.sql.sources.default", "parquet"))
             if schema is None and path is not None:
                 there = session.read.format(provider).options(**options).load(path)
