@@ -18,6 +18,7 @@ from openlineage_pyspark.workbench.recovery.model.statements import table_id
 from openlineage_pyspark.workbench.recovery.reading import written_table
 from openlineage_pyspark.workbench.store.names import QueriedTables, find_dataset
 from openlineage_pyspark.workbench.store.spark.session import session_of_rows
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:
@@ -137,8 +138,11 @@ def _jobs_of_runs(tables: QueriedTables, runs: Iterable[str]) -> dict[str, tuple
     found: dict[str, tuple[str, str, str]] = {}
     for marks, part in marked_lists(sorted({run for run in runs if run})):
         rows = tables.query(
-            "SELECT r.run_id, j.namespace, j.name, j.sql FROM run r JOIN job j ON j.job_id = r.job_id "  # noqa: S608
-            f"WHERE r.run_id IN ({marks})",
+            checked_sql(
+                "SELECT r.run_id, j.namespace, j.name, j.sql FROM run r JOIN job j ON j.job_id = r.job_id "
+                "WHERE r.run_id IN ({marks})",
+                marks=marks,
+            ),
             part,
         )
         found |= {run: (namespace, name, sql or "") for run, namespace, name, sql in rows}

@@ -13,6 +13,7 @@ from openlineage_pyspark.workbench.questions.oddities import names_alike
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import row_writers, shown_time, time_column
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 
 
 @attrs.frozen
@@ -59,8 +60,11 @@ def known_datasets(
     counted: dict[int, list[int | None]] = {}
     for position, table in enumerate(("stated_read", "stated_write")):
         for dataset_id, count in tables.query(
-            f"SELECT i.dataset_id, count(DISTINCT l.job_id) FROM {table} l "  # noqa: S608 (our own names)
-            "JOIN dataset_identity i ON i.name_id = l.name_id GROUP BY i.dataset_id"
+            checked_sql(
+                "SELECT i.dataset_id, count(DISTINCT l.job_id) FROM {table} l "
+                "JOIN dataset_identity i ON i.name_id = l.name_id GROUP BY i.dataset_id",
+                table=table,
+            )
         ):
             counted.setdefault(dataset_id, [0, 0, None])[position] = count
     for dataset_id, time in tables.query(

@@ -35,6 +35,7 @@ from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name
 from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.sqlite.in_memory import events_in_memory
+from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:
@@ -177,9 +178,13 @@ def _texts_until(tables: QueriedTables, time: int, runs: Sequence[str]) -> Itera
 
 def _texts_of_runs(tables: QueriedTables, run_ids: Sequence[str], time: int | None = None) -> Iterator[str]:
     for marks, some in marked_lists(run_ids):
-        until = "" if time is None else f" AND time <= {time:d}"
+        until = ANY if time is None else checked_sql("time <= {time}", time=time)
         rows = tables.query(
-            f"SELECT json FROM event WHERE run_id IN ({marks}){until} ORDER BY time, event_id",  # noqa: S608 (marks)
+            checked_sql(
+                "SELECT json FROM event WHERE run_id IN ({marks}) AND {until} ORDER BY time, event_id",
+                marks=marks,
+                until=until,
+            ),
             some,
         )
         yield from (row[0] for row in rows)

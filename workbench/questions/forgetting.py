@@ -12,6 +12,7 @@ from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.expiry import lost_runs
 from openlineage_pyspark.workbench.store.names import ResolvedPlace, names_of_datasets
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:
@@ -81,9 +82,10 @@ def forgetting(tables: QueriedTables, ref: str) -> Forgetting:
 
 def _jobs_with(tables: QueriedTables, dataset_id: int) -> Iterator[int]:
     for table in ("stated_read", "stated_write"):
-        sql = (
-            f"SELECT DISTINCT l.job_id FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "  # noqa: S608
-            "WHERE i.dataset_id = ? AND l.job_id IS NOT NULL"
+        sql = checked_sql(
+            "SELECT DISTINCT l.job_id FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "
+            "WHERE i.dataset_id = ? AND l.job_id IS NOT NULL",
+            table=table,
         )
         yield from (row[0] for row in tables.query(sql, (dataset_id,)))
 

@@ -54,6 +54,7 @@ from openlineage_pyspark.workbench.store.names import (
     name_with_namespace,
     names_of_datasets,
 )
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
 _G = TypeVar("_G", bound=Graph)
 
 _ENDS = ("COMPLETE", "FAIL", "ABORT")
-_RUN_COLUMNS = "job_id, run_id, state, started, ended, parent_run_id, error, call_site"
+_RUN_COLUMNS = CheckedSql("job_id, run_id, state, started, ended, parent_run_id, error, call_site")
 
 _AROUND = "only what is upstream and downstream of a DATASET.COLUMN or a DATASET; the end of a name is enough"
 _WRITERS: dict[str, Writer] = {
@@ -230,21 +231,32 @@ class _Builder:
 
     def _related_datasets(self, table: str, name_ids: set[int] | None) -> list[tuple[int, int]]:
         """Return the datasets that jobs have ever read or written, each with its job."""
-        sql = (
-            "SELECT DISTINCT l.job_id, i.dataset_id "  # noqa: S608 (our own names alone)
-            f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "
-            f"WHERE l.first_time <= {self._limits.time:d}"
+        sql = checked_sql(
+            "SELECT DISTINCT l.job_id, i.dataset_id "
+            "FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "
+            "WHERE l.first_time <= {time}",
+            table=table,
+            time=self._limits.time,
         )
         return sorted({(job, dataset) for job, dataset in self._among(sql, "l.name_id", name_ids)})
 
     def _derived(self, name_ids: set[int] | None) -> list[EdgeRow]:
         """Return the edges between columns that count under the limits."""
 
-        def asked(condition: str) -> list[tuple[Any, ...]]:
-            return self._among(f"SELECT {EDGE_COLUMNS} FROM {EDGES} WHERE {condition}", "c.output_id", name_ids)  # noqa: S608
+        def asked(condition: CheckedSql) -> list[tuple[Any, ...]]:
+            return self._among(
+                checked_sql(
+                    "SELECT {edge_columns} FROM {edges} WHERE {condition}",
+                    edge_columns=EDGE_COLUMNS,
+                    edges=EDGES,
+                    condition=condition,
+                ),
+                "c.output_id",
+                name_ids,
+            )
 
         if self._limits.ever:
-            rows: Iterable[tuple[Any, ...]] = asked(f"c.first_time <= {self._limits.time:d}")
+            rows: Iterable[tuple[Any, ...]] = asked(checked_sql("c.first_time <= {time}", time=self._limits.time))
         else:
             rows = self._current.edges(self._related_datasets("stated_write", name_ids), asked)
         return [
@@ -253,11 +265,17 @@ class _Builder:
             if not (self._limits.direct and row.type == "INDIRECT") and row.job not in self._unseen
         ]
 
-    def _among(self, sql: str, column: str, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
+    def _among(self, sql: CheckedSql, column: str, name_ids: set[int] | None) -> list[tuple[Any, ...]]:
         """Return the rows of a query, or only those with one of some ids in a column."""
         if name_ids is None:
             return self._tables.query(sql)
-        return [row for listed in id_lists(name_ids) for row in self._tables.query(f"{sql} AND {column} IN ({listed})")]
+        return [
+            row
+            for listed in id_lists(name_ids)
+            for row in self._tables.query(
+                checked_sql("{sql} AND {column} IN ({ids})", sql=sql, column=column, ids=listed)
+            )
+        ]
 
     def _datasets(self, named: dict[int, DatasetName]) -> Iterator[DatasetNode]:
         formats: dict[int, str] = {}
@@ -265,9 +283,12 @@ class _Builder:
             # The latest one comes last.
             formats |= dict(
                 self._tables.query(
-                    "SELECT i.dataset_id, d.format FROM dataset d "  # noqa: S608 (numbers alone)
-                    "JOIN dataset_identity i ON i.name_id = d.name_id "
-                    f"WHERE i.dataset_id IN ({listed}) AND d.format IS NOT NULL ORDER BY d.last_time, d.format"
+                    checked_sql(
+                        "SELECT i.dataset_id, d.format FROM dataset d "
+                        "JOIN dataset_identity i ON i.name_id = d.name_id "
+                        "WHERE i.dataset_id IN ({ids}) AND d.format IS NOT NULL ORDER BY d.last_time, d.format",
+                        ids=listed,
+                    )
                 )
             )
         for dataset in sorted(named.values(), key=lambda each: (each.label, each.namespace, each.name)):
@@ -279,9 +300,12 @@ class _Builder:
         columns_of: dict[int, list[tuple[int, str, str, int]]] = {}
         for listed in id_lists(named):
             rows = self._tables.query(
-                "SELECT i.dataset_id, c.position, c.column_name, c.type, c.last_time FROM stated_column c "  # noqa: S608
-                f"JOIN dataset_identity i ON i.name_id = c.name_id WHERE i.dataset_id IN ({listed}) "
-                "AND c.first_time <= ?",
+                checked_sql(
+                    "SELECT i.dataset_id, c.position, c.column_name, c.type, c.last_time FROM stated_column c "
+                    "JOIN dataset_identity i ON i.name_id = c.name_id WHERE i.dataset_id IN ({ids}) "
+                    "AND c.first_time <= ?",
+                    ids=listed,
+                ),
                 (self._limits.time,),
             )
             for dataset, position, name, type_, last in rows:
@@ -301,11 +325,11 @@ class _Builder:
 
     def _jobs(self, ids: set[int], *, every: bool) -> dict[int, JobNode]:
         """Return jobs by their ids: those that the edges name, or every one that has run."""
-        sql = "SELECT job_id, namespace, name, processing, type, sql, last_time FROM job"
+        sql = "SELECT job_id, namespace, name, processing, type, sql, last_time FROM job WHERE {condition}"
+        conditions = [checked_sql("job_id IN ({ids})", ids=listed) for listed in id_lists(ids)]
         if every:
-            rows = self._tables.query(f"{sql} WHERE first_time <= ?", (self._limits.time,))
-        else:
-            rows = [row for listed in id_lists(ids) for row in self._tables.query(f"{sql} WHERE job_id IN ({listed})")]
+            conditions = [checked_sql("first_time <= {time}", time=self._limits.time)]
+        rows = [row for condition in conditions for row in self._tables.query(checked_sql(sql, condition=condition))]
         return {
             row[0]: JobNode(row[1], row[2], row[3] or "", row[4] or "", row[5] or "", iso_text(row[6]))
             for row in sorted(rows, key=lambda r: r[1:3])
@@ -318,14 +342,20 @@ class _Builder:
             self._run_node(row, jobs)
             for listed in id_lists(jobs)
             for row in self._tables.query(
-                f"SELECT {_RUN_COLUMNS} FROM ({latest_runs(listed)}) t WHERE place <= ? ORDER BY job_id, place",  # noqa: S608 (numbers alone)
+                checked_sql(
+                    "SELECT {run_columns} FROM ({latest_runs}) t WHERE place <= ? ORDER BY job_id, place",
+                    run_columns=_RUN_COLUMNS,
+                    latest_runs=latest_runs(listed),
+                ),
                 (self._limits.time, RUNS_OF_A_JOB),
             )
         ]
 
     def _run(self, run: RunNode, jobs: dict[int, JobNode]) -> RunNode:
         """Return a run with its known facts."""
-        rows = self._tables.query(f"SELECT {_RUN_COLUMNS} FROM run WHERE run_id = ?", (run.run_id,))  # noqa: S608 (ours)
+        rows = self._tables.query(
+            checked_sql("SELECT {run_columns} FROM run WHERE run_id = ?", run_columns=_RUN_COLUMNS), (run.run_id,)
+        )
         return next((self._run_node(row, jobs) for row in rows if row[0] in jobs), run)
 
     def _run_node(self, row: tuple[Any, ...], jobs: dict[int, JobNode]) -> RunNode:

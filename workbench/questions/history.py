@@ -23,6 +23,7 @@ from openlineage_pyspark.workbench.questions.versions.stored_versions import Sto
 from openlineage_pyspark.workbench.questions.versions.versions import RunPart, VersionKind
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets, find_dataset
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
@@ -218,11 +219,11 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName
     named = datasets(tables, {dataset.id, *(read.version.dataset for found in reads.values() for read in found)})
     jobs_of: dict[int | None, tuple[str, str]] = {None: ("", "")}
     for listed in id_lists(version.job_id for version in every if version.job_id is not None):
-        sql = f"SELECT job_id, namespace, name FROM job WHERE job_id IN ({listed})"  # noqa: S608 (numbers alone)
+        sql = checked_sql("SELECT job_id, namespace, name FROM job WHERE job_id IN ({ids})", ids=listed)
         jobs_of |= {id_: (namespace, name) for id_, namespace, name in tables.query(sql)}
     states: dict[str, str] = {}
     for marks, runs in marked_lists({version.run_id for version in every if version.run_id}):
-        sql = f"SELECT run_id, state FROM run WHERE run_id IN ({marks})"  # noqa: S608 (marks alone)
+        sql = checked_sql("SELECT run_id, state FROM run WHERE run_id IN ({marks})", marks=marks)
         states |= dict(tables.query(sql, runs))
     columns = tables.query(
         "SELECT c.column_name, c.type, min(c.first_time), max(c.last_time) FROM dataset_identity i "

@@ -17,6 +17,7 @@ from openlineage_pyspark.workbench.questions.oddities import names_alike, shared
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import row_writers, shown_time, time_column
 from openlineage_pyspark.workbench.store.names import QueriedTables
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 
 FAILED = ("FAIL", "ABORT")
 """The states of runs that failed or were stopped."""
@@ -111,10 +112,13 @@ def late_jobs(tables: QueriedTables, now: int) -> dict[int, tuple[float, bool]]:
         A job's id -> that pause in seconds, and whether it is late.
     """
     rows = tables.query(
-        "SELECT job_id, started FROM (SELECT r.job_id, r.started, "  # noqa: S608 (a number alone)
-        "row_number() OVER (PARTITION BY r.job_id ORDER BY r.started DESC, r.run_id) AS place FROM run r "
-        "JOIN job j ON j.job_id = r.job_id WHERE r.started <= ? AND coalesce(j.processing, '') <> 'STREAMING') x "
-        f"WHERE place <= {USUAL_RUNS:d} ORDER BY job_id, started",
+        checked_sql(
+            "SELECT job_id, started FROM (SELECT r.job_id, r.started, "
+            "row_number() OVER (PARTITION BY r.job_id ORDER BY r.started DESC, r.run_id) AS place FROM run r "
+            "JOIN job j ON j.job_id = r.job_id WHERE r.started <= ? AND coalesce(j.processing, '') <> 'STREAMING') x "
+            "WHERE place <= {usual_runs} ORDER BY job_id, started",
+            usual_runs=USUAL_RUNS,
+        ),
         (now,),
     )
     begins: dict[int, list[int]] = {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.workbench.events.facts import StatedOwner
 from openlineage_pyspark.workbench.model.graph import DatasetNode, JobNode
 from openlineage_pyspark.workbench.store.events.rows import identity
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.kinds import NodeId
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
-_OF_JOBS = "SELECT id, last_time, position, name, type FROM owner WHERE kind = 'job' AND id IN ({})"
+_OF_JOBS = "SELECT id, last_time, position, name, type FROM owner WHERE kind = 'job' AND id IN ({ids})"
 _OF_DATASETS = (
     "SELECT n.name_id, o.last_time, o.position, o.name, o.type FROM dataset_identity n "
     "JOIN dataset_identity i ON i.dataset_id = n.dataset_id JOIN owner o ON o.kind = 'dataset' AND o.id = i.name_id "
-    "WHERE n.name_id IN ({})"
+    "WHERE n.name_id IN ({ids})"
 )
 
 
@@ -37,7 +38,7 @@ def owners(tables: QueriedTables, graph: Graph) -> dict[NodeId, tuple[StatedOwne
         nodes = {identity(kind, n.namespace, n.name): n.id for n in graph.nodes if isinstance(n, class_)}
         rows: dict[int, list[tuple[int, int, str, str]]] = {}
         for listed in id_lists(nodes):
-            for id_, *row in tables.query(sql.format(listed)):
+            for id_, *row in tables.query(checked_sql(sql, ids=listed)):
                 rows.setdefault(id_, []).append((row[0], row[1], row[2], row[3]))
         for id_, named in rows.items():
             latest = max(time for time, *_ in named)

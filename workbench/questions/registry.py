@@ -30,6 +30,7 @@ from openlineage_pyspark.workbench.questions.oddities import oddities
 from openlineage_pyspark.workbench.store.events.ingest import rejection
 from openlineage_pyspark.workbench.store.names import QueriedTables
 from openlineage_pyspark.workbench.store.sqlite.database import Database
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, sql_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -278,13 +279,13 @@ def input_diagnostics(tables: QueriedTables) -> Iterator[Diagnostic]:
     """Yield the diagnostics about texts that are not events, about parts that are left out, and about files."""
     of_files = tables.of_files if isinstance(tables, Database) else None
     if of_files is None:
-        rows, more = _first_rows(tables, "rejected", "source, reason, rejected_id")
+        rows, more = _first_rows(tables, "rejected", "source", "reason", "rejected_id")
         yield from (rejection(source, reason) for source, reason, _ in rows)
         if more:
             message = f"{more:,} more texts are not events: the table `rejected` has all of them"
             yield Diagnostic("rejected", message, missing=True)
     yield from of_files or ()
-    rows, more = _first_rows(tables, "odd_facet", "source, place, message")
+    rows, more = _first_rows(tables, "odd_facet", "source", "place", "message")
     for source, place, message in rows:
         yield Diagnostic("odd-facet", message, missing=True, place=f"{source}: {place}")
     if more:
@@ -292,13 +293,13 @@ def input_diagnostics(tables: QueriedTables) -> Iterator[Diagnostic]:
         yield Diagnostic("odd-facet", f"{more:,} more parts of events are left out: {where}", missing=True)
 
 
-def _first_rows(tables: QueriedTables, table: str, columns: str) -> tuple[list[tuple[Any, ...]], int]:
+def _first_rows(tables: QueriedTables, table: str, *columns: str) -> tuple[list[tuple[Any, ...]], int]:
     """Return the rows of a table that come from the first lines, and the number of the others."""
-    order = f"ORDER BY length(source), {columns} LIMIT {_SHOWN + 1:d}"
-    rows = tables.query(f"SELECT {columns} FROM {table} {order}")  # noqa: S608 (our names)
+    first = "SELECT {columns} FROM {table} ORDER BY length(source), {columns} LIMIT {most}"
+    rows = tables.query(checked_sql(first, columns=sql_list(columns), table=table, most=_SHOWN + 1))
     if len(rows) <= _SHOWN:
         return rows, 0
-    [(count,)] = tables.query(f"SELECT count(*) FROM {table}")  # noqa: S608 (our names)
+    [(count,)] = tables.query(checked_sql("SELECT count(*) FROM {table}", table=table))
     return rows[:_SHOWN], count - _SHOWN
 
 

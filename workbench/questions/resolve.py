@@ -10,6 +10,7 @@ from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, St
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of, time_of_micros
 from openlineage_pyspark.workbench.pictures.plain import first_of
 from openlineage_pyspark.workbench.store.names import find, find_dataset
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ def runs_within(tables: QueriedTables, run_id: str) -> list[str]:
 
     def started(runs: Iterable[str]) -> Iterator[str]:
         for marks, some in marked_lists(runs):
-            sql = f"SELECT run_id FROM run WHERE parent_run_id IN ({marks}) ORDER BY run_id"  # noqa: S608 (marks)
+            sql = checked_sql("SELECT run_id FROM run WHERE parent_run_id IN ({marks}) ORDER BY run_id", marks=marks)
             yield from (each for (each,) in tables.query(sql, some))
 
     return _with_all_below(run_id, started)
@@ -249,8 +250,11 @@ def jobs_within(tables: QueriedTables, job_id: int) -> list[int]:
             yield from (
                 each
                 for (each,) in tables.query(
-                    "SELECT DISTINCT c.job_id FROM run p JOIN run c ON c.parent_run_id = p.run_id "  # noqa: S608 (numbers)
-                    f"WHERE p.job_id IN ({listed}) ORDER BY c.job_id"
+                    checked_sql(
+                        "SELECT DISTINCT c.job_id FROM run p JOIN run c ON c.parent_run_id = p.run_id "
+                        "WHERE p.job_id IN ({ids}) ORDER BY c.job_id",
+                        ids=listed,
+                    )
                 )
             )
 

@@ -14,6 +14,7 @@ from openlineage_pyspark.workbench.model.graph import Edge, OperatorNode, Path, 
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind
 from openlineage_pyspark.workbench.store.names import datasets, datasets_by_name
 from openlineage_pyspark.workbench.store.run_details import details_stated_by
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
@@ -118,10 +119,11 @@ def latest_runs(jobs: str) -> str:
     Args:
         jobs: the ids of the jobs, as SQL lists them. The latest run of each has the place 1.
     """
-    return (
-        "SELECT r.*, row_number() OVER (PARTITION BY job_id "  # noqa: S608 (numbers alone)
+    return checked_sql(
+        "SELECT r.*, row_number() OVER (PARTITION BY job_id "
         "ORDER BY coalesce(started, first_time) DESC, run_id) AS place FROM run r "
-        f"WHERE job_id IN ({jobs}) AND coalesce(started, first_time) <= ?"
+        "WHERE job_id IN ({jobs}) AND coalesce(started, first_time) <= ?",
+        jobs=jobs,
     )
 
 
@@ -130,8 +132,10 @@ def runs_until(tables: QueriedTables, jobs: Iterable[int], time: int) -> dict[in
     found: dict[int, list[str]] = {}
     for listed in id_lists(jobs):
         rows = tables.query(
-            f"SELECT job_id, run_id FROM ({latest_runs(listed)}) t "  # noqa: S608 (numbers alone)
-            "WHERE place <= ? ORDER BY job_id, place",
+            checked_sql(
+                "SELECT job_id, run_id FROM ({latest_runs}) t WHERE place <= ? ORDER BY job_id, place",
+                latest_runs=latest_runs(listed),
+            ),
             (time, RUNS_OF_A_JOB),
         )
         for job, run in rows:
@@ -210,7 +214,9 @@ def gaps_of(tables: QueriedTables, runs: Iterable[str], time: int) -> tuple[Diag
 def _later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[str]:
     found: set[str] = set()
     for marks, part in marked_lists(sorted(set(runs))):
-        sql = f"SELECT run_id FROM run WHERE run_id IN ({marks}) AND coalesce(started, first_time) > ?"  # noqa: S608
+        sql = checked_sql(
+            "SELECT run_id FROM run WHERE run_id IN ({marks}) AND coalesce(started, first_time) > ?", marks=marks
+        )
         found.update(row[0] for row in tables.query(sql, (*part, time)))
     return found
 

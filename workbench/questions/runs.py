@@ -21,6 +21,8 @@ from openlineage_pyspark.workbench.questions.oddities import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import row_writers, shown_time, time_column
 from openlineage_pyspark.workbench.store.names import QueriedTables
+from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, CheckedSql, checked_sql
+from openlineage_pyspark.workbench.store.tables.ids import marks_for
 
 State: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER"]
 
@@ -98,13 +100,17 @@ def runs(
     """List runs, newest first."""
     wanted = sorted({*state, *(FAILED if failed else ()), *(_UNFINISHED if unfinished else ())})
     usual = late_runs(tables, time_or_now(as_of)) if late else {}
-    marks = ", ".join("?" * len(wanted))
+    in_states = checked_sql("r.state IN ({marks})", marks=marks_for(wanted)) if wanted else ANY
+    limited = CheckedSql("") if limit is None or late else checked_sql("LIMIT {most}", most=limit + 1)
     rows = tables.query(
-        "SELECT r.run_id, j.namespace, j.name, r.state, r.started, r.ended, r.error FROM run r "  # noqa: S608 (marks)
-        "JOIN job j ON j.job_id = r.job_id WHERE coalesce(r.started, r.first_time) >= ? "
-        f"AND (? = '' OR instr(lower(j.name), lower(?)) > 0){f' AND r.state IN ({marks})' if wanted else ''} "
-        "ORDER BY coalesce(r.started, r.first_time) DESC, r.run_id"
-        f"{f' LIMIT {limit + 1:d}' if limit is not None and not late else ''}",
+        checked_sql(
+            "SELECT r.run_id, j.namespace, j.name, r.state, r.started, r.ended, r.error FROM run r "
+            "JOIN job j ON j.job_id = r.job_id WHERE coalesce(r.started, r.first_time) >= ? "
+            "AND (? = '' OR instr(lower(j.name), lower(?)) > 0) AND {in_states} "
+            "ORDER BY coalesce(r.started, r.first_time) DESC, r.run_id {limited}",
+            in_states=in_states,
+            limited=limited,
+        ),
         (time_or_now(since) if since else 0, job, job, *wanted),
     )
     found = tuple(

@@ -25,6 +25,7 @@ from openlineage_pyspark.workbench.store.current import Current
 from openlineage_pyspark.workbench.store.events.rows import identity, parse_event
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name
 from openlineage_pyspark.workbench.store.run_details import details_stated_by
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:
@@ -280,8 +281,11 @@ def _last_events(tables: QueriedTables, runs: Iterable[str]) -> Iterator[tuple[s
     """Yield the last event of each of some runs: that of its end, if it has one."""
     for marks, part in marked_lists(runs):
         rows = tables.query(
-            "SELECT e.run_id, e.type, e.json FROM event e JOIN run r ON r.run_id = e.run_id "  # noqa: S608 (marks)
-            f"WHERE e.run_id IN ({marks}) AND e.time = coalesce(r.ended, r.last_time) ORDER BY e.event_id",
+            checked_sql(
+                "SELECT e.run_id, e.type, e.json FROM event e JOIN run r ON r.run_id = e.run_id "
+                "WHERE e.run_id IN ({marks}) AND e.time = coalesce(r.ended, r.last_time) ORDER BY e.event_id",
+                marks=marks,
+            ),
             part,
         )
         yield from {run: text for run, _, text in sorted(rows, key=lambda row: row[1] in ENDS)}.items()

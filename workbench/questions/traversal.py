@@ -60,6 +60,7 @@ from openlineage_pyspark.workbench.questions.versions.version_reach import (
 from openlineage_pyspark.workbench.questions.versions.versions import VersionEdge
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import ResolvedPlace, datasets, find
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
 
 if TYPE_CHECKING:
@@ -367,7 +368,7 @@ class _Traversal:
         """Add jobs, and return their nodes."""
         found: dict[int | None, NodeId] = {None: ""}
         for listed in id_lists(each for each in ids if each is not None):
-            sql = f"SELECT job_id, namespace, name FROM job WHERE job_id IN ({listed})"  # noqa: S608 (numbers alone)
+            sql = checked_sql("SELECT job_id, namespace, name FROM job WHERE job_id IN ({ids})", ids=listed)
             for job_id, namespace, name in self._tables.query(sql):
                 node = JobNode(namespace, name)
                 self._nodes[node.id] = node

@@ -12,6 +12,7 @@ from openlineage_pyspark.workbench.store.current import EDGES, Current
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import datasets, names_of_datasets
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
@@ -136,15 +137,26 @@ class _Unstated:
         for listed in id_lists(near):
             found.update(
                 self._tables.query(
-                    f"SELECT DISTINCT l.job_id, i.dataset_id FROM {table} l "  # noqa: S608 (our own names and numbers)
-                    "JOIN dataset_identity i ON i.name_id = l.name_id "
-                    f"WHERE i.dataset_id IN ({listed}) AND l.first_time <= {self._time:d} AND l.job_id IS NOT NULL"
+                    checked_sql(
+                        "SELECT DISTINCT l.job_id, i.dataset_id FROM {table} l "
+                        "JOIN dataset_identity i ON i.name_id = l.name_id "
+                        "WHERE i.dataset_id IN ({ids}) AND l.first_time <= {time} AND l.job_id IS NOT NULL",
+                        table=table,
+                        ids=listed,
+                        time=self._time,
+                    )
                 )
             )
             found.difference_update(
                 self._tables.query(
-                    f"SELECT DISTINCT c.job_id, {end}.dataset_id FROM {EDGES} "  # noqa: S608 (our own names and numbers)
-                    f"WHERE {end}.dataset_id IN ({listed}) AND c.first_time <= {self._time:d}"
+                    checked_sql(
+                        "SELECT DISTINCT c.job_id, {end}.dataset_id FROM {edges} "
+                        "WHERE {end}.dataset_id IN ({ids}) AND c.first_time <= {time}",
+                        end=end,
+                        edges=EDGES,
+                        ids=listed,
+                        time=self._time,
+                    )
                 )
             )
         return {output for output in found if output[0] not in self._unseen}
@@ -155,10 +167,14 @@ class _Unstated:
         return any(
             output.has_column_lineage and identity("dataset", output.namespace, output.name) in names
             for marks, part in marked_lists(sorted(self._current.makers(job, dataset)))
-            for (text,) in self._tables.query(f"SELECT json FROM event WHERE run_id IN ({marks})", part)  # noqa: S608
+            for (text,) in self._tables.query(
+                checked_sql("SELECT json FROM event WHERE run_id IN ({marks})", marks=marks), part
+            )
             for output in self._memory.facts(text).outputs
         )
 
     def _jobs(self, ids: Collection[int]) -> Iterator[tuple[int, str]]:
         for listed in id_lists(ids):
-            yield from self._tables.query(f"SELECT job_id, name FROM job WHERE job_id IN ({listed})")  # noqa: S608
+            yield from self._tables.query(
+                checked_sql("SELECT job_id, name FROM job WHERE job_id IN ({ids})", ids=listed)
+            )

@@ -24,6 +24,7 @@ from openlineage_pyspark.workbench.questions.run_details import gaps_of
 from openlineage_pyspark.workbench.questions.unstated_columns import unstated_readers
 from openlineage_pyspark.workbench.store.current import EDGES, Current
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 
 _TABLES = ("delta", "iceberg", "hudi", "paimon", "hive")
 
@@ -204,9 +205,12 @@ class _Recorded:
         return [
             (job, dataset, first, last)
             for job, dataset, first, last in self._tables.query(
-                "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "  # noqa: S608 (our own names)
-                f"FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "
-                "WHERE l.job_id IS NOT NULL AND l.first_time <= ?",
+                checked_sql(
+                    "SELECT l.job_id, i.dataset_id, l.first_time, l.last_time "
+                    "FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "
+                    "WHERE l.job_id IS NOT NULL AND l.first_time <= ?",
+                    table=table,
+                ),
                 (self._time,),
             )
         ]
@@ -221,8 +225,11 @@ class _Recorded:
     def _learn_edges(self, since: int) -> set[int]:
         """Load the edges, and return the jobs whose events state any."""
         rows = self._tables.query(
-            "SELECT s.dataset_id, c.input_column, t.dataset_id, c.job_id, c.last_time, c.description "  # noqa: S608 (ours)
-            f"FROM {EDGES} WHERE c.job_id IS NOT NULL AND c.first_time <= ?",
+            checked_sql(
+                "SELECT s.dataset_id, c.input_column, t.dataset_id, c.job_id, c.last_time, c.description "
+                "FROM {edges} WHERE c.job_id IS NOT NULL AND c.first_time <= ?",
+                edges=EDGES,
+            ),
             (self._time,),
         )
         outputs = {(row[3], row[2]) for row in rows}

@@ -37,8 +37,9 @@ from openlineage_pyspark.workbench.recovery.model.statements import quoted_part
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
-from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
-from openlineage_pyspark.workbench.store.tables.views import MADE
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql
+from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists, marks_for
+from openlineage_pyspark.workbench.store.tables.views import made
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.events.read import DatasetOfEvent, EventFacts
@@ -171,8 +172,10 @@ def _passes(tables: QueriedTables, start: tuple[int, str]) -> Passes:
     def states_edges(job: int, target: int) -> bool:
         if (job, target) not in known:
             # By the outputs of the job: edges are not searched by jobs.
-            names = "SELECT name_id FROM dataset_identity WHERE dataset_id = ?"
-            edge = f"SELECT 1 FROM stated_edge WHERE output_id IN ({names}) AND job_id = ? LIMIT 1"  # noqa: S608 (ours)
+            edge = (
+                "SELECT 1 FROM stated_edge WHERE output_id IN (SELECT name_id FROM dataset_identity "
+                "WHERE dataset_id = ?) AND job_id = ? LIMIT 1"
+            )
             known[job, target] = bool(tables.query(edge, (target, job)))
         return known[job, target]
 
@@ -313,7 +316,9 @@ class _FactsReader:
         """
         found: dict[int, list[_IdleRun]] = {}
         for listed in id_lists(touched):
-            rows = self._tables.query(f"{_IDLE} AND i.dataset_id IN ({listed}) ORDER BY l.time, l.run_id")
+            rows = self._tables.query(
+                checked_sql("{idle} AND i.dataset_id IN ({ids}) ORDER BY l.time, l.run_id", idle=_IDLE, ids=listed)
+            )
             for dataset, *about in rows:
                 found.setdefault(dataset, []).append(_IdleRun(*about))
         return found
@@ -321,7 +326,7 @@ class _FactsReader:
     def _idle_outputs(self, parts: Collection[RunPart]) -> set[int]:
         """Return the datasets that runs wrote without changing a row."""
         ids = {part.run_id for part in parts if not part.is_batch}
-        return {dataset for dataset, *_ in self._of(ids, f"{_IDLE} AND l.run_id IN ")}
+        return {dataset for dataset, *_ in self._of(ids, "{idle} AND l.run_id IN ({marks})", idle=_IDLE)}
 
     def _is_earlier(self, dataset: int, place: int, made: Collection[tuple[int, str]]) -> bool:
         """Return whether a version of a dataset before a place was made of late versions."""
@@ -426,31 +431,36 @@ class _FactsReader:
     def _applications(self, ids: Collection[str]) -> dict[str, ApplicationFacts]:
         return {run_id: _application(run_id, event) for run_id, event in self._events(ids, ("START",))}
 
-    def _events(self, ids: Collection[str], types: Collection[str]) -> Iterator[tuple[str, EventFacts]]:
+    def _events(self, ids: Collection[str], types: Sequence[str]) -> Iterator[tuple[str, EventFacts]]:
         """Yield the events of runs, the oldest first, each with its run."""
-        listed = ", ".join(f"'{type_}'" for type_ in types)
-        sql = f"SELECT time, run_id, json FROM event WHERE type IN ({listed}) AND run_id IN "  # noqa: S608 (our own words)
+        sql = "SELECT time, run_id, json FROM event WHERE type IN ({types}) AND run_id IN ({marks}) ORDER BY time"
         memory = EventMemory()
+        rows = self._of(ids, sql, [*types], types=marks_for(types))
         # Each query has some of the runs, so it can't sort all events.
-        every = [(time, run_id, memory.facts(text)) for time, run_id, text in self._of(ids, sql, " ORDER BY time")]
+        every = [(time, run_id, memory.facts(text)) for time, run_id, text in rows]
         every.sort(key=operator.itemgetter(0))
         yield from ((run_id, event) for _, run_id, event in every)
 
-    def _of(self, ids: Collection[str], sql: str, end: str = "") -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query for some runs."""
+    def _of(
+        self, ids: Collection[str], sql: str, before: Sequence[str] = (), **parts: CheckedSql
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query for some runs, whose parameters come after some others."""
         for marks, part in marked_lists(sorted(ids)):
-            yield from self._tables.query(f"{sql}({marks}){end}", part)
+            yield from self._tables.query(checked_sql(sql, marks=marks, **parts), [*before, *part])
 
     def _unfinished(self, touched: Collection[int], begin: int) -> dict[int, tuple[str, ...]]:
         found: dict[int, list[str]] = {}
         for listed in id_lists(touched):
             for dataset, run_id in self._tables.query(
-                "SELECT DISTINCT i.dataset_id, r.run_id FROM dataset_identity i "  # noqa: S608 (numbers alone)
-                "JOIN stated_write l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
-                f"WHERE i.dataset_id IN ({listed}) AND r.state IN ('START', 'RUNNING') "
-                "AND coalesce(r.started, r.first_time) >= ? "
-                "AND r.run_id NOT IN (SELECT s.run_id FROM sink_snapshot_lineage s WHERE s.run_id = r.run_id) "
-                "ORDER BY r.run_id",
+                checked_sql(
+                    "SELECT DISTINCT i.dataset_id, r.run_id FROM dataset_identity i "
+                    "JOIN stated_write l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
+                    "WHERE i.dataset_id IN ({ids}) AND r.state IN ('START', 'RUNNING') "
+                    "AND coalesce(r.started, r.first_time) >= ? "
+                    "AND r.run_id NOT IN (SELECT s.run_id FROM sink_snapshot_lineage s WHERE s.run_id = r.run_id) "
+                    "ORDER BY r.run_id",
+                    ids=listed,
+                ),
                 (begin,),
             ):
                 found.setdefault(dataset, []).append(run_id)
@@ -461,12 +471,15 @@ class _FactsReader:
         found: set[tuple[int, str, int]] = set()
         for listed in id_lists(touched):
             rows = self._tables.query(
-                "SELECT DISTINCT i.dataset_id, r.run_id, d.dataset_id FROM dataset_identity i "  # noqa: S608 (numbers alone)
-                "JOIN stated_read l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
-                "JOIN stated_write s ON s.job_id = r.job_id JOIN dataset_identity d ON d.name_id = s.name_id "
-                f"WHERE i.dataset_id IN ({listed}) AND r.state IN ('START', 'RUNNING') "
-                "AND coalesce(r.started, r.first_time) >= ? "
-                "AND r.run_id NOT IN (SELECT w.run_id FROM sink_snapshot_lineage w WHERE w.run_id = r.run_id)",
+                checked_sql(
+                    "SELECT DISTINCT i.dataset_id, r.run_id, d.dataset_id FROM dataset_identity i "
+                    "JOIN stated_read l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
+                    "JOIN stated_write s ON s.job_id = r.job_id JOIN dataset_identity d ON d.name_id = s.name_id "
+                    "WHERE i.dataset_id IN ({ids}) AND r.state IN ('START', 'RUNNING') "
+                    "AND coalesce(r.started, r.first_time) >= ? "
+                    "AND r.run_id NOT IN (SELECT w.run_id FROM sink_snapshot_lineage w WHERE w.run_id = r.run_id)",
+                    ids=listed,
+                ),
                 (begin,),
             )
             found |= {(source, run_id, target) for source, run_id, target in rows if target not in touched}
@@ -479,8 +492,8 @@ class _FactsReader:
         every = self._of(
             applications,
             "SELECT max(l.time), r.run_id, r.parent_run_id, i.dataset_id FROM run r JOIN sink_snapshot_lineage l "
-            "ON l.run_id = r.run_id JOIN dataset_identity i ON i.name_id = l.name_id WHERE r.parent_run_id IN ",
-            " GROUP BY r.run_id, r.parent_run_id, i.dataset_id",
+            "ON l.run_id = r.run_id JOIN dataset_identity i ON i.name_id = l.name_id "
+            "WHERE r.parent_run_id IN ({marks}) GROUP BY r.run_id, r.parent_run_id, i.dataset_id",
         )
         # The latest one comes last.
         for _, run_id, application, dataset in sorted(every):
@@ -497,12 +510,13 @@ class _IdleRun(NamedTuple):
     change: str
 
 
-_IDLE = (
-    "SELECT DISTINCT i.dataset_id, l.run_id, l.time, coalesce(l.change, '') FROM dataset_identity i "  # noqa: S608 (ours)
+_IDLE = checked_sql(
+    "SELECT DISTINCT i.dataset_id, l.run_id, l.time, coalesce(l.change, '') FROM dataset_identity i "
     "JOIN sink_snapshot_lineage l ON l.name_id = i.name_id JOIN run r ON r.run_id = l.run_id "
-    f"WHERE l.snapshot = '' AND r.state = 'COMPLETE' AND NOT {MADE.format('l', 'r')} AND NOT EXISTS ("
+    "WHERE l.snapshot = '' AND r.state = 'COMPLETE' AND NOT {made} AND NOT EXISTS ("
     "SELECT 1 FROM sink_snapshot_lineage n JOIN dataset_identity o ON o.name_id = n.name_id "
-    "WHERE n.run_id = l.run_id AND o.dataset_id = i.dataset_id AND n.snapshot <> '')"
+    "WHERE n.run_id = l.run_id AND o.dataset_id = i.dataset_id AND n.snapshot <> '')",
+    made=made("l", "r"),
 )
 
 
@@ -567,7 +581,7 @@ class _RunsRead:
 _RUNS = (
     "SELECT r.run_id, coalesce(j.name, ''), coalesce(r.job_id, 0), coalesce(r.state, ''), "
     "coalesce(r.started, r.first_time, 0), coalesce(r.parent_run_id, ''), coalesce(r.query_id, ''), "
-    "coalesce(r.checkpoint, ''), r.ended FROM run r LEFT JOIN job j ON j.job_id = r.job_id WHERE r.run_id IN "
+    "coalesce(r.checkpoint, ''), r.ended FROM run r LEFT JOIN job j ON j.job_id = r.job_id WHERE r.run_id IN ({marks})"
 )
 
 

@@ -10,6 +10,7 @@ name or statement shows that it overwrites partitions only.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timezone
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from openlineage_pyspark.workbench.model.times import BEFORE_ALL, FOREVER, micros_of_time
 from openlineage_pyspark.workbench.store.described import JobDatasets, described_by_runs, described_without_runs
 from openlineage_pyspark.workbench.store.names import datasets_by_name
-from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, CheckedSql, checked_sql
+from openlineage_pyspark.workbench.store.tables.ids import id_list, id_lists, marked_lists
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.described import Writing
@@ -36,18 +38,25 @@ _PARTITIONS = re.compile(r"\bPARTITION\s*\(|\bREPLACE\s+(WHERE|USING)\b", re.IGN
 # Clocks differ, and a clock without a time zone by up to 14 hours.
 _AHEAD_MICROS = 24 * 60 * 60 * 1_000_000
 _NOTHING = JobDatasets()
-_COMPLETE, _FAILED, _OPEN = "'COMPLETE'", "'FAIL', 'ABORT'", "'START', 'RUNNING', 'OTHER'"
+_COMPLETE = CheckedSql("'COMPLETE'")
+_FAILED = CheckedSql("'FAIL', 'ABORT'")
+_OPEN = CheckedSql("'START', 'RUNNING', 'OTHER'")
 
 
-def _began(run: str) -> str:
-    return f"coalesce({run}.started, {run}.first_time)"
+@functools.cache
+def _began(run: str) -> CheckedSql:
+    return checked_sql("coalesce({run}.started, {run}.first_time)", run=run)
 
 
-def _ended(run: str) -> str:
-    return f"coalesce({run}.ended, {run}.last_time)"
+@functools.cache
+def _ended(run: str) -> CheckedSql:
+    return checked_sql("coalesce({run}.ended, {run}.last_time)", run=run)
 
 
-_COLUMNS = f"r.job_id, r.run_id, coalesce(r.parent_run_id, '') AS parent, {_began('r')} AS began, r.last_time"
+_COLUMNS = checked_sql(
+    "r.job_id, r.run_id, coalesce(r.parent_run_id, '') AS parent, {began} AS began, r.last_time", began=_began("r")
+)
+_RUNS = CheckedSql("run r")
 
 
 def latest_present() -> int:
@@ -79,13 +88,13 @@ class EdgeRow(NamedTuple):
     description: int = 0
 
 
-EDGE_COLUMNS = (
+EDGE_COLUMNS = CheckedSql(
     "s.dataset_id, c.input_column, t.dataset_id, c.output_column, c.job_id, coalesce(c.type, ''), "
     "coalesce(c.subtype, ''), coalesce(c.masking, 0), c.expression, coalesce(c.last_run, ''), "
     "c.last_time, c.description"
 )
 """The columns of an `EdgeRow` in `EDGES`."""
-EDGES = (
+EDGES = CheckedSql(
     "stated_edge c JOIN dataset_identity s ON s.name_id = c.input_id JOIN dataset_identity t ON t.name_id = c.output_id"
 )
 """The edges between columns with the datasets of their names, as SQL lists tables."""
@@ -141,67 +150,94 @@ class _Runs:
         found: list[_Run] = []
         for listed in id_lists(jobs):
             # An engine with indexes finds the greatest value of one job in one step.
-            last = (
-                f"SELECT j.job_id, (SELECT max({_began('m')}) FROM run m WHERE m.job_id = j.job_id "  # noqa: S608
-                f"AND {self._is_in(_COMPLETE, 'm')}) AS began FROM job j WHERE j.job_id IN ({listed})"
+            last = checked_sql(
+                "SELECT j.job_id, (SELECT max({began}) FROM run m WHERE m.job_id = j.job_id "
+                "AND {is_in}) AS began FROM job j WHERE j.job_id IN ({ids})",
+                began=_began("m"),
+                is_in=self._is_in(_COMPLETE, "m"),
+                ids=listed,
             )
-            found += self._asked(f"({last}) l JOIN run r ON r.job_id = l.job_id AND {_began('r')} = l.began", _COMPLETE)
+            of_last = "({last}) l JOIN run r ON r.job_id = l.job_id AND {began} = l.began"
+            found += self._asked(checked_sql(of_last, last=last, began=_began("r")), _COMPLETE)
         return found
 
     def unfinished(self, jobs: Iterable[int]) -> list[_Run]:
         """Return the runs of jobs that have not ended."""
-        return [run for listed in id_lists(jobs) for run in self._asked("run r", _OPEN, f"r.job_id IN ({listed})")]
+        return self._of_jobs(jobs, _OPEN)
 
     def failed(self, jobs: Iterable[int]) -> list[_Run]:
         """Return the runs of jobs that failed or were stopped."""
-        return [run for listed in id_lists(jobs) for run in self._asked("run r", _FAILED, f"r.job_id IN ({listed})")]
+        return self._of_jobs(jobs, _FAILED)
 
     def beside(self, runs: Iterable[_Run]) -> list[_Run]:
         """Return the complete and the unfinished runs of the same jobs and parents as some runs."""
         parents = {(run.job, run.parent) for run in runs if run.parent}
         found: list[_Run] = []
         for marks, part in marked_lists(sorted({parent for _, parent in parents})):
-            jobs = ",".join(map(str, sorted({job for job, parent in parents if parent in part})))
-            where = f"r.parent_run_id IN ({marks}) AND r.job_id IN ({jobs})"
+            jobs = id_list(job for job, parent in parents if parent in part)
+            where = checked_sql("r.parent_run_id IN ({marks}) AND r.job_id IN ({jobs})", marks=marks, jobs=jobs)
             for state in (_COMPLETE, _OPEN):
-                found += self._asked("run r", state, where, part)
+                found += self._asked(_RUNS, state, where, part)
         return [run for run in found if (run.job, run.parent) in parents]
 
     def last_that_wrote(self, outputs: Collection[JobOutput]) -> dict[JobOutput, list[_Run]]:
         """Return the last complete run of each job that wrote an output."""
         found: dict[JobOutput, list[_Run]] = {}
         for listed in id_lists(dataset for _, dataset in outputs):
-            jobs = ",".join(map(str, sorted({job for job, _ in outputs})))
-            ranked = (
-                f"SELECT {_COLUMNS}, i.dataset_id, "  # noqa: S608 (numbers alone)
-                f"rank() OVER (PARTITION BY r.job_id, i.dataset_id ORDER BY {_began('r')} DESC) AS place "
+            jobs = id_list(job for job, _ in outputs)
+            ranked = checked_sql(
+                "SELECT {columns}, i.dataset_id, "
+                "rank() OVER (PARTITION BY r.job_id, i.dataset_id ORDER BY {began} DESC) AS place "
                 "FROM dataset_identity i JOIN sink_snapshot_lineage w ON w.name_id = i.name_id "
-                f"JOIN run r ON r.run_id = w.run_id AND r.job_id IN ({jobs}) AND {self._is_in(_COMPLETE, 'r')} "
-                f"WHERE i.dataset_id IN ({listed})"
+                "JOIN run r ON r.run_id = w.run_id AND r.job_id IN ({jobs}) AND {is_in} "
+                "WHERE i.dataset_id IN ({ids})",
+                columns=_COLUMNS,
+                began=_began("r"),
+                jobs=jobs,
+                is_in=self._is_in(_COMPLETE, "r"),
+                ids=listed,
             )
-            columns = "job_id, run_id, parent, began, last_time, dataset_id"
-            rows = self._tables.query(f"SELECT DISTINCT {columns} FROM ({ranked}) o WHERE place = 1")  # noqa: S608 (ours)
+            last = (
+                "SELECT DISTINCT job_id, run_id, parent, began, last_time, dataset_id FROM ({ranked}) o WHERE place = 1"
+            )
+            rows = self._tables.query(checked_sql(last, ranked=ranked))
             for job, run, parent, began, last_time, dataset in rows:
                 if (job, dataset) in outputs:
                     done = _Run(job, run, parent, began, last_time, is_complete=True)
                     found.setdefault((job, dataset), []).append(done)
         return found
 
-    def _asked(self, tables: str, state: str, where: str = "1 = 1", parameters: Iterable[str] = ()) -> list[_Run]:
+    def _of_jobs(self, jobs: Iterable[int], state: CheckedSql) -> list[_Run]:
+        return [
+            run
+            for listed in id_lists(jobs)
+            for run in self._asked(_RUNS, state, checked_sql("r.job_id IN ({ids})", ids=listed))
+        ]
+
+    def _asked(
+        self, tables: CheckedSql, state: CheckedSql, where: CheckedSql = ANY, parameters: Iterable[str] = ()
+    ) -> list[_Run]:
         rows = self._tables.query(
-            f"SELECT {_COLUMNS} FROM {tables} WHERE {where} AND {self._is_in(state, 'r')}",  # noqa: S608 (our own words)
+            checked_sql(
+                "SELECT {columns} FROM {tables} WHERE {where} AND {is_in}",
+                columns=_COLUMNS,
+                tables=tables,
+                where=where,
+                is_in=self._is_in(state, "r"),
+            ),
             [*parameters],
         )
         return [_Run._make((*row, state == _COMPLETE)) for row in rows]
 
-    def _is_in(self, state: str, run: str) -> str:
+    def _is_in(self, state: CheckedSql, run: str) -> CheckedSql:
         """Return the condition that a run, by its alias, is in a state at the time."""
-        is_in = f"{run}.state IN ({state})"
+        is_in = checked_sql("{run}.state IN ({state})", run=run, state=state)
         if self._is_now:
             return is_in
+        at_the_time = "{is_in} AND {began} <= {time} AND {ended} <= {time}"
         if state == _OPEN:
-            return f"{_began(run)} <= {self._time:d} AND ({is_in} OR {_ended(run)} > {self._time:d})"
-        return f"{is_in} AND {_began(run)} <= {self._time:d} AND {_ended(run)} <= {self._time:d}"
+            at_the_time = "{began} <= {time} AND ({is_in} OR {ended} > {time})"
+        return checked_sql(at_the_time, is_in=is_in, began=_began(run), ended=_ended(run), time=self._time)
 
 
 class Current:
@@ -299,7 +335,7 @@ class Current:
         return {each for held in self._holding.get((job, dataset), ()) for each in held.described.descriptions}
 
     def edges(
-        self, outputs: Collection[JobOutput], ask: Callable[[str], Iterable[tuple[Any, ...]]]
+        self, outputs: Collection[JobOutput], ask: Callable[[CheckedSql], Iterable[tuple[Any, ...]]]
     ) -> Iterator[tuple[Any, ...]]:
         """
         Yield the rows of edges that are current.
@@ -311,7 +347,7 @@ class Current:
         self.learn(outputs)
         holding = {output: self.descriptions(*output) for output in outputs}
         for listed in id_lists(each for found in holding.values() for each in found):
-            for row in ask(f"c.description IN ({listed})"):
+            for row in ask(checked_sql("c.description IN ({ids})", ids=listed)):
                 # The description, the job and the target.
                 if row[-1] in holding.get((row[4], row[2]), ()):
                     yield row
@@ -392,8 +428,12 @@ class Current:
             (job, dataset)
             for listed in id_lists(ids)
             for job, dataset in self._tables.query(
-                "SELECT DISTINCT l.job_id, i.dataset_id FROM stated_write l "  # noqa: S608 (our own names and numbers)
-                f"JOIN dataset_identity i ON i.name_id = l.name_id WHERE {column} IN ({listed}) AND l.first_time <= ?",
+                checked_sql(
+                    "SELECT DISTINCT l.job_id, i.dataset_id FROM stated_write l "
+                    "JOIN dataset_identity i ON i.name_id = l.name_id WHERE {column} IN ({ids}) AND l.first_time <= ?",
+                    column=column,
+                    ids=listed,
+                ),
                 (self._time,),
             )
             if job is not None
@@ -404,8 +444,11 @@ class Current:
             job
             for listed in id_lists(datasets)
             for (job,) in self._tables.query(
-                "SELECT DISTINCT l.job_id FROM stated_read l JOIN dataset_identity i ON i.name_id = l.name_id "  # noqa: S608
-                f"WHERE i.dataset_id IN ({listed}) AND l.first_time <= ?",
+                checked_sql(
+                    "SELECT DISTINCT l.job_id FROM stated_read l JOIN dataset_identity i ON i.name_id = l.name_id "
+                    "WHERE i.dataset_id IN ({ids}) AND l.first_time <= ?",
+                    ids=listed,
+                ),
                 (self._time,),
             )
         }
@@ -470,10 +513,14 @@ class Current:
         written: set[int] = set()
         for listed in id_lists(dataset for _, dataset in outputs):
             rows = self._tables.query(
-                "SELECT DISTINCT i.dataset_id FROM dataset_identity i "  # noqa: S608 (numbers alone)
-                "JOIN sink_snapshot_lineage w ON w.name_id = i.name_id "
-                f"JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' AND {_began('r')} <= ? "
-                f"WHERE i.dataset_id IN ({listed})",
+                checked_sql(
+                    "SELECT DISTINCT i.dataset_id FROM dataset_identity i "
+                    "JOIN sink_snapshot_lineage w ON w.name_id = i.name_id "
+                    "JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' AND {began} <= ? "
+                    "WHERE i.dataset_id IN ({ids})",
+                    began=_began("r"),
+                    ids=listed,
+                ),
                 (self._time,),
             )
             written |= {dataset for (dataset,) in rows}
@@ -486,11 +533,14 @@ class Current:
         # A job's own runs already show what the job does to its output.
         for listed in id_lists(dataset for dataset in datasets if len(self._writers[dataset]) > 1):
             rows = self._tables.query(
-                "SELECT i.dataset_id, w.job_id, w.change, j.name, j.sql, max(w.time) FROM dataset_identity i "  # noqa: S608
-                "JOIN sink_snapshot_lineage w ON w.name_id = i.name_id AND w.change IN ('DROP', 'OVERWRITE') "
-                "JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' JOIN job j ON j.job_id = w.job_id "
-                f"WHERE i.dataset_id IN ({listed}) AND w.time <= ? "
-                "GROUP BY i.dataset_id, w.job_id, w.change, j.name, j.sql",
+                checked_sql(
+                    "SELECT i.dataset_id, w.job_id, w.change, j.name, j.sql, max(w.time) FROM dataset_identity i "
+                    "JOIN sink_snapshot_lineage w ON w.name_id = i.name_id AND w.change IN ('DROP', 'OVERWRITE') "
+                    "JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' JOIN job j ON j.job_id = w.job_id "
+                    "WHERE i.dataset_id IN ({ids}) AND w.time <= ? "
+                    "GROUP BY i.dataset_id, w.job_id, w.change, j.name, j.sql",
+                    ids=listed,
+                ),
                 (self._time,),
             )
             for dataset, job, change, name, sql, time in rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
@@ -59,11 +60,11 @@ class RunlessDatasets(NamedTuple):
     last_time: int
 
 
-_OF_RUNS = "SELECT run_id, version FROM stated_version WHERE run_id IN ({}) AND first_time <= ?"
-_ALONE = "SELECT job_id, version, last_time FROM stated_alone WHERE job_id IN ({}) AND first_time <= ?"
-_DESCRIPTIONS = "SELECT version, description FROM version_description WHERE version IN ({})"
+_OF_RUNS = "SELECT run_id, version FROM stated_version WHERE run_id IN ({marks}) AND first_time <= ?"
+_ALONE = "SELECT job_id, version, last_time FROM stated_alone WHERE job_id IN ({ids}) AND first_time <= ?"
+_DESCRIPTIONS = "SELECT version, description FROM version_description WHERE version IN ({ids})"
 _DATASETS = (
-    "SELECT description, name_id, is_written, change, states_sources FROM stated_dataset WHERE description IN ({})"
+    "SELECT description, name_id, is_written, change, states_sources FROM stated_dataset WHERE description IN ({ids})"
 )
 
 
@@ -78,7 +79,7 @@ def described_by_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> 
     """
     versions: dict[str, list[int]] = {}
     for marks, part in marked_lists(runs):
-        for run, version in tables.query(_OF_RUNS.format(marks), (*part, time)):
+        for run, version in tables.query(checked_sql(_OF_RUNS, marks=marks), (*part, time)):
             versions.setdefault(run, []).append(version)
     known = _of_versions(tables, {each for listed in versions.values() for each in listed})
     found = {}
@@ -99,7 +100,7 @@ def described_without_runs(tables: QueriedTables, jobs: Iterable[int], time: int
         jobs: the ids of the jobs.
         time: until when, microseconds since 1970.
     """
-    rows = [row for listed in id_lists(jobs) for row in tables.query(_ALONE.format(listed), (time,))]
+    rows = [row for listed in id_lists(jobs) for row in tables.query(checked_sql(_ALONE, ids=listed), (time,))]
     known = _of_versions(tables, {version for _, version, _ in rows})
     found: dict[int, list[RunlessDatasets]] = {}
     for job, version, last_time in rows:
@@ -111,12 +112,12 @@ def _of_versions(tables: QueriedTables, versions: set[int]) -> dict[int, JobData
     """Return what versions of jobs describe."""
     parts: dict[int, list[int]] = {version: [] for version in versions}
     for listed in id_lists(versions):
-        for version, description in tables.query(_DESCRIPTIONS.format(listed)):
+        for version, description in tables.query(checked_sql(_DESCRIPTIONS, ids=listed)):
             parts[version].append(description)
     read: dict[int, list[int]] = {}
     written: dict[int, list[tuple[int, str, int]]] = {}
     for listed in id_lists(each for found in parts.values() for each in found):
-        for description, name, is_written, change, states in tables.query(_DATASETS.format(listed)):
+        for description, name, is_written, change, states in tables.query(checked_sql(_DATASETS, ids=listed)):
             if is_written:
                 written.setdefault(description, []).append((name, change, states))
             else:

@@ -16,6 +16,7 @@ from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.store.current import Current, time_of_now
 from openlineage_pyspark.workbench.store.events.rows import parse_event
 from openlineage_pyspark.workbench.store.names import DroppedRuns, QueriedTables
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
@@ -104,10 +105,13 @@ def lost_runs(tables: QueriedTables, lost: Iterable[str], without: Container[int
     found: dict[tuple[str, str, int], tuple[set[str], int]] = {}
     for marks, part in marked_lists(sorted(lost)):
         rows = tables.query(
-            "SELECT j.namespace, j.name, coalesce(l.name_id, 0), r.run_id, r.last_time FROM run r "  # noqa: S608
-            "JOIN job j ON j.job_id = r.job_id LEFT JOIN (SELECT run_id, name_id FROM source_snapshot_lineage "
-            "UNION SELECT run_id, name_id FROM sink_snapshot_lineage) l ON l.run_id = r.run_id "
-            f"WHERE r.run_id IN ({marks})",
+            checked_sql(
+                "SELECT j.namespace, j.name, coalesce(l.name_id, 0), r.run_id, r.last_time FROM run r "
+                "JOIN job j ON j.job_id = r.job_id LEFT JOIN (SELECT run_id, name_id FROM source_snapshot_lineage "
+                "UNION SELECT run_id, name_id FROM sink_snapshot_lineage) l ON l.run_id = r.run_id "
+                "WHERE r.run_id IN ({marks})",
+                marks=marks,
+            ),
             part,
         )
         for namespace, name, name_id, run, time in rows:
@@ -189,20 +193,24 @@ class _Dropped:
         before, and all of them would remain for ever.
         """
         for marks, part in marked_lists(runs):
-            read = (
-                "WITH r AS (SELECT s.run_id, i.dataset_id, s.snapshot, s.time FROM source_snapshot_lineage s "  # noqa: S608 (marks alone)
-                f"JOIN dataset_identity i ON i.name_id = s.name_id WHERE s.run_id IN ({marks}) "
+            read = checked_sql(
+                "WITH r AS (SELECT s.run_id, i.dataset_id, s.snapshot, s.time FROM source_snapshot_lineage s "
+                "JOIN dataset_identity i ON i.name_id = s.name_id WHERE s.run_id IN ({marks}) "
                 "AND NOT EXISTS (SELECT 1 FROM sink_snapshot_lineage o JOIN dataset_identity d "
-                "ON d.name_id = o.name_id WHERE o.run_id = s.run_id AND d.dataset_id = i.dataset_id)) "
+                "ON d.name_id = o.name_id WHERE o.run_id = s.run_id AND d.dataset_id = i.dataset_id))",
+                marks=marks,
             )
-            stated = (
-                "SELECT w.run_id FROM r JOIN dataset_identity d ON d.dataset_id = r.dataset_id "
+            stated = checked_sql(
+                "{read} SELECT w.run_id FROM r JOIN dataset_identity d ON d.dataset_id = r.dataset_id "
                 "JOIN sink_snapshot_lineage w ON w.name_id = d.name_id AND w.snapshot = r.snapshot "
-                "WHERE r.snapshot <> ''"
+                "WHERE r.snapshot <> ''",
+                read=read,
             )
-            yield from (run for (run,) in self._tables.query(f"{read}{stated}", part) if run)
+            yield from (run for (run,) in self._tables.query(stated, part) if run)
             # A read without a version was of the one that was current then.
-            current = f"{read}SELECT DISTINCT r.run_id, r.dataset_id, r.time FROM r WHERE r.snapshot = ''"  # noqa: S608 (marks alone)
+            current = checked_sql(
+                "{read} SELECT DISTINCT r.run_id, r.dataset_id, r.time FROM r WHERE r.snapshot = ''", read=read
+            )
             yield from self._writers(self._tables.query(current, part))
 
     def _writers(self, reads: list[tuple[str, int, int]]) -> Iterator[str]:
@@ -210,8 +218,11 @@ class _Dropped:
         written: dict[int, list[tuple[int, str]]] = {}
         for listed in id_lists({dataset for _, dataset, _ in reads} - self._known.keys()):
             for dataset, time, run in self._tables.query(
-                "SELECT d.dataset_id, w.time, w.run_id FROM dataset_identity d "  # noqa: S608 (numbers alone)
-                f"JOIN sink_snapshot_lineage w ON w.name_id = d.name_id WHERE d.dataset_id IN ({listed})"
+                checked_sql(
+                    "SELECT d.dataset_id, w.time, w.run_id FROM dataset_identity d "
+                    "JOIN sink_snapshot_lineage w ON w.name_id = d.name_id WHERE d.dataset_id IN ({ids})",
+                    ids=listed,
+                )
             ):
                 written.setdefault(dataset, []).append((time, run))
         self._known |= {dataset: sorted(found) for dataset, found in written.items()}
@@ -225,7 +236,9 @@ class _Dropped:
 
     def _parents(self, runs: Iterable[str]) -> Iterator[str]:
         for marks, part in marked_lists(runs):
-            rows = self._tables.query(f"SELECT parent_run_id, root_run_id FROM run WHERE run_id IN ({marks})", part)  # noqa: S608 (marks alone)
+            rows = self._tables.query(
+                checked_sql("SELECT parent_run_id, root_run_id FROM run WHERE run_id IN ({marks})", marks=marks), part
+            )
             yield from (run for row in rows for run in row if run)
 
     def _without_run(self) -> list[str]:
@@ -249,4 +262,4 @@ def _subjects(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _counts(tables: QueriedTables) -> dict[str, int]:
-    return {name: tables.query(f'SELECT count(*) FROM "{name}"')[0][0] for name in _COUNTED}  # noqa: S608 (our names)
+    return {name: tables.query(checked_sql("SELECT count(*) FROM {table}", table=name))[0][0] for name in _COUNTED}

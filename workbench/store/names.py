@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError
 from openlineage_pyspark.workbench.store.suggestions import similar_names
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql, sql_list
+from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, marks_for
 from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-DROPPED = "expired_run"
+DROPPED = CheckedSql("expired_run")
 """The table of the runs that are no longer kept; it exists once some were dropped."""
 ALL_DROPPED = "SELECT namespace, name, name_id, sum(runs), max(last_time)"
 """The beginning of the query for its rows: each expiry adds its own."""
@@ -126,9 +127,12 @@ def datasets(tables: QueriedTables, ids: Iterable[int]) -> dict[int, DatasetName
         own: dict[int, tuple[str, str]] = {}
         others: dict[int, list[tuple[str, str]]] = {}
         for dataset_id, name_id, namespace, name in tables.query(
-            "SELECT i.dataset_id, d.name_id, d.namespace, d.name FROM dataset_identity i "  # noqa: S608 (numbers alone)
-            f"JOIN dataset d ON d.name_id = i.name_id WHERE i.dataset_id IN ({listed}) "
-            "ORDER BY d.last_time DESC, d.namespace, d.name"
+            checked_sql(
+                "SELECT i.dataset_id, d.name_id, d.namespace, d.name FROM dataset_identity i "
+                "JOIN dataset d ON d.name_id = i.name_id WHERE i.dataset_id IN ({ids}) "
+                "ORDER BY d.last_time DESC, d.namespace, d.name",
+                ids=listed,
+            )
         ):
             if name_id == dataset_id:
                 own[dataset_id] = (namespace, name)
@@ -142,7 +146,7 @@ def datasets_by_name(tables: QueriedTables, names: Iterable[int]) -> dict[int, i
     """Return the dataset of each of some names, all by their ids; unknown names are left out."""
     found: dict[int, int] = {}
     for listed in id_lists(names):
-        sql = f"SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({listed})"  # noqa: S608 (numbers)
+        sql = checked_sql("SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({ids})", ids=listed)
         found |= dict(tables.query(sql))
     return found
 
@@ -151,7 +155,7 @@ def names_of_datasets(tables: QueriedTables, ids: Iterable[int]) -> set[int]:
     """Return the ids of all names of some datasets."""
     found: set[int] = set()
     for listed in id_lists(ids):
-        sql = f"SELECT name_id FROM dataset_identity WHERE dataset_id IN ({listed})"  # noqa: S608 (numbers alone)
+        sql = checked_sql("SELECT name_id FROM dataset_identity WHERE dataset_id IN ({ids})", ids=listed)
         found |= {name_id for (name_id,) in tables.query(sql)}
     return found
 
@@ -247,20 +251,21 @@ def _as_events_have_it(text: str) -> str:
 def _called(tables: QueriedTables, text: str) -> list[DatasetName]:
     whole = (
         "SELECT DISTINCT dataset_id FROM dataset_identity WHERE name_id IN (SELECT name_id FROM dataset "
-        "WHERE name IN ({}) AND (name = ? OR namespace || name = ? "
+        "WHERE name IN ({marks}) AND (name = ? OR namespace || name = ? "
         "OR namespace || '/' || name = ? OR namespace || ':' || name = ?))"
     )
     # Each end of the text may be the name, and the text before it the namespace: the index on names finds them.
     ends = [text[begin:] for begin in range(min(len(text), MOST_IN_A_LIST))] or [text]
-    ids = [row[0] for row in tables.query(whole.format(",".join("?" * len(ends))), (*ends, *(text,) * 4))]
+    ids = [row[0] for row in tables.query(checked_sql(whole, marks=marks_for(ends)), (*ends, *(text,) * 4))]
     if not ids:
         end = text.lstrip("/")
-        ending = (
-            "SELECT DISTINCT dataset_id FROM dataset_identity WHERE name_id IN (SELECT name_id FROM dataset "  # noqa: S608 (our own expression)
-            f"WHERE {LAST_PART} = lower(?) "
+        ending = checked_sql(
+            "SELECT DISTINCT dataset_id FROM dataset_identity WHERE name_id IN (SELECT name_id FROM dataset "
+            "WHERE {last_part} = lower(?) "
             "AND (lower(substr(name, -?)) = lower(?) AND substr(name, -?, 1) IN ('.', '/') "
             "OR lower(?) IN (lower(name), lower(namespace || name), lower(namespace || '/' || name), "
-            "lower(namespace || ':' || name))))"
+            "lower(namespace || ':' || name))))",
+            last_part=CheckedSql(LAST_PART),
         )
         # The index on the last parts of names finds the few that may have this end.
         last = re.split(r"[./]", end)[-1]
@@ -270,17 +275,28 @@ def _called(tables: QueriedTables, text: str) -> list[DatasetName]:
 
 def _column_called(tables: QueriedTables, dataset_id: int, column: str) -> str:
     """Return the column of a dataset with a name, if necessary in another case; empty if there is none."""
-    of_dataset = "IN (SELECT name_id FROM dataset_identity WHERE dataset_id = ?)"
-    for is_called in ("{} = ?", "lower({}) = lower(?)"):
-        places = (("stated_column", "name_id", "column_name"), ("stated_edge", "input_id", "input_column"))
-        queries = (
-            f"SELECT {name} FROM {table} WHERE {id_} {of_dataset} AND {is_called.format(name)}"  # noqa: S608 (our names)
-            for table, id_, name in (*places, ("stated_edge", "output_id", "output_column"))
-        )
-        rows = tables.query(f"{' UNION '.join(queries)} ORDER BY 1 LIMIT 1", (dataset_id, column) * 3)
+    for compared in (_AS_IT_IS, _IN_ANY_CASE):
+        queries = [
+            checked_sql(_COLUMN_OF, table=table, names=names, column=name, compared=compared)
+            for table, names, name in _PLACES_OF_COLUMNS
+        ]
+        first = checked_sql("{every} ORDER BY 1 LIMIT 1", every=sql_list(queries, " UNION "))
+        rows = tables.query(first, (dataset_id, column) * len(queries))
         if rows:
             return str(rows[0][0])
     return ""
+
+
+_COLUMN_OF = (
+    "SELECT {column} FROM {table} WHERE {names} IN (SELECT name_id FROM dataset_identity WHERE dataset_id = ?) "
+    "AND {compared}({column}) = {compared}(?)"
+)
+_AS_IT_IS, _IN_ANY_CASE = CheckedSql(""), CheckedSql("lower")
+_PLACES_OF_COLUMNS = (
+    ("stated_column", "name_id", "column_name"),
+    ("stated_edge", "input_id", "input_column"),
+    ("stated_edge", "output_id", "output_column"),
+)
 
 
 def _only(text: str, found: Sequence[DatasetName]) -> DatasetName:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from openlineage_pyspark.errors import QueryError
 from openlineage_pyspark.workbench.store.tables import schema, stored
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql, quoted, sql_list
 from openlineage_pyspark.workbench.store.tables.views import PROPOSAL, VIEWS
 
 if TYPE_CHECKING:
@@ -30,16 +31,20 @@ _STREAMED = (
 )
 # The reads of a micro-batch follow from its offsets and the order of versions, which SQL alone can't find.
 _FOUND = ("snapshot_id", "inferred")
-_NAMES = ", ".join(
-    f'{"u" if name in _FOUND else "v"}."{name}"'
-    for name, _ in next(each for each in VIEWS if each.name == "source_snapshot_lineage_by_name").columns
+_NAMES = sql_list(
+    [
+        checked_sql("{of}.{column}", of="u" if name in _FOUND else "v", column=quoted(name))
+        for name, _ in next(each for each in VIEWS if each.name == "source_snapshot_lineage_by_name").columns
+    ]
 )
-_SAME = "u.run_id = v.run_id AND u.batch_id = v.batch_id AND u.dataset_id = v.dataset_id"
-_READS = (
-    "SELECT * FROM main.source_snapshot_lineage_by_name v "  # noqa: S608 (our own names alone)
-    f"WHERE NOT EXISTS (SELECT 1 FROM temp.streamed_read u WHERE {_SAME}) "
-    f"UNION ALL SELECT {_NAMES} "
-    f"FROM main.source_snapshot_lineage_by_name v JOIN temp.streamed_read u ON {_SAME} WHERE u.snapshot_id <> ''"
+_SAME = CheckedSql("u.run_id = v.run_id AND u.batch_id = v.batch_id AND u.dataset_id = v.dataset_id")
+_READS = checked_sql(
+    "SELECT * FROM main.source_snapshot_lineage_by_name v "
+    "WHERE NOT EXISTS (SELECT 1 FROM temp.streamed_read u WHERE {same}) "
+    "UNION ALL SELECT {names} "
+    "FROM main.source_snapshot_lineage_by_name v JOIN temp.streamed_read u ON {same} WHERE u.snapshot_id <> ''",
+    same=_SAME,
+    names=_NAMES,
 )
 _READABLE = frozenset(
     (
@@ -79,7 +84,8 @@ def answer_to(connection: sqlite3.Connection, sql: str, seconds: float, streamed
     connection.executemany("INSERT OR IGNORE INTO temp.streamed_read VALUES (?, ?, ?, ?, ?)", streamed)
     for name in PROPOSAL:
         # SQLite looks for temporary views before the tables of the file, on this connection alone.
-        query = _READS if name == schema.SOURCE_SNAPSHOT_LINEAGE.name else f"SELECT * FROM main.{name}_by_name"  # noqa: S608
+        is_read = name == schema.SOURCE_SNAPSHOT_LINEAGE.name
+        query = _READS if is_read else checked_sql("SELECT * FROM main.{name}_by_name", name=name)
         connection.execute(f"CREATE TEMP VIEW IF NOT EXISTS {name} AS {query}")
     end = time.monotonic() + seconds
     refused: list[str] = []

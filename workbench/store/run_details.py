@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from openlineage_pyspark.workbench.events.facts import StatedGap
 from openlineage_pyspark.workbench.model.graph import Path, Step, steps_of
 from openlineage_pyspark.workbench.model.kinds import Kind, certainty_of
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
 if TYPE_CHECKING:
@@ -57,13 +58,14 @@ class DetailsOfRuns(NamedTuple):
 
 
 _VERSIONS = (
-    "SELECT run_id, version FROM stated_version WHERE run_id IN ({}) AND first_time <= ? ORDER BY first_time, version"
+    "SELECT run_id, version FROM stated_version WHERE run_id IN ({marks}) AND first_time <= ? "
+    "ORDER BY first_time, version"
 )
-_GAPS = "SELECT version, operator, message FROM gap WHERE version IN ({}) ORDER BY version, number"
+_GAPS = "SELECT version, operator, message FROM gap WHERE version IN ({ids}) ORDER BY version, number"
 _PATHS = (
     "SELECT v.version, p.input_id, p.input_column, p.output_id, p.output_column, "
     "p.type, p.subtype, p.masking, p.expression, p.certainty, p.steps "
-    "FROM version_description v JOIN stated_path p ON p.description = v.description WHERE v.version IN ({}) "
+    "FROM version_description v JOIN stated_path p ON p.description = v.description WHERE v.version IN ({ids}) "
     "ORDER BY v.version, v.description, p.number"
 )
 
@@ -79,15 +81,15 @@ def details_stated_by(tables: QueriedTables, runs: Iterable[str], time: int) -> 
     """
     of_run: dict[str, tuple[int, ...]] = {}
     for marks, part in marked_lists(sorted(set(runs))):
-        for run, version in tables.query(_VERSIONS.format(marks), (*part, time)):
+        for run, version in tables.query(checked_sql(_VERSIONS, marks=marks), (*part, time)):
             of_run[run] = (*of_run.get(run, ()), version)
     gaps: dict[int, list[StatedGap]] = {}
     paths: dict[int, list[PathOfRun]] = {}
     every = {version for versions in of_run.values() for version in versions}
     for listed in id_lists(every):
-        for version, *gap in tables.query(_GAPS.format(listed)):
+        for version, *gap in tables.query(checked_sql(_GAPS, ids=listed)):
             gaps.setdefault(version, []).append(StatedGap(*gap))
-        for version, source_id, source, target_id, target, *path in tables.query(_PATHS.format(listed)):
+        for version, source_id, source, target_id, target, *path in tables.query(checked_sql(_PATHS, ids=listed)):
             paths.setdefault(version, []).append(PathOfRun(source_id, source, target_id, target, _path(*path)))
     versions = {each: VersionDetails(tuple(gaps.get(each, ())), tuple(paths.get(each, ()))) for each in every}
     return DetailsOfRuns(of_run, versions)

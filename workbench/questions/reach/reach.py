@@ -14,6 +14,7 @@ import attrs
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.store.current import EDGE_COLUMNS, EDGES, Current, edges_of_rows
+from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, CheckedSql, checked_sql, sql_list
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts
 
 if TYPE_CHECKING:
@@ -214,8 +215,11 @@ def datasets_of_job(tables: QueriedTables, job_id: int, direction: Direction, li
     down = direction is Direction.DOWNSTREAM
     if limits.ever:
         rows = tables.query(
-            f"SELECT DISTINCT i.dataset_id FROM {'stated_write' if down else 'stated_read'} l "  # noqa: S608 (our own names)
-            "JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id = ? AND l.first_time <= ?",
+            checked_sql(
+                "SELECT DISTINCT i.dataset_id FROM {table} l "
+                "JOIN dataset_identity i ON i.name_id = l.name_id WHERE l.job_id = ? AND l.first_time <= ?",
+                table="stated_write" if down else "stated_read",
+            ),
             (job_id, limits.time),
         )
         return sorted((each, "") for (each,) in rows)
@@ -286,9 +290,13 @@ def _flows_ever(tables: QueriedTables, datasets: Iterable[int], here: str, time:
         row
         for listed in id_lists(datasets)
         for row in tables.query(
-            "SELECT DISTINCT s.dataset_id, t.dataset_id, f.job_id FROM stated_flow f "  # noqa: S608 (numbers alone)
-            "JOIN dataset_identity s ON s.name_id = f.input_id JOIN dataset_identity t ON t.name_id = f.output_id "
-            f"WHERE {here}.dataset_id IN ({listed}) AND f.first_time <= ?",
+            checked_sql(
+                "SELECT DISTINCT s.dataset_id, t.dataset_id, f.job_id FROM stated_flow f "
+                "JOIN dataset_identity s ON s.name_id = f.input_id JOIN dataset_identity t ON t.name_id = f.output_id "
+                "WHERE {here}.dataset_id IN ({ids}) AND f.first_time <= ?",
+                here=here,
+                ids=listed,
+            ),
             (time,),
         )
     }
@@ -309,22 +317,22 @@ def _edge_rows(
 ) -> Iterable[tuple[Any, ...]]:
     """Return the rows of the edges at some places that count under the limits."""
 
-    def asked(condition: str, columns: str = EDGE_COLUMNS) -> Iterator[tuple[Any, ...]]:
+    def asked(condition: CheckedSql, columns: CheckedSql = EDGE_COLUMNS) -> Iterator[tuple[Any, ...]]:
         for query, parameters in _column_queries(frontier, direction, columns, condition):
             yield from tables.query(query, parameters)
 
     if limits.ever:
-        return asked(f"c.first_time <= {limits.time:d}")
+        return asked(checked_sql("c.first_time <= {time}", time=limits.time))
     if direction is Direction.UPSTREAM:
         outputs = current.writers({place[0] for place in frontier})
     else:
-        outputs = {(job, target) for job, target in asked("1 = 1", "DISTINCT c.job_id, t.dataset_id")}
+        outputs = {(job, target) for job, target in asked(ANY, _OUTPUTS)}
     return current.edges(outputs, asked)
 
 
 def _column_queries(
-    frontier: list[Place], direction: Direction, columns: str, condition: str
-) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+    frontier: list[Place], direction: Direction, columns: CheckedSql, condition: CheckedSql
+) -> Iterator[tuple[CheckedSql, tuple[str | int, ...]]]:
     """
     Return the queries for the edges at some places, with their parameters.
 
@@ -332,20 +340,18 @@ def _column_queries(
     """
     down = direction is Direction.DOWNSTREAM
     here, column = ("s", "input_column") if down else ("t", "output_column")
-    select = f"SELECT {columns} FROM {EDGES}"  # noqa: S608 (ours)
+    every = {"columns": columns, "edges": EDGES, "here": here, "condition": condition}
     for listed in id_lists(place[0] for place in frontier if not place[1]):
-        yield f"{select} WHERE {here}.dataset_id IN ({listed}) AND {condition}", ()
+        yield checked_sql(_OF_DATASETS, ids=listed, **every), ()
     named = [place for place in frontier if place[1]]
     # An edge without a column reads or writes all columns.
     exact = [(dataset, name) for dataset, path in named for name in (*_above(path), "")]
     for values, parameters in _values(exact):
-        on = f"f.dataset_id = {here}.dataset_id AND f.name = c.{column}"
-        yield f"WITH f (dataset_id, name) AS ({values}) {select} JOIN f ON {on} WHERE {condition}", parameters
+        is_there = checked_sql("f.name = c.{column}", column=column)
+        yield checked_sql(_OF_COLUMNS, values=values, is_there=is_there, **every), parameters
     for values, parameters in _values([(dataset, f"{path}.") for dataset, path in named]):
-        # The condition for a path and a dot at the beginning: the slash is the character after the dot.
-        below = f"c.{column} >= f.name AND c.{column} < substr(f.name, 1, length(f.name) - 1) || '/'"
-        on = f"f.dataset_id = {here}.dataset_id AND {below}"
-        yield f"WITH f (dataset_id, name) AS ({values}) {select} JOIN f ON {on} WHERE {condition}", parameters
+        is_there = checked_sql(_BELOW, column=column)
+        yield checked_sql(_OF_COLUMNS, values=values, is_there=is_there, **every), parameters
 
 
 def _above(path: str) -> Iterator[str]:
@@ -356,7 +362,20 @@ def _above(path: str) -> Iterator[str]:
         yield path
 
 
-def _values(places: list[Place]) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+def _values(places: list[Place]) -> Iterator[tuple[CheckedSql, tuple[str | int, ...]]]:
     """Yield places as lists of values in SQL, each with its parameters and not too long."""
     for part in in_parts(sorted(set(places)), MOST_IN_A_LIST // 2):
-        yield "VALUES " + ", ".join(f"({dataset}, ?)" for dataset, _ in part), tuple(name for _, name in part)
+        yield (
+            checked_sql("({datasets}, ?)", datasets=sql_list([dataset for dataset, _ in part], ", ?), (")),
+            tuple(name for _, name in part),
+        )
+
+
+_OUTPUTS = CheckedSql("DISTINCT c.job_id, t.dataset_id")
+_OF_DATASETS = "SELECT {columns} FROM {edges} WHERE {here}.dataset_id IN ({ids}) AND {condition}"
+_OF_COLUMNS = (
+    "WITH f (dataset_id, name) AS (VALUES {values}) SELECT {columns} FROM {edges} "
+    "JOIN f ON f.dataset_id = {here}.dataset_id AND {is_there} WHERE {condition}"
+)
+# A path and a dot at the beginning: the slash is the character after the dot.
+_BELOW = "c.{column} >= f.name AND c.{column} < substr(f.name, 1, length(f.name) - 1) || '/'"

@@ -33,8 +33,9 @@ from openlineage_pyspark.workbench.questions.versions.versions import (
 from openlineage_pyspark.workbench.store.described import described_by_runs
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 from openlineage_pyspark.workbench.store.names import datasets_by_name
+from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, CheckedSql, checked_sql, sql_list
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts, marked_lists
-from openlineage_pyspark.workbench.store.tables.views import MADE
+from openlineage_pyspark.workbench.store.tables.views import made
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,13 +67,15 @@ class StoredVersions:
         wanted = set(dataset_ids) - set(self._histories)
         made: dict[int, dict[str, list[SinkRow]]] = {each: {} for each in wanted}
         for listed in id_lists(wanted):
-            sinks = self._tables.query(f"{_SINKS} WHERE i.dataset_id IN ({listed}) AND {_MADE}")
+            made_by = "{sinks} WHERE i.dataset_id IN ({ids}) AND {made}"
+            sinks = self._tables.query(checked_sql(made_by, sinks=_SINKS, ids=listed, made=_MADE))
             for row in self._without_summaries(_without_unnamed(map(SinkRow._make, sinks))):
                 made[row.dataset_id].setdefault(row.version, []).append(row)
-            seen = (
-                "SELECT i.dataset_id, l.snapshot, min(l.time) FROM dataset_identity i "  # noqa: S608 (numbers alone)
+            seen = checked_sql(
+                "SELECT i.dataset_id, l.snapshot, min(l.time) FROM dataset_identity i "
                 "JOIN source_snapshot_lineage l ON l.name_id = i.name_id "
-                f"WHERE i.dataset_id IN ({listed}) AND l.snapshot <> '' GROUP BY i.dataset_id, l.snapshot"
+                "WHERE i.dataset_id IN ({ids}) AND l.snapshot <> '' GROUP BY i.dataset_id, l.snapshot",
+                ids=listed,
             )
             for dataset_id, snapshot, time in self._tables.query(seen):
                 unmade = SinkRow(dataset_id, "", NO_BATCH, snapshot, None, time, None, "", None, None)
@@ -108,7 +111,7 @@ class StoredVersions:
 
     def made_by(self, parts: Iterable[RunPart]) -> dict[RunPart, tuple[VersionKey, ...]]:
         """Return which versions each of some runs and micro-batches made."""
-        rows = _without_unnamed(map(SinkRow._make, self._rows_of(parts, _SINKS, f"WHERE {_MADE}")))
+        rows = _without_unnamed(map(SinkRow._make, self._rows_of(parts, _SINKS, _MADE)))
         self.load(row.dataset_id for row in rows)
         found: dict[RunPart, dict[VersionKey, None]] = {}
         for row in rows:
@@ -151,7 +154,9 @@ class StoredVersions:
         found: set[RunPart] = set()
         for marks, some in marked_lists(sorted(set(run_ids))):
             for table in ("source_snapshot_lineage", "sink_snapshot_lineage"):
-                sql = f"SELECT DISTINCT run_id, batch_id FROM {table} WHERE run_id IN ({marks})"  # noqa: S608 (marks)
+                sql = checked_sql(
+                    "SELECT DISTINCT run_id, batch_id FROM {table} WHERE run_id IN ({marks})", table=table, marks=marks
+                )
                 found |= {RunPart(run_id, batch_id) for run_id, batch_id in self._tables.query(sql, some)}
         return sorted(found)
 
@@ -285,7 +290,7 @@ class StoredVersions:
 
     def _children(self, run_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
         for marks, some in marked_lists(sorted(run_ids)):
-            sql = f"SELECT run_id, parent_run_id FROM run WHERE parent_run_id IN ({marks})"  # noqa: S608 (marks)
+            sql = checked_sql("SELECT run_id, parent_run_id FROM run WHERE parent_run_id IN ({marks})", marks=marks)
             yield from ((child, parent) for child, parent in self._tables.query(sql, some))
 
     def _learn_readers(self, dataset_ids: set[int]) -> None:
@@ -293,8 +298,8 @@ class StoredVersions:
         self.load(wanted)
         self._readers |= {each: {} for each in wanted}
         for listed in id_lists(wanted):
-            here = f"i.dataset_id IN ({listed})"
-            rows = self._tables.query(f"{_PLAIN_READS} AND {here} UNION {_STATED_READS} AND {here}")
+            every = "{plain} AND i.dataset_id IN ({ids}) UNION {stated} AND i.dataset_id IN ({ids})"
+            rows = self._tables.query(checked_sql(every, plain=_PLAIN_READS, stated=_STATED_READS, ids=listed))
             for row in _without_unnamed(map(SourceRow._make, rows)):
                 for read in self._reads(row):
                     self._readers[row.dataset_id].setdefault(read.version.version, []).append(read)
@@ -324,40 +329,49 @@ class StoredVersions:
                 rows,
             )
 
-    def _rows_of(self, parts: Iterable[RunPart], select: str, where: str = "") -> list[tuple[Any, ...]]:
+    def _rows_of(
+        self, parts: Iterable[RunPart], select: CheckedSql, condition: CheckedSql = ANY
+    ) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
         for some in in_parts(sorted(set(parts)), MOST_IN_A_LIST // 2):
-            values = ", ".join(f"(?, {batch_id:d})" for _, batch_id in some)
-            found += self._tables.query(
-                f"WITH f (run_id, batch_id) AS (VALUES {values}) {select} "
-                f"JOIN f ON f.run_id = l.run_id AND f.batch_id = l.batch_id {where}",
-                [run_id for run_id, _ in some],
+            batches = sql_list([batch_id for _, batch_id in some], "), (?, ")
+            sql = checked_sql(
+                "WITH f (run_id, batch_id) AS (VALUES (?, {batches})) {select} "
+                "JOIN f ON f.run_id = l.run_id AND f.batch_id = l.batch_id WHERE {condition}",
+                batches=batches,
+                select=select,
+                condition=condition,
             )
+            found += self._tables.query(sql, [run_id for run_id, _ in some])
         return found
 
 
-_SINKS = (
+_SINKS = CheckedSql(
     "SELECT i.dataset_id, l.run_id, l.batch_id, l.snapshot, l.job_id, l.time, l.parent, l.change, l.row_count, l.bytes "
     "FROM dataset_identity i JOIN sink_snapshot_lineage l ON l.name_id = i.name_id "
     "LEFT JOIN run r ON r.run_id = l.run_id"
 )
-_MADE = MADE.format("l", "r")
+_MADE = made("l", "r")
 # A batch run reads when it begins. A stream without reports of its micro-batches reads continuously.
-_READ = (
+_READ = CheckedSql(
     "SELECT i.dataset_id, l.run_id, l.batch_id, l.snapshot, l.job_id, "
     "CASE WHEN l.batch_id < 0 AND r.started < l.time AND coalesce(j.processing, '') <> 'STREAMING' "
     "THEN r.started ELSE l.time END, l.offset_from, l.offset_to, l.row_count "
     "FROM dataset_identity i "
 )
-_READER = "LEFT JOIN run r ON r.run_id = l.run_id LEFT JOIN job j ON j.job_id = l.job_id"
-_SOURCES = f"{_READ}JOIN source_snapshot_lineage l ON l.name_id = i.name_id {_READER}"
-# Each of the two conditions uses an index.
-_PLAIN_READS = (
-    f"{_READ}JOIN stated_read s ON s.name_id = i.name_id "
-    f"JOIN source_snapshot_lineage l ON l.job_id = s.job_id AND l.name_id = s.name_id {_READER} "
-    "WHERE l.snapshot = '' AND l.batch_id = -1"
+_READER = CheckedSql("LEFT JOIN run r ON r.run_id = l.run_id LEFT JOIN job j ON j.job_id = l.job_id")
+_SOURCES = checked_sql(
+    "{read}JOIN source_snapshot_lineage l ON l.name_id = i.name_id {reader}", read=_READ, reader=_READER
 )
-_STATED_READS = f"{_SOURCES} WHERE (l.snapshot <> '' OR l.batch_id <> -1)"
+# Each of the two conditions uses an index.
+_PLAIN_READS = checked_sql(
+    "{read}JOIN stated_read s ON s.name_id = i.name_id "
+    "JOIN source_snapshot_lineage l ON l.job_id = s.job_id AND l.name_id = s.name_id {reader} "
+    "WHERE l.snapshot = '' AND l.batch_id = -1",
+    read=_READ,
+    reader=_READER,
+)
+_STATED_READS = checked_sql("{sources} WHERE (l.snapshot <> '' OR l.batch_id <> -1)", sources=_SOURCES)
 
 
 def _without_unnamed(rows: Iterable[_Row]) -> list[_Row]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.recovery.applying.checkpoint import last_batches
-from openlineage_pyspark.workbench.recovery.model.statements import is_version, roll_back, sql_name
+from openlineage_pyspark.workbench.recovery.model.statements import emptied, is_version, roll_back, sql_name
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.recovery.applying.checks import TableSession
@@ -173,7 +173,7 @@ def written_since(step: RecoveryStep, before: Mapping[str, str], session: TableS
         since = tuple(live.since(then or ""))
         undo = ""
         if since and then == "":
-            undo = f"DELETE FROM {sql_name(table)}"  # noqa: S608 (a quoted name)
+            undo = emptied(sql_name(table))
         elif since and then is not None and is_version(then):
             undo = roll_back(table, then, is_ancestor=then in {each.version for each in live.line})
         yield TableProgress(table, since, wanted.get(table, 0), undo)

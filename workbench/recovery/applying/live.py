@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import attrs
 from openlineage_pyspark.errors import StoreError
-from openlineage_pyspark.workbench.recovery.model.statements import is_table_of_path, quoted_part, sql_name
+from openlineage_pyspark.workbench.recovery.model.statements import all_rows, is_table_of_path, quoted_part, sql_name
 from openlineage_pyspark.workbench.store.spark.session import named_failure
 
 if TYPE_CHECKING:
@@ -263,15 +263,14 @@ class LiveSession:
         with named_failure("Spark can't analyze it"), self._under(settings):
             new, there = (
                 [(field.name, field.dataType.simpleString()) for field in self._session.sql(sql).schema]
-                for sql in (query, f"SELECT * FROM {name}")  # noqa: S608 (a name that the parser has read)
+                for sql in (query, all_rows(name))
             )
         return new == there
 
     def has_files_of(self, table: TableId, version: str) -> bool:
         """Return whether the files of a version of a Delta table exist: VACUUM removes old ones."""
         with named_failure("Spark can't read the version"):
-            query = f"SELECT * FROM {sql_name(table)} VERSION AS OF {version}"  # noqa: S608 (a quoted name, a number)
-            files = self._session.sql(query).inputFiles()
+            files = self._session.sql(all_rows(sql_name(table), version)).inputFiles()
             jvm: Any = self._session.sparkContext._jvm
             conf: Any = self._session.sparkContext._jsc.hadoopConfiguration()
             for file in files:
@@ -339,9 +338,8 @@ class LiveSession:
         Raises:
             StoreError: Spark can't read it.
         """
-        which = f" VERSION AS OF {version}" if version else ""
         with named_failure("Spark can't read its columns"):
-            return tuple(self._session.sql(f"SELECT * FROM {sql_name(table)}{which}").columns)  # noqa: S608 (a quoted name)
+            return tuple(self._session.sql(all_rows(sql_name(table), version)).columns)
 
     def count_of(self, table: TableId) -> int:
         """
@@ -383,7 +381,7 @@ class LiveSession:
         try:
             self._rows(f"REFRESH TABLE {name}")
             with named_failure("Spark can't read it"):
-                files = sorted(self._session.sql(f"SELECT * FROM {name}").inputFiles())  # noqa: S608 (a quoted name)
+                files = sorted(self._session.sql(all_rows(name)).inputFiles())
         except StoreError as problem:
             if any(code in str(problem) for code in _NOT_FOUND):
                 return ""

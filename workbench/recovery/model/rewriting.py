@@ -18,6 +18,7 @@ from openlineage_pyspark.workbench.recovery.model.facts import COMMENTS
 from openlineage_pyspark.workbench.recovery.model.statements import (
     NO_ROWS,
     PLAIN_CHARACTERS,
+    emptied,
     place_of_files,
     table_in_sql,
 )
@@ -391,8 +392,7 @@ def _over_what_is_there(
     if tree.args.get("replace") or tree.kind != "TABLE" or dataset.has_versions:
         tree.args["replace"] = True
         # Delta Lake refuses to clone over a table that has rows.
-        emptying = f"DELETE FROM {name}"  # noqa: S608 (a quoted name)
-        return () if tree.args.get("clone") is None or is_copy else (emptying,)
+        return () if tree.args.get("clone") is None or is_copy else (emptied(name),)
     if places and not is_copy:
         doubts.append(f"DROP TABLE leaves the files in {places[0].name}: remove them before the table is created")
     return (f"DROP TABLE IF EXISTS {name}",)

@@ -69,6 +69,16 @@ def sql_name(table: TableId) -> str:
     return ".".join(map(quoted_part, table.parts))
 
 
+def all_rows(name: str, version: str = "") -> str:
+    """Return the query for all rows that a table has, or had at a version; the name is as statements have it."""
+    return f"SELECT * FROM {name}{f' VERSION AS OF {version}' if version else ''}"  # noqa: S608 (a quoted name)
+
+
+def emptied(name: str) -> str:
+    """Return the statement that deletes all rows of a table; the name is as statements have it."""
+    return f"DELETE FROM {name}"  # noqa: S608 (a quoted name)
+
+
 def place_of_files(location: str) -> str:
     """Return a location in one form: without the scheme of this machine's files, quotes of URLs, and a last slash."""
     parts = urlsplit(location)
@@ -199,7 +209,7 @@ def copied_whole(dataset: DatasetFacts, copy: str) -> str:
 
 def _copied(dataset: DatasetFacts, copy: str, which: str) -> str:
     using = f" USING {dataset.format if dataset.format in _UNALTERING else 'parquet'}"
-    query = f"SELECT * FROM {table_in_sql(dataset.sql)}{which}"  # noqa: S608 (names are quoted)
+    query = f"{all_rows(table_in_sql(dataset.sql))}{which}"
     return f"CREATE TABLE {table_in_sql(copy)}{using} AS {query}"
 
 
@@ -244,7 +254,7 @@ def table_dropped(sql: str) -> str:
 
 def switched(dataset: DatasetFacts, copy: str) -> tuple[str, ...]:
     """Return the statements that give a table the rows of its corrected copy, and drop the copy if one can."""
-    text = f"INSERT OVERWRITE {table_in_sql(dataset.sql)} SELECT * FROM {table_in_sql(copy)}"  # noqa: S608 (as above)
+    text = f"INSERT OVERWRITE {table_in_sql(dataset.sql)} {all_rows(table_in_sql(copy))}"
     return (text,) if is_table_of_path(copy) else (text, f"DROP TABLE {table_in_sql(copy)}")
 
 

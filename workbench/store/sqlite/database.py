@@ -15,6 +15,7 @@ from openlineage_pyspark.workbench.store.own_queries import MOST_SECONDS, Answer
 from openlineage_pyspark.workbench.store.sqlite.file import PATIENCE_SECONDS, SqliteFile, why_not_opened
 from openlineage_pyspark.workbench.store.sqlite.file_tables import FileTables
 from openlineage_pyspark.workbench.store.sqlite.soundness import damage_of
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -178,7 +179,9 @@ class Database:
                 runs = [*lost()]
                 self._tables.rebuild(without=ids)
                 self._file.connection.execute(_DROPPED)
-                self._file.connection.executemany(f"INSERT INTO {DROPPED} VALUES (?, ?, ?, ?, ?)", runs)  # noqa: S608
+                self._file.connection.executemany(
+                    checked_sql("INSERT INTO {dropped} VALUES (?, ?, ?, ?, ?)", dropped=DROPPED), runs
+                )
             return len(ids)
 
     def dropped(self) -> list[DroppedRuns]:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.store.sqlite.pack import Packed, dictionary_of, pack, unpack
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
 from openlineage_pyspark.workbench.store.tables.stored import NO_RUN
 
 if TYPE_CHECKING:
     import sqlite3
 
+_NO_PREFIX = CheckedSql("")
 _KNOWN = "SELECT run, digest FROM stored_event WHERE run = ? AND digest = ?"
-_OF_RUNS = "SELECT run, digest FROM stored_event WHERE run IN ({})"
+_OF_RUNS = "SELECT run, digest FROM stored_event WHERE run IN ({ids})"
 _INSERT = "INSERT INTO stored_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _LAST = "SELECT coalesce(max(event), 0) FROM stored_event"
 _BASE = "SELECT event FROM version_base WHERE version = ? AND type = ?"
@@ -69,10 +71,12 @@ class EventTexts:
         prefix: precedes the names of the tables.
     """
 
-    def __init__(self, connection: sqlite3.Connection, prefix: str = "") -> None:
+    def __init__(self, connection: sqlite3.Connection, prefix: CheckedSql = _NO_PREFIX) -> None:
         self._connection = connection
-        self._select = f"SELECT base, shared, packed FROM {prefix}stored_event WHERE event = ?"  # noqa: S608 (our names)
-        self._dictionary = f"SELECT packed FROM {prefix}dictionary WHERE dictionary = ?"  # noqa: S608 (our names)
+        self._select = checked_sql(
+            "SELECT base, shared, packed FROM {prefix}stored_event WHERE event = ?", prefix=prefix
+        )
+        self._dictionary = checked_sql("SELECT packed FROM {prefix}dictionary WHERE dictionary = ?", prefix=prefix)
         self._texts: dict[int, bytes] = {}
         self._size = 0
         self._bases: dict[tuple[int, str], int] = {}
@@ -107,7 +111,7 @@ class EventTexts:
         """Return the runs and the digests of those events that are stored already, and of others of the same runs."""
         found: set[tuple[int, bytes]] = set()
         for listed in id_lists(each.run for each in events if each.run != NO_RUN):
-            found.update(self._connection.execute(_OF_RUNS.format(listed)))
+            found.update(self._connection.execute(checked_sql(_OF_RUNS, ids=listed)))
         for each in events:
             # There may be any number of events without a run.
             if each.run == NO_RUN:
@@ -176,11 +180,14 @@ class EventTexts:
         return unpack(Packed(packed, shared), self._cached(base))
 
 
-def texts_in_order(connection: sqlite3.Connection, prefix: str) -> Iterator[tuple[str, str]]:
+def texts_in_order(connection: sqlite3.Connection, prefix: CheckedSql = _NO_PREFIX) -> Iterator[tuple[str, str]]:
     """Yield the ids and the texts of all events in the order in which they came."""
     texts, place = EventTexts(connection, prefix), 0
-    columns = "event, lower(hex(digest)), base, shared, packed"
-    after = f"SELECT {columns} FROM {prefix}stored_event WHERE event > ? ORDER BY event LIMIT 2000"  # noqa: S608 (ours)
+    after = checked_sql(
+        "SELECT event, lower(hex(digest)), base, shared, packed FROM {prefix}stored_event WHERE event > ? "
+        "ORDER BY event LIMIT 2000",
+        prefix=prefix,
+    )
     while found := connection.execute(after, (place,)).fetchall():
         place = found[-1][0]
         yield from ((event_id, texts.text(*packed)) for _, event_id, *packed in found)

@@ -13,13 +13,14 @@ from openlineage_pyspark.workbench.store.sqlite.file_check import APPLICATION_ID
 from openlineage_pyspark.workbench.store.sqlite.row_merging import RowMerger
 from openlineage_pyspark.workbench.store.sqlite.statements import ddl, index_names, table_ddl, view_statements
 from openlineage_pyspark.workbench.store.tables import schema, stored
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql
 from openlineage_pyspark.workbench.store.tables.views import VIEWS
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.sqlite.file import SqliteFile
 
 # Precedes the names of tables while their rows are moved into new ones.
-_FORMER = "former_"
+_FORMER = CheckedSql("former_")
 _OLD_EVENTS = "SELECT rowid, event_id, json FROM event WHERE rowid > ? ORDER BY rowid LIMIT 2000"
 _TEXTS = ("stored_event", "dictionary")
 # The first version in which the texts of events are packed.

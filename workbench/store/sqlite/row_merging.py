@@ -10,6 +10,7 @@ from openlineage_pyspark.workbench.store.sqlite.event_texts import EventTexts, N
 from openlineage_pyspark.workbench.store.sqlite.statements import upserts
 from openlineage_pyspark.workbench.store.sqlite.versions import Versions
 from openlineage_pyspark.workbench.store.tables import schema, stored
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.sqlite.file import SqliteFile
     from openlineage_pyspark.workbench.store.tables.schema import StoredTable
 
-_RUNS = "SELECT run_id, run FROM stored_run WHERE run_id IN ({})"
-_KNOWN_NAMES = "SELECT name_id FROM dataset WHERE name_id IN ({})"
+_RUNS = "SELECT run_id, run FROM stored_run WHERE run_id IN ({marks})"
+_KNOWN_NAMES = "SELECT name_id FROM dataset WHERE name_id IN ({ids})"
 _MOVE_TIMES = "UPDATE dataset SET first_time = min(first_time, ?), last_time = max(last_time, ?) WHERE name_id = ?"
 
 
@@ -101,7 +102,7 @@ class RowMerger:
         """Return the numbers of runs by their ids, including the number that means no run."""
         found = {"": stored.NO_RUN}
         for marks, part in marked_lists(sorted(runs - {""})):
-            found |= dict(self._query(_RUNS.format(marks), part))
+            found |= dict(self._query(checked_sql(_RUNS, marks=marks), part))
         return found
 
     def _known_names(self, datasets: Iterable[Row]) -> set[int]:
@@ -124,7 +125,7 @@ class RowMerger:
     def _pointers(self, datasets: Iterable[Row]) -> dict[int, int | None]:
         """Return the earlier targets of the names that point to another one."""
         names = {int(row[0] or 0) for row in datasets if row[3] is not None}
-        return dict(self._rows_of(names, "SELECT name_id, same_as FROM dataset WHERE name_id IN ({})"))
+        return dict(self._rows_of(names, "SELECT name_id, same_as FROM dataset WHERE name_id IN ({ids})"))
 
     def _identify(self, datasets: Sequence[Row], known: set[int], before: dict[int, int | None]) -> None:
         """
@@ -141,7 +142,9 @@ class RowMerger:
         )
         names = {int(row[0] or 0) for row in datasets if row[3] is not None}
         now = dict(
-            self._rows_of(names, "SELECT name_id, same_as FROM dataset WHERE same_as IS NOT NULL AND name_id IN ({})")
+            self._rows_of(
+                names, "SELECT name_id, same_as FROM dataset WHERE same_as IS NOT NULL AND name_id IN ({ids})"
+            )
         )
         pointers: dict[int, int | None] = {}
         asked = set[int]()
@@ -149,7 +152,7 @@ class RowMerger:
         while unknown:
             found = dict(
                 self._rows_of(
-                    unknown, "SELECT name_id, same_as FROM dataset WHERE name_id IN ({0}) OR same_as IN ({0})"
+                    unknown, "SELECT name_id, same_as FROM dataset WHERE name_id IN ({ids}) OR same_as IN ({ids})"
                 )
             )
             pointers |= found
@@ -162,4 +165,4 @@ class RowMerger:
 
     def _rows_of(self, ids: Iterable[int], sql: str) -> Iterator[tuple[Any, ...]]:
         for listed in id_lists(ids):
-            yield from self._query(sql.format(listed))
+            yield from self._query(checked_sql(sql, ids=listed))

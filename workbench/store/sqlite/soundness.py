@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.sqlite.event_texts import texts_in_order
 from openlineage_pyspark.workbench.store.tables import schema, stored
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_TYPES = {"TEXT": "'text'", "INTEGER": "'integer'", "BLOB": "'blob'"}
+_TYPES = {"TEXT": CheckedSql("'text'"), "INTEGER": CheckedSql("'integer'"), "BLOB": CheckedSql("'blob'")}
 _TABLES = (*(table.name for table in stored.MERGED), *stored.OF_VERSIONS, *stored.OF_EVENTS)
 # A column, and the table and the column in which each of its values is.
 _REFERENCES = (
@@ -77,7 +78,7 @@ def _found(connection: sqlite3.Connection) -> Iterator[str]:
     yield from _of_types(connection)
     yield from _of_references(connection)
     yield from _of_names(connection)
-    for event_id, text in texts_in_order(connection, ""):
+    for event_id, text in texts_in_order(connection):
         if hashlib.sha256(text.encode(errors="replace")).hexdigest()[: len(event_id)] != event_id:
             yield "the text of an event is not the one that was stored"
 
@@ -85,17 +86,25 @@ def _found(connection: sqlite3.Connection) -> Iterator[str]:
 def _of_types(connection: sqlite3.Connection) -> Iterator[str]:
     for table in _TABLES:
         for _, name, type_, *_ in connection.execute(f"PRAGMA main.table_info({table})").fetchall():
-            types = f"({_TYPES[type_]}, 'null')"
-            sql = f'SELECT 1 FROM main.{table} WHERE typeof("{name}") NOT IN {types} LIMIT 1'  # noqa: S608 (our names)
+            sql = checked_sql(
+                "SELECT 1 FROM main.{table} WHERE typeof({column}) NOT IN ({type}, 'null') LIMIT 1",
+                table=table,
+                column=quoted(name),
+                type=_TYPES[type_],
+            )
             if connection.execute(sql).fetchone():
                 yield f"a value of {table}.{name} has another type"
 
 
 def _of_references(connection: sqlite3.Connection) -> Iterator[str]:
     for table, column, target, key in _REFERENCES:
-        sql = (
-            f"SELECT 1 FROM main.{table} s WHERE s.{column} IS NOT NULL "  # noqa: S608 (our own names)
-            f"AND NOT EXISTS (SELECT 1 FROM main.{target} t WHERE t.{key} = s.{column}) LIMIT 1"
+        sql = checked_sql(
+            "SELECT 1 FROM main.{table} s WHERE s.{column} IS NOT NULL "
+            "AND NOT EXISTS (SELECT 1 FROM main.{target} t WHERE t.{key} = s.{column}) LIMIT 1",
+            table=table,
+            column=column,
+            target=target,
+            key=key,
         )
         if connection.execute(sql).fetchone():
             yield f"{table} refers to a row that {target} does not have"
@@ -103,7 +112,7 @@ def _of_references(connection: sqlite3.Connection) -> Iterator[str]:
 
 def _of_names(connection: sqlite3.Connection) -> Iterator[str]:
     for table, column in ((schema.JOB.name, "job_id"), (schema.DATASET.name, "name_id")):
-        sql = f"SELECT {column}, namespace, name FROM main.{table}"  # noqa: S608 (our own names)
+        sql = checked_sql("SELECT {column}, namespace, name FROM main.{table}", column=column, table=table)
         for id_, namespace, name in connection.execute(sql):
             if identity(table, namespace, name) != id_:
                 yield f"a name in {table} is not the one that was stored"

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.store.tables import schema, stored
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql, sql_list
+from openlineage_pyspark.workbench.store.tables.ids import marks_for
 from openlineage_pyspark.workbench.store.tables.schema import Merge
 from openlineage_pyspark.workbench.store.tables.views import view_ddl
 
@@ -35,7 +37,9 @@ def table_ddl() -> list[str]:
             name = f"{table.name}_by_{'_'.join(index)}"
             statements.append(f'CREATE INDEX IF NOT EXISTS "{name}" ON "{table.name}" ({", ".join(index)})')
     statements += [f"CREATE INDEX IF NOT EXISTS {name} ON {what}" for name, what in _further_indexes()]
-    no_run = f"INSERT OR IGNORE INTO {stored.RUN.name} (run, run_id) VALUES ({stored.NO_RUN}, '')"  # noqa: S608 (our own names alone)
+    no_run = checked_sql(
+        "INSERT OR IGNORE INTO {name} (run, run_id) VALUES ({no_run}, '')", name=stored.RUN.name, no_run=stored.NO_RUN
+    )
     return [*statements, *stored.definitions(), no_run]
 
 
@@ -107,25 +111,37 @@ def _upsert(table: StoredTable, missing: frozenset[str] = frozenset()) -> str:
         missing: the columns that are NULL in the row. A column that is not set needs no change in an index.
     """
     names = [column.name for column in table.stored]
-    marks = ", ".join("?" * len(names))
-    setting = ", ".join(
-        f'"{column.name}" = {_merged(table.name, column)}'
+    setting = [
+        checked_sql("{column} = {merged}", column=column.name, merged=_merged(table.name, column))
         for column in table.stored
         if column.merge not in (Merge.KEY, Merge.FIXED) and column.name not in missing
-    )
-    return (
-        f'INSERT INTO "{table.name}" ({", ".join(names)}) VALUES ({marks}) '  # noqa: S608 (our own names alone)
-        f"ON CONFLICT ({', '.join(table.key)}) DO UPDATE SET {setting}"
+    ]
+    return checked_sql(
+        "INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ({key}) DO UPDATE SET {setting}",
+        table=table.name,
+        names=sql_list(names),
+        marks=marks_for(names),
+        key=sql_list(table.key),
+        setting=sql_list(setting),
     )
 
 
-def _merged(table: str, column: StoredColumn) -> str:
+def _merged(table: str, column: StoredColumn) -> CheckedSql:
     """Return the value of a column after a merge, in SQL."""
-    old, new = f'"{table}"."{column.name}"', f'excluded."{column.name}"'
-    if column.merge in (Merge.FIRST, Merge.LAST):
-        function = "min" if column.merge is Merge.FIRST else "max"
-        return f"{function}(coalesce({old}, {new}), coalesce({new}, {old}))"
-    order = "<" if column.merge is Merge.EARLIEST else ">"
-    place = f'excluded."{column.ordered_by}"', f'"{table}"."{column.ordered_by}"'
-    wins = f"{old} IS NULL OR {place[0]} {order} {place[1]} OR ({place[0]} = {place[1]} AND {new} {order} {old})"
-    return f"CASE WHEN {new} IS NOT NULL AND ({wins}) THEN {new} ELSE {old} END"
+    has_order = column.merge in (Merge.EARLIEST, Merge.LATEST)
+    place = column.ordered_by if has_order else column.name
+    return checked_sql(_MERGED[column.merge], table=table, column=column.name, place=place)
+
+
+_WINS = (
+    "CASE WHEN excluded.{column} IS NOT NULL AND ({table}.{column} IS NULL OR excluded.{place} %s {table}.{place} "
+    "OR (excluded.{place} = {table}.{place} AND excluded.{column} %s {table}.{column})) "
+    "THEN excluded.{column} ELSE {table}.{column} END"
+)
+_CHOSEN = "%s(coalesce({table}.{column}, excluded.{column}), coalesce(excluded.{column}, {table}.{column}))"
+_MERGED = {
+    Merge.FIRST: _CHOSEN % "min",
+    Merge.LAST: _CHOSEN % "max",
+    Merge.EARLIEST: _WINS % ("<", "<"),
+    Merge.LATEST: _WINS % (">", ">"),
+}

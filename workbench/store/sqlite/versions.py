@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.store.events.rows import DatasetMention, JobMention, digest_of, version_digest
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 from openlineage_pyspark.workbench.store.tables.stored import NO_RUN
 
@@ -34,7 +35,7 @@ _ADD_RUN = (
     "INSERT INTO run_version VALUES (?, ?, ?) ON CONFLICT (run, version) DO UPDATE SET "
     "first_time = min(first_time, excluded.first_time)"
 )
-_VERSIONS_OF_RUNS = "SELECT run, version FROM run_version WHERE run IN ({})"
+_VERSIONS_OF_RUNS = "SELECT run, version FROM run_version WHERE run IN ({ids})"
 _ADD_PAIR = "INSERT OR IGNORE INTO version_pair VALUES (?, ?)"
 _ADD_PARTS = {
     "reading": "INSERT OR IGNORE INTO reading VALUES (?, ?)",
@@ -124,7 +125,7 @@ class Versions:
         self._connection.executemany(_ADD_RUN, [(*key, time) for key, time in first.items()])
         of_run: dict[int, set[int]] = {}
         for listed in id_lists(run for run, _ in first if run != NO_RUN):
-            for run, version in self._connection.execute(_VERSIONS_OF_RUNS.format(listed)):
+            for run, version in self._connection.execute(checked_sql(_VERSIONS_OF_RUNS, ids=listed)):
                 of_run.setdefault(run, set()).add(version)
         alone = {(version, version) for _, version in first}
         pairs = alone.union(*(itertools.product(versions, versions) for versions in of_run.values()))
@@ -190,8 +191,8 @@ class _Numbers:
     def __init__(self, connection: sqlite3.Connection, table: str, column: str = "") -> None:
         self._connection = connection
         column = column or table
-        self._of = f"SELECT digest, {column} FROM {table} WHERE digest IN ({{}})"  # noqa: S608 (our names)
-        self._last = f"SELECT coalesce(max({column}), 0) FROM {table}"  # noqa: S608 (our names)
+        self._column, self._table = column, table
+        self._last = checked_sql("SELECT coalesce(max({column}), 0) FROM {table}", column=column, table=table)
         self._known: dict[bytes, int] = {}
 
     def forget(self) -> None:
@@ -205,7 +206,9 @@ class _Numbers:
             self._known.clear()
         unknown = [each for each in wanted if each not in self._known]
         for marks, part in marked_lists(unknown):
-            self._known |= dict(self._connection.execute(self._of.format(marks), part))
+            sql = "SELECT digest, {column} FROM {table} WHERE digest IN ({marks})"
+            asked = checked_sql(sql, column=self._column, table=self._table, marks=marks)
+            self._known |= dict(self._connection.execute(asked, part))
         new = [each for each in unknown if each not in self._known]
         if new:
             last = int(self._connection.execute(self._last).fetchone()[0])

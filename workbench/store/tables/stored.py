@@ -216,6 +216,12 @@ def views_of_tables() -> list[str]:
     return [f"CREATE VIEW IF NOT EXISTS {name} AS {query}" for name, query in queries.items()]
 
 
+def own_columns() -> frozenset[str]:
+    """Return the names of all columns of the tables that are defined here."""
+    columns = (part.split()[0] for definition in (OF_VERSIONS | OF_EVENTS).values() for part in definition.split(", "))
+    return frozenset(column for column in columns if column.islower() and column.isidentifier())
+
+
 def own_names() -> frozenset[str]:
     """Return the names of all tables and views of this module."""
     views = (*DESCRIBED, STATED_FLOW, *STATED, *DOCUMENTED)

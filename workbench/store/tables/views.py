@@ -9,6 +9,7 @@ columns and ours. `Store.sql` calls them by the proposal's names, so that its qu
 from __future__ import annotations
 
 import attrs
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql
 
 
 @attrs.frozen
@@ -74,23 +75,37 @@ JOIN dataset_identity i ON i.name_id = l.name_id
 JOIN dataset_name d ON d.dataset_id = i.dataset_id"""
 _BARRIER_ID = "CASE WHEN l.batch_id >= 0 THEN l.batch_id ELSE coalesce(r.started, r.first_time, l.time) END"
 _ID = (
-    "CASE WHEN {0}.snapshot <> '' THEN {0}.snapshot "
-    "WHEN {0}.batch_id >= 0 THEN {0}.run_id || '/' || {0}.batch_id ELSE {0}.run_id END"
+    "CASE WHEN {row}.snapshot <> '' THEN {row}.snapshot "
+    "WHEN {row}.batch_id >= 0 THEN {row}.run_id || '/' || {row}.batch_id ELSE {row}.run_id END"
 )
-MADE = (
-    "({0}.snapshot <> '' OR {0}.batch_id >= 0 OR ("
-    "({1}.state IS NULL OR {1}.state NOT IN ('FAIL', 'ABORT')) AND NOT ("
-    "coalesce({0}.change, '') IN ('', 'OVERWRITE') AND coalesce({0}.row_count, 0) = 0 "
-    "AND EXISTS (SELECT 1 FROM source_snapshot_lineage t WHERE t.run_id = {0}.run_id AND t.batch_id = {0}.batch_id "
-    "AND t.name_id = {0}.name_id AND t.snapshot <> ''))))"
+_MADE = (
+    "({row}.snapshot <> '' OR {row}.batch_id >= 0 OR ("
+    "({run}.state IS NULL OR {run}.state NOT IN ('FAIL', 'ABORT')) AND NOT ("
+    "coalesce({row}.change, '') IN ('', 'OVERWRITE') AND coalesce({row}.row_count, 0) = 0 "
+    "AND EXISTS (SELECT 1 FROM source_snapshot_lineage t WHERE t.run_id = {row}.run_id "
+    "AND t.batch_id = {row}.batch_id AND t.name_id = {row}.name_id AND t.snapshot <> ''))))"
 )
-"""
-Whether a row of `sink_snapshot_lineage` is a version, in SQL, with names for the row and its run.
 
-What a failed run wrote is not a version, unless the storage gave it one or the micro-batch was committed. Neither is
-the write of a run that changed nothing: it read a version of what it writes, wrote no rows, and got no version, as an
-UPDATE that finds no row.
-"""
+
+def _id(row: str) -> CheckedSql:
+    return checked_sql(_ID, row=row)
+
+
+def made(row: str, run: str) -> CheckedSql:
+    """
+    Return the condition that a row of `sink_snapshot_lineage` is a version.
+
+    What a failed run wrote is not a version, unless the storage gave it one or the micro-batch was committed. Neither
+    is the write of a run that changed nothing: it read a version of what it writes, wrote no rows, and got no version,
+    as an UPDATE that finds no row.
+
+    Args:
+        row: the alias of the row.
+        run: the alias of its run.
+    """
+    return checked_sql(_MADE, row=row, run=run)
+
+
 _SNAPSHOTS = """
 SELECT j.job, {barrier} AS barrier_id, d."database", d."table", {snapshot} AS snapshot_id,
   {more}l.run_id, l.batch_id, l.job_id, l.name_id, i.dataset_id, l.time, l.row_count, l.bytes
@@ -99,13 +114,17 @@ JOIN dataset_identity i ON i.name_id = l.name_id
 JOIN dataset_name d ON d.dataset_id = i.dataset_id
 LEFT JOIN job_name j ON j.job_id = l.job_id
 LEFT JOIN run r ON r.run_id = l.run_id"""
-_CURRENT = f"""(
-    SELECT {_ID.format("w")} FROM dataset_identity o JOIN sink_snapshot_lineage w ON w.name_id = o.name_id
+_CURRENT = checked_sql(
+    """(
+    SELECT {id} FROM dataset_identity o JOIN sink_snapshot_lineage w ON w.name_id = o.name_id
     LEFT JOIN run v ON v.run_id = w.run_id
     WHERE o.dataset_id = i.dataset_id AND NOT (w.run_id = l.run_id AND w.batch_id = l.batch_id)
       AND w.time <= CASE WHEN l.batch_id < 0 AND r.started < l.time THEN r.started ELSE l.time END
-      AND {MADE.format("w", "v")}
-    ORDER BY w.time DESC LIMIT 1)"""  # noqa: S608 (our own names alone)
+      AND {made}
+    ORDER BY w.time DESC LIMIT 1)""",
+    id=_id("w"),
+    made=made("w", "v"),
+)
 
 
 def _of_snapshots(
@@ -197,12 +216,12 @@ VIEWS = (
     _of_snapshots(
         "sink_snapshot_lineage",
         "A run, or one micro-batch of it, made a version of a table.",
-        (_SNAPSHOT, _ID.format("l")),
+        (_SNAPSHOT, _id("l")),
         (
             ("parent", "As in `sink_snapshot_lineage`.", "l.parent"),
             ("change", "As in `sink_snapshot_lineage`.", "l.change"),
         ),
-        where=MADE.format("l", "r"),
+        where=made("l", "r"),
     ),
     View(
         "dataset_version",
@@ -220,14 +239,18 @@ VIEWS = (
             ("row_count", "How many rows were written."),
             ("bytes", "How many bytes were written."),
         ),
-        f"""
-SELECT i.dataset_id, CAST({_ID.format("l")} AS TEXT) AS version,
+        checked_sql(
+            """
+SELECT i.dataset_id, CAST({id} AS TEXT) AS version,
   CASE WHEN l.snapshot <> '' THEN 'storage' ELSE 'run' END AS kind,
   l.time, l.run_id, l.batch_id, l.job_id, l.parent, l.change, l.row_count, l.bytes
 FROM sink_snapshot_lineage l
 JOIN dataset_identity i ON i.name_id = l.name_id
 LEFT JOIN run r ON r.run_id = l.run_id
-WHERE {MADE.format("l", "r")}""",  # noqa: S608 (our own names alone)
+WHERE {made}""",
+            id=_id("l"),
+            made=made("l", "r"),
+        ),
     ),
     View(
         "version_column",
