@@ -19,7 +19,8 @@ from openlineage_pyspark.command.screen import Screen, complain
 from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more, whole_number
 from openlineage_pyspark.errors import RecoveryError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
-from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication
+from openlineage_pyspark.workbench.recovery.applying.apply import PlanApplication
+from openlineage_pyspark.workbench.recovery.applying.given_plan import Consent, GivenPlan
 from openlineage_pyspark.workbench.recovery.applying.journal import journal_of, journals_of_store
 from openlineage_pyspark.workbench.recovery.applying.kept_copies import drop_copy, kept_copies, uncertainties_of_copies
 from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
@@ -234,7 +235,7 @@ def _outcome(options: argparse.Namespace, plan: RecoveryPlan, journal: Journal) 
         recorder.refuse_unwritable()
     ask = None if options.yes else is_answered_yes
     with _session(options, is_recorded=recorder is not None) as session:
-        return PlanApplication(plan, session, journal, Screen().line, ask, consent, recorder).apply()
+        return PlanApplication(GivenPlan(plan, session, journal, Screen().line, ask, consent, recorder)).apply()
 
 
 def _is_file(store: Path) -> bool:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import pytest
 from openlineage_pyspark.errors import StepFailedError
-from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication, PlanOutcome
+from openlineage_pyspark.workbench.recovery.applying.apply import PlanApplication, PlanOutcome
+from openlineage_pyspark.workbench.recovery.applying.given_plan import Consent, GivenPlan
 from openlineage_pyspark.workbench.recovery.applying.journal import Journal, JournalEntry
 from openlineage_pyspark.workbench.recovery.applying.live import LiveStatement, LiveTable, LiveVersion, TableLayout
 from openlineage_pyspark.workbench.recovery.applying.recording import Recorder
@@ -150,7 +151,7 @@ class Process:
         session = cast("LiveSession", self)
         consent = Consent(newer=newer, doubts=range(1, len(self._plan.steps) + 1), done=done)
         say = print if said is None else said.append
-        return PlanApplication(self._plan, session, journal, say, None, consent, recorder).apply()
+        return PlanApplication(GivenPlan(self._plan, session, journal, say, None, consent, recorder)).apply()
 
     # The session.
 

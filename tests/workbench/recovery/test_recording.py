@@ -12,7 +12,8 @@ import attrs
 import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.workbench.answer import Answer
-from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication
+from openlineage_pyspark.workbench.recovery.applying.apply import PlanApplication
+from openlineage_pyspark.workbench.recovery.applying.given_plan import Consent, GivenPlan
 from openlineage_pyspark.workbench.recovery.applying.journal import Journal, JournalEntry, journal_of
 from openlineage_pyspark.workbench.recovery.applying.recording import Recorder
 from openlineage_pyspark.workbench.recovery.model.plan import RecoveryPlan, RecoveryStep
@@ -178,7 +179,10 @@ def test_a_step_that_a_person_calls_done_after_a_kill_is_told_too(tmp_path: Path
 
     # Its table keeps no versions, so the session is asked for its files alone.
     session, consent = cast("LiveSession", Files()), Consent(done=[last])
-    assert PlanApplication(plan, session, journal, print, None, consent, Recorder(plan, file)).apply() == "applied"
+    assert (
+        PlanApplication(GivenPlan(plan, session, journal, print, None, consent, Recorder(plan, file))).apply()
+        == "applied"
+    )
 
     with Store.open(file) as store:
         assert corrected(store).steps == ()
@@ -208,7 +212,10 @@ def test_files_that_a_person_moved_away_are_known_to_be_gone(tmp_path: Path) -> 
             journal.write(JournalEntry(place, 1, "finished"))
 
     session, consent = cast("LiveSession", Files()), Consent(done=[number])
-    assert PlanApplication(plan, session, journal, print, None, consent, Recorder(plan, file)).apply() == "applied"
+    assert (
+        PlanApplication(GivenPlan(plan, session, journal, print, None, consent, Recorder(plan, file))).apply()
+        == "applied"
+    )
 
     with Store.open(file) as store:
         changes = [line.change for line in store.history("out").result]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, cast
 import attrs
 import pytest
 from openlineage_pyspark.errors import StepFailedError, StoreError
-from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication
+from openlineage_pyspark.workbench.recovery.applying.apply import PlanApplication
+from openlineage_pyspark.workbench.recovery.applying.given_plan import Consent, GivenPlan
 from openlineage_pyspark.workbench.recovery.applying.journal import Journal
 from openlineage_pyspark.workbench.recovery.applying.live import LiveStatement, LiveTable, LiveVersion, TableLayout
 from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryStep, RepeatedRun, TableCheck
@@ -88,7 +89,7 @@ class Tables:
         """Apply the plan without anybody to ask; return what came of it and what was said."""
         said: list[str] = []
         session, journal = cast("LiveSession", self), Journal(folder / "journal.jsonl")
-        return PlanApplication(PLAN, session, journal, said.append, None, Consent(done=done)).apply(), said
+        return PlanApplication(GivenPlan(PLAN, session, journal, said.append, None, Consent(done=done))).apply(), said
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_a_step_by_hand_says_how_to_continue(tmp_path: Path, step: RecoveryStep,
     said: list[str] = []
     plan, session = attrs.evolve(PLAN, steps=(step,)), cast("LiveSession", Tables())
 
-    PlanApplication(plan, session, Journal(tmp_path / "j"), said.append, None, Consent()).apply()
+    PlanApplication(GivenPlan(plan, session, Journal(tmp_path / "j"), said.append, None, Consent())).apply()
 
     assert said[-1] == f"step 1 must be done by hand: do it, then continue with {how}"
 
@@ -151,7 +152,10 @@ def test_who_is_asked_learns_which_table_is_missing(tmp_path: Path) -> None:
     given = answers()
     session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
 
-    assert PlanApplication(PLAN, session, journal, said.append, lambda _: next(given), Consent()).apply() == "applied"
+    assert (
+        PlanApplication(GivenPlan(PLAN, session, journal, said.append, lambda _: next(given), Consent())).apply()
+        == "applied"
+    )
     assert [each for each in said if "new version" in each] == [IN_PART]
     assert tables.ran == []
 
@@ -171,13 +175,16 @@ def test_a_table_that_something_else_writes_meanwhile_is_not_written_on_top_of_t
     session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
     plan = attrs.evolve(PLAN, steps=steps)
 
-    assert PlanApplication(plan, session, journal, said.append, lambda _: next(given), Consent()).apply() == "failed"
+    assert (
+        PlanApplication(GivenPlan(plan, session, journal, said.append, lambda _: next(given), Consent())).apply()
+        == "failed"
+    )
     assert said[-1] == (
         "step 2 was not done: something else wrote ice.db.report after version 1, while this recovery ran: "
         "2 (append, now)"
     )
     # It is asked about as if it had been there at the beginning.
-    assert PlanApplication(plan, session, journal, said.append, None, Consent()).apply() == "refused"
+    assert PlanApplication(GivenPlan(plan, session, journal, said.append, None, Consent())).apply() == "refused"
     assert "accept that with --accept-newer ice.db.report" in said[-1]
 
 
@@ -200,7 +207,10 @@ def test_who_is_asked_may_undo_what_an_application_wrote_before_it_was_killed(tm
     given = answers()
     session, journal, said = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl"), list[str]()
 
-    assert PlanApplication(PLAN, session, journal, said.append, lambda _: next(given), Consent()).apply() == "applied"
+    assert (
+        PlanApplication(GivenPlan(PLAN, session, journal, said.append, lambda _: next(given), Consent())).apply()
+        == "applied"
+    )
     assert [each for each in said if "new version" in each] == [IN_PART, NOT_AT_ALL]
     assert tables.ran == [UNDO]
 
@@ -217,7 +227,9 @@ def resumed(
 ) -> tuple[str, list[str]]:
     said: list[str] = []
     session, journal = cast("LiveSession", tables), Journal(folder / "journal.jsonl")
-    return PlanApplication(plan, session, journal, said.append, None, Consent(done=done, undo=undo)).apply(), said
+    return PlanApplication(
+        GivenPlan(plan, session, journal, said.append, None, Consent(done=done, undo=undo))
+    ).apply(), said
 
 
 DELTA = tuple(TableId(("spark_catalog", *each.parts[1:]), "delta") for each in TABLES)
@@ -340,7 +352,7 @@ class Lines(Tables):
         said: list[str] = []
         session, journal = cast("LiveSession", self), Journal(folder / "journal.jsonl")
         plan, consent = attrs.evolve(PLAN, steps=(ALSO,)), Consent(newer=newer, done=done)
-        return PlanApplication(plan, session, journal, said.append, None, consent).apply(), said
+        return PlanApplication(GivenPlan(plan, session, journal, said.append, None, consent)).apply(), said
 
 
 @pytest.mark.parametrize("done", [(), (1,)])
@@ -463,7 +475,9 @@ def test_an_application_that_also_writes_files_is_done_when_these_are_new(
 
     def apply() -> str:
         journal = Journal(tmp_path / "journal.jsonl")
-        return PlanApplication(plan, cast("LiveSession", tables), journal, lines.append, None, Consent()).apply()
+        return PlanApplication(
+            GivenPlan(plan, cast("LiveSession", tables), journal, lines.append, None, Consent())
+        ).apply()
 
     apply()
     lines.clear()
@@ -496,7 +510,7 @@ def test_a_stream_that_was_killed_is_not_done_and_its_checkpoint_goes_back_with_
     def apply(*undo: int) -> tuple[str, list[str]]:
         said, session = list[str](), cast("LiveSession", tables)
         journal = Journal(tmp_path / "journal.jsonl")
-        return PlanApplication(plan, session, journal, said.append, None, Consent(undo=undo)).apply(), said
+        return PlanApplication(GivenPlan(plan, session, journal, said.append, None, Consent(undo=undo))).apply(), said
 
     assert apply()[0] == "waits"
     # Its second micro-batch wrote the first of its two tables.
@@ -535,7 +549,7 @@ def test_an_undo_that_was_killed_before_the_checkpoint_is_finished(tmp_path: Pat
 
     def apply(*undo: int) -> str:
         session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
-        return PlanApplication(plan, session, journal, lambda _: None, None, Consent(undo=undo)).apply()
+        return PlanApplication(GivenPlan(plan, session, journal, lambda _: None, None, Consent(undo=undo))).apply()
 
     apply()
     # The tables are back at where they were.
@@ -581,7 +595,7 @@ def test_a_result_of_another_size_is_accepted_by_whoever_has_seen_it(tmp_path: P
 
     def resumed_with(*doubts: int) -> str:
         session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
-        return PlanApplication(plan, session, journal, said.append, None, Consent(doubts=doubts)).apply()
+        return PlanApplication(GivenPlan(plan, session, journal, said.append, None, Consent(doubts=doubts))).apply()
 
     # A consent that was given before the step was done is not about what came of it.
     assert [resumed_with(1), resumed_with(), resumed_with(1)] == ["failed", "failed", "applied"]
@@ -641,7 +655,7 @@ def test_a_table_that_no_query_can_replace_gets_its_rows_where_it_has_its_column
     plan, tables, said = attrs.evolve(PLAN, steps=(step,)), Older(columns=is_same), list[str]()
     session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
 
-    outcome = PlanApplication(plan, session, journal, said.append, None, Consent()).apply()
+    outcome = PlanApplication(GivenPlan(plan, session, journal, said.append, None, Consent())).apply()
 
     assert [(each.state, each.text) for each in journal.entries if each.state in ("begun", "finished")] == (
         [("begun", create), ("begun", insert), ("finished", "")] if is_same else [("begun", create)]
@@ -665,7 +679,7 @@ def test_a_table_that_keeps_its_partitions_and_properties_because_no_query_can_r
 
     def apply(*doubts: int) -> str:
         session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
-        return PlanApplication(plan, session, journal, said.append, None, Consent(doubts=doubts)).apply()
+        return PlanApplication(GivenPlan(plan, session, journal, said.append, None, Consent(doubts=doubts))).apply()
 
     assert apply(1) == "failed"
     but = "step 1 was done, but: ice.db.daily: only its rows were replaced, and not its"
@@ -692,7 +706,7 @@ def test_a_run_on_a_table_with_another_layout_is_done_only_where_that_is_accepte
 
     def apply(*doubts: int) -> str:
         session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
-        return PlanApplication(plan, session, journal, said.append, None, Consent(doubts=doubts)).apply()
+        return PlanApplication(GivenPlan(plan, session, journal, said.append, None, Consent(doubts=doubts))).apply()
 
     assert (apply(), tables.ran) == ("declined", [])
     doubt = (
@@ -715,9 +729,8 @@ def test_a_table_that_is_not_there_is_created_where_none_can_be_replaced(tmp_pat
     del tables.versions["daily"]
     session, journal = cast("LiveSession", tables), Journal(tmp_path / "journal.jsonl")
 
-    outcome = PlanApplication(
-        attrs.evolve(PLAN, steps=(step,)), session, journal, lambda _: None, None, Consent()
-    ).apply()
+    plan = attrs.evolve(PLAN, steps=(step,))
+    outcome = PlanApplication(GivenPlan(plan, session, journal, lambda _: None, None, Consent())).apply()
 
     assert (outcome, tables.ran) == ("applied", [create.format("OR REPLACE "), create.format("")])
 
@@ -750,6 +763,6 @@ def test_a_copy_is_made_with_the_partitions_of_its_table(tmp_path: Path) -> None
     plan = RecoveryPlan(Mode.SIDE_BY_SIDE, "t", "1", (), (step,))
     journal = Journal(tmp_path / "journal.jsonl")
 
-    outcome = PlanApplication(plan, cast("LiveSession", lake), journal, print, None, Consent()).apply()
+    outcome = PlanApplication(GivenPlan(plan, cast("LiveSession", lake), journal, print, None, Consent())).apply()
 
     assert (outcome, lake.ran) == ("applied", [sql.format(" PARTITIONED BY (day)")])

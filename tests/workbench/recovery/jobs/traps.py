@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 from openlineage_pyspark.errors import Error
-from openlineage_pyspark.workbench.recovery.applying.apply import Consent, PlanApplication
+from openlineage_pyspark.workbench.recovery.applying.apply import PlanApplication
+from openlineage_pyspark.workbench.recovery.applying.given_plan import Consent, GivenPlan
 from openlineage_pyspark.workbench.recovery.applying.journal import Journal, JournalEntry
 from openlineage_pyspark.workbench.recovery.applying.live import LiveSession
 from openlineage_pyspark.workbench.recovery.model.plan import Mode, RecoveryPlan, RecoveryStep, TableCheck, TableId
@@ -67,7 +68,7 @@ def applied(name, steps, *watched, ask=None, consent=None, begun=(), on=""):
         journal.write(entry)
     said = []
     try:
-        outcome = PlanApplication(plan, live, journal, said.append, ask, consent or Consent()).apply()
+        outcome = PlanApplication(GivenPlan(plan, live, journal, said.append, ask, consent or Consent())).apply()
     except Error as problem:
         outcome = f"{type(problem).__name__}: {problem}"
     rows = {}
