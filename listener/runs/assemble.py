@@ -14,13 +14,11 @@ from __future__ import annotations
 
 import datetime
 
-import attrs
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.model.dataset import Identifier, schema_fields
 from openlineage_pyspark.facets.model.plan import simple_name
-from openlineage_pyspark.facets.model.run import CallSite, EventType, Failure, Job, Parent, RunState
+from openlineage_pyspark.facets.model.run import CallSite, Failure, RunState
 from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
-from openlineage_pyspark.listener.latest import Latest
 from openlineage_pyspark.listener.probe.records import (
     BatchExecution,
     Commit,
@@ -38,20 +36,17 @@ from openlineage_pyspark.listener.probe.records import (
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.batch_folders import around_batch, of_all_batches
 from openlineage_pyspark.listener.runs.commits import Commits, ConcurrentExecution
-from openlineage_pyspark.listener.runs.executions import Execution, SplitStatements
-from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
+from openlineage_pyspark.listener.runs.executions import Execution, Executions, SplitStatements
 from openlineage_pyspark.listener.runs.nested_records import ExecutionAnalyzed, RecordStep
-from openlineage_pyspark.listener.runs.open_run import Jobs, OpenRun, end_type, output_label, stream_label
+from openlineage_pyspark.listener.runs.open_run import Jobs, OpenRun, OpenRuns, end_type, output_label
 from openlineage_pyspark.listener.runs.rdd_jobs import rdd_job
-from openlineage_pyspark.listener.runs.stream_sources import SourceNames
+from openlineage_pyspark.listener.runs.stream_runs import StreamRuns
 
 # Prefixes of the class names of parsed statements that write.
 _UNRESOLVED_WRITES = tuple(
     "InsertInto CreateTableAsSelect ReplaceTableAsSelect AppendData Overwrite MergeInto UpdateTable DeleteFrom "
     "CreateDataSourceTable CreateTable CreateView SaveInto".split()
 )
-# The maximum number of streaming queries that are remembered, so that a restarted one is recognized.
-_MOST_QUERIES = 10_000
 
 
 class Runs:
@@ -61,10 +56,9 @@ class Runs:
         """Start with no runs."""
         self._application = application
         self._jobs = Jobs(application)
-        self._executions: dict[int, Execution] = {}
-        self._runs: dict[str, OpenRun] = {}
-        self._streams: dict[str, StreamStarted] = {}
-        self._queries: Latest[str, None] = Latest(_MOST_QUERIES)
+        self._executions = Executions()
+        self._runs = OpenRuns(application)
+        self._streams = StreamRuns(application, self._jobs, self._runs)
         self._statements = SplitStatements()
         self._commits = Commits()
 
@@ -77,8 +71,8 @@ class Runs:
         """
         if not isinstance(step, (ExecutionStarted, ExecutionAnalyzed)) or not step.query.has_plan:
             return False
-        execution = self._execution_of(step)
-        if (execution.settled and step.query.plan is None) or self._repeats(execution, step.query.stream):
+        execution = self._executions.of(step)
+        if (execution.settled and step.query.plan is None) or self._executions.repeats(execution, step.query.stream):
             return False
         owner = self._owner(execution)
         wanted = owner is None or not owner.plan_lineage.outputs or owner.awaits_location
@@ -94,7 +88,7 @@ class Runs:
         """
         match step:
             case ExecutionStarted() | ExecutionAnalyzed():
-                execution = self._executions[step.id] = self._execution_of(step)
+                execution = self._executions[step.id] = self._executions.of(step)
                 return self._settle(execution, step.query, plan_lineage)
             case ExecutionEnded():
                 return [*self._release(step), *self._end(step)]
@@ -103,12 +97,12 @@ class Runs:
                     begun.dropped.add(step.name)
                 return []
             case StreamStarted():
-                self._streams[step.run] = step
+                self._streams.start(step)
                 return []
             case StreamProgressed():
-                return self._progress(step)
+                return self._streams.progress(step)
             case StreamTerminated():
-                return self._end_stream(step)
+                return self._streams.end(step)
             case RddJobStarted():
                 return self._start_rdd_job(step)
             case RddJobEnded():
@@ -124,7 +118,9 @@ class Runs:
         """
         interval = self._application.batch_interval
         runs = [run for run in self._runs.values() if run.started and run.batches is not None]
-        return [self._state(run, "RUNNING", now) for run in runs if run.batches and run.batches.is_due(now, interval)]
+        return [
+            self._runs.state(run, "RUNNING", now) for run in runs if run.batches and run.batches.is_due(now, interval)
+        ]
 
     def abandon(self, time: datetime.datetime, dropped: int = 0, lost: int = 0) -> list[RunState]:
         """
@@ -143,15 +139,7 @@ class Runs:
         if causes:
             message = f"the end of this run was not reported: {' and '.join(causes)}"
         failure = Failure(message, "JAVA")
-        return [self._state(run, "ABORT", time, failure) for run in open_runs if run.started]
-
-    def _execution_of(self, step: ExecutionStarted | ExecutionAnalyzed) -> Execution:
-        if isinstance(step, ExecutionStarted):
-            return Execution(step.id, step.root, step.time, call_site=step.call_site, session=step.session)
-        # An end without a start: the listener was attached after the execution began.
-        execution = self._executions.get(step.id) or Execution(step.id, step.id, step.time)
-        execution.session = execution.session or step.session
-        return execution
+        return [self._runs.state(run, "ABORT", time, failure) for run in open_runs if run.started]
 
     def _settle(self, execution: Execution, query: QueryExecution, plan_lineage: PlanLineage | None) -> list[RunState]:
         """Decide, once its plan is known, whether an execution is a run, part of one, or neither."""
@@ -184,14 +172,14 @@ class Runs:
         """Begin a run for an execution, or add it to the run that it belongs to."""
         execution.plan_lineage = plan_lineage
         if execution.stream is not None:
-            return self._batch(execution, execution.stream, plan_lineage)
+            return self._streams.batch(execution, execution.stream, plan_lineage)
         around = self._executions.get(execution.root)
         nested = execution.id != execution.root
         if nested and around is not None and around.stream is not None:
-            batch = self._batch_of(execution)
+            batch = self._executions.batch_of(execution)
             if batch is not None:
                 execution.plan_lineage = plan_lineage = of_all_batches(plan_lineage, batch.id)
-            return self._nested_in_stream(around.stream, plan_lineage, execution)
+            return self._streams.nested(around.stream, plan_lineage, execution)
         owner = self._owner(execution)
         if owner is not None:
             if plan_lineage.outputs and not (owner.awaits_location and owner.locate(plan_lineage)):
@@ -213,7 +201,7 @@ class Runs:
         if execution.statement is not None:
             execution.statement.run, run.is_split = run.key, True
         run.started = True
-        return [self._state(run, "START", execution.time)]
+        return [self._runs.state(run, "START", execution.time)]
 
     def _is_run(self, plan_lineage: PlanLineage, top: str, *, nested: bool) -> bool:
         if plan_lineage.outputs:
@@ -270,7 +258,7 @@ class Runs:
             is_reported = run is not None and run.batches is None
             return [] if is_reported else self._analysis_error(execution, record)
         del self._runs[run.key]
-        return [self._state(run, end_type(record.failure), record.time, record.failure)]
+        return [self._runs.state(run, end_type(record.failure), record.time, record.failure)]
 
     def _count(self, run: OpenRun, execution: Execution, record: ExecutionEnded) -> None:
         """Add the counts of an execution to its run; in a stream, only the micro-batch counts source rows."""
@@ -282,11 +270,11 @@ class Runs:
             parts = [*run.nested, *own]
         else:
             parts = [*run.parts, *own]
-        metrics, outputs = record.metrics, self._outputs_of(execution)
-        if self._repeats(execution, execution.stream):
+        metrics, outputs = record.metrics, self._executions.outputs_of(execution)
+        if self._executions.repeats(execution, execution.stream):
             metrics = ExecutionMetrics(tasks=metrics.tasks)
         run.count(metrics, parts, outputs)
-        batch = self._batch_of(execution)
+        batch = self._executions.batch_of(execution)
         if run.batches is not None and batch is not None and record.failure is None:
             run.batches.count(batch.id, metrics, parts, outputs)
             around_it = self._outputs_around(execution)
@@ -305,16 +293,11 @@ class Runs:
         plans = [each.plan_lineage for each in around if each.plan_lineage is not None and each.stream is None]
         return frozenset(output.write.dataset.identifier for plan in plans for output in plan.outputs)
 
-    def _batch_of(self, execution: Execution) -> BatchExecution | None:
-        """Return the micro-batch that an execution is, or in which it writes."""
-        around = self._executions.get(execution.root)
-        return execution.batch or (around.batch if around is not None else None)
-
     def _commit(self, run: OpenRun, execution: Execution, record: ExecutionEnded) -> None:
         """Add the commits that an execution of the run has made to the run's outputs."""
         running = [self._writer(each) for each in self._executions.values()]
         by_output: dict[Identifier, list[Commit]] = {}
-        batch = self._batch_of(execution)
+        batch = self._executions.batch_of(execution)
         for commit in record.commits:
             output = self._committed(run, commit, batch)
             if output is not None:
@@ -343,25 +326,6 @@ class Runs:
         known = run is not None or execution.settled
         return ConcurrentExecution(execution.root, outputs if known else None, ended)
 
-    def _repeats(self, execution: Execution, stream: str | None) -> bool:
-        """Return whether an execution is inside another one of its micro-batch, and so only fetches its result."""
-        around = self._executions.get(execution.root) if execution.root != execution.id else None
-        return stream is not None and around is not None and around.stream == stream
-
-    def _outputs_of(self, execution: Execution) -> tuple[Identifier, ...]:
-        """
-        Return the outputs of an execution or, if its plan has none, of the executions with its root.
-
-        Returns:
-            The output of each write of the execution's own plan, in their order; of other executions, only if there is
-            one.
-        """
-        own = [execution] if execution.plan_lineage is not None and execution.plan_lineage.outputs else None
-        found = own or [each for each in self._executions.values() if each.root == execution.root]
-        plans = (each.plan_lineage for each in found if each.plan_lineage is not None)
-        outputs = tuple(output.write.dataset.identifier for plan in plans for output in plan.outputs)
-        return outputs if own or len(set(outputs)) == 1 else ()
-
     def _analysis_error(self, execution: Execution, record: ExecutionEnded) -> list[RunState]:
         """Return START and FAIL, without datasets, of a statement whose analysis failed; only Spark 4 reports it."""
         if execution.unresolved is None or record.failure is None:
@@ -374,90 +338,9 @@ class Runs:
         identity = self._jobs.run_id(f"execution {execution.id}")
         run = OpenRun(str(execution.id), identity, self._jobs.at(job, site), PlanLineage(), call_site=site)
         return [
-            self._state(run, "START", execution.time),
-            self._state(run, "FAIL", record.time, record.failure),
+            self._runs.state(run, "START", execution.time),
+            self._runs.state(run, "FAIL", record.time, record.failure),
         ]
-
-    def _end_stream(self, record: StreamTerminated) -> list[RunState]:
-        self._streams.pop(record.run, None)
-        run = self._runs.pop(record.run, None)
-        if run is None or not (run.started or self._application.reads):
-            return []
-        begun = [] if run.started else [self._state(run, "START", record.time)]
-        return [*begun, self._state(run, end_type(record.failure), record.time, record.failure)]
-
-    def _batch(self, execution: Execution, query: str, plan_lineage: PlanLineage) -> list[RunState]:
-        """Add a micro-batch to its query's run; the first one shows the inputs and outputs of the query."""
-        run = self._runs.get(query)
-        if run is None:
-            job = self._stream_job(query, [plan_lineage], execution.sql)
-            identity = self._jobs.run_id(f"stream {query}")
-            run = self._runs[query] = OpenRun(query, identity, job, plan_lineage, session=execution.session)
-            run.batches = self._micro_batches(query, execution)
-        elif len(plan_lineage.outputs) > len(run.plan_lineage.outputs):
-            run.plan_lineage = plan_lineage
-        elif run.reads_more(plan_lineage):
-            # The earlier batches had no new data from one of the sources.
-            run.grow(plan_lineage)
-        if run.batches is not None:
-            run.batches.begin(execution.batch, plan_lineage)
-        return self._begin(run, execution)
-
-    def _micro_batches(self, run: str, execution: Execution) -> MicroBatches:
-        started, batch = self._streams.get(run), execution.batch
-        id_ = batch.query if batch is not None else started.query if started is not None else None
-        batches = MicroBatches(run, SourceNames(self._application.trimming), id_)
-        batches.name = started.name if started is not None else None
-        batches.continues = (batch is not None and batch.id > 0) or id_ in self._queries
-        if id_ is not None:
-            self._queries.put(id_, None)
-        return batches
-
-    def _progress(self, record: StreamProgressed) -> list[RunState]:
-        """Collect a committed micro-batch, and report the collected ones if a report is due."""
-        run = self._runs.get(record.run)
-        if run is None or run.batches is None:
-            return []
-        batches, states = run.batches, list[RunState]()
-        batch = batches.completed(record)
-        if batch is None:
-            return []
-        if not batches.has_room(batch) and not run.started and self._application.reads:
-            # The query may never write, and the batches can't wait until its end.
-            run.started = True
-            states.append(self._state(run, "START", record.time))
-        while not batches.has_room(batch):
-            if run.started:
-                states.append(self._state(run, "RUNNING", record.time))
-            else:
-                batches.forget_oldest()
-        batches.add(batch, record)
-        if run.started and batches.is_due(record.time, self._application.batch_interval):
-            states.append(self._state(run, "RUNNING", record.time))
-        return states
-
-    def _stream_job(self, query: str, parts: list[PlanLineage], sql: str | None) -> Job:
-        started = self._streams.get(query)
-        label = stream_label(started.name if started is not None else None, parts, self._application.trimming)
-        return self._jobs.job("streaming_query", label, "SQL_JOB", "STREAMING", sql)
-
-    def _nested_in_stream(self, query: str, plan_lineage: PlanLineage, execution: Execution) -> list[RunState]:
-        """Add what `foreachBatch` writes to the run of its stream."""
-        run = self._runs.get(query)
-        if run is None or not plan_lineage.outputs:
-            return []
-        run.grow(plan_lineage)
-        return self._begin(run, execution)
-
-    def _begin(self, run: OpenRun, execution: Execution) -> list[RunState]:
-        unknown = run.plan_lineage.unnamed or (run.plan_lineage.command is None and run.plan_lineage.columns is None)
-        if run.started or not (run.plan_lineage.outputs or run.nested or unknown):
-            return []
-        run.started = True
-        # At this point the writes of `foreachBatch` are known.
-        run.job = self._stream_job(run.key, run.parts, run.job.sql)
-        started = self._streams.get(run.key)
-        return [self._state(run, "START", execution.time if started is None else started.time)]
 
     def _start_rdd_job(self, record: RddJobStarted) -> list[RunState]:
         plan_lineage = rdd_job(record, self._application.trimming)
@@ -468,7 +351,7 @@ class Runs:
         job = self._jobs.job(plan_lineage.command or "rdd", label, "RDD_JOB")
         run = self._runs[key] = OpenRun(key, self._jobs.run_id(key), job, plan_lineage)
         run.started = True
-        return [self._state(run, "START", record.time)]
+        return [self._runs.state(run, "START", record.time)]
 
     def _end_rdd_job(self, record: RddJobEnded) -> list[RunState]:
         run = self._runs.pop(f"job {record.job}", None)
@@ -476,20 +359,4 @@ class Runs:
             return []
         if record.failure is None:
             run.count(record.metrics, run.parts)
-        return [self._state(run, end_type(record.failure), record.time, record.failure)]
-
-    def _state(
-        self, run: OpenRun, event_type: EventType, time: datetime.datetime, failure: Failure | None = None
-    ) -> RunState:
-        app = self._application
-        if run.batches is None:
-            return run.state(event_type, time, app.engine, Parent(app.run, app.root), failure)
-        time = run.batches.later(time)
-        state = run.state(event_type, time, app.engine, Parent(app.run, app.root), failure)
-        stream, gaps = run.batches.taken(event_type, time)
-        inputs = tuple(run.batches.at_version(read) for read in state.inputs) if event_type != "START" else state.inputs
-        outputs = state.outputs
-        if event_type == "RUNNING":
-            # A later batch, which is not reported yet, may have committed already.
-            outputs = tuple(run.batches.as_committed(output) for output in outputs)
-        return attrs.evolve(state, inputs=inputs, outputs=outputs, stream=stream, gaps=(*state.gaps, *gaps))
+        return [self._runs.state(run, end_type(record.failure), record.time, record.failure)]

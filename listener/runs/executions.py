@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 
 import attrs
+from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.model.run import CallSite
 from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
-from openlineage_pyspark.listener.probe.records import BatchExecution, QueryExecution
+from openlineage_pyspark.listener.probe.records import BatchExecution, ExecutionStarted, QueryExecution
+from openlineage_pyspark.listener.runs.nested_records import ExecutionAnalyzed
 
 
 @attrs.define(eq=False)
@@ -69,6 +71,43 @@ class Execution:
         if self.statement is not None and self.statement.run is not None:
             return self.statement.run
         return str(self.id) if self.stream is None else self.stream
+
+
+class Executions(dict[int, Execution]):
+    """The executions that have begun and not ended, by their ids."""
+
+    def of(self, step: ExecutionStarted | ExecutionAnalyzed) -> Execution:
+        """Return the execution of a step, which may not have begun here yet."""
+        if isinstance(step, ExecutionStarted):
+            return Execution(step.id, step.root, step.time, call_site=step.call_site, session=step.session)
+        # An end without a start: the listener was attached after the execution began.
+        execution = self.get(step.id) or Execution(step.id, step.id, step.time)
+        execution.session = execution.session or step.session
+        return execution
+
+    def batch_of(self, execution: Execution) -> BatchExecution | None:
+        """Return the micro-batch that an execution is, or in which it writes."""
+        around = self.get(execution.root)
+        return execution.batch or (around.batch if around is not None else None)
+
+    def repeats(self, execution: Execution, stream: str | None) -> bool:
+        """Return whether an execution is inside another one of its micro-batch, and so only fetches its result."""
+        around = self.get(execution.root) if execution.root != execution.id else None
+        return stream is not None and around is not None and around.stream == stream
+
+    def outputs_of(self, execution: Execution) -> tuple[Identifier, ...]:
+        """
+        Return the outputs of an execution or, if its plan has none, of the executions with its root.
+
+        Returns:
+            The output of each write of the execution's own plan, in their order; of other executions, only if there is
+            one.
+        """
+        own = [execution] if execution.plan_lineage is not None and execution.plan_lineage.outputs else None
+        found = own or [each for each in self.values() if each.root == execution.root]
+        plans = (each.plan_lineage for each in found if each.plan_lineage is not None)
+        outputs = tuple(output.write.dataset.identifier for plan in plans for output in plan.outputs)
+        return outputs if own or len(set(outputs)) == 1 else ()
 
 
 class SplitStatements:

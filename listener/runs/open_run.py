@@ -441,3 +441,41 @@ class OpenRun:
     def _with_versions(self, output: RunOutput) -> RunOutput:
         versions = versions_of(self.committed.get(output.dataset.identifier, ()))
         return attrs.evolve(output, dataset=attrs.evolve(output.dataset, versions=versions))
+
+
+class OpenRuns(dict[str, OpenRun]):
+    """
+    The runs of an application that have not ended, by their keys.
+
+    Args:
+        application: the application.
+    """
+
+    def __init__(self, application: Application) -> None:
+        super().__init__()
+        self._application = application
+
+    def state(
+        self, run: OpenRun, event_type: EventType, time: datetime.datetime, failure: Failure | None = None
+    ) -> RunState:
+        """
+        Return the current state of a run.
+
+        Args:
+            run: the run.
+            event_type: the type of the event.
+            time: the event's time (timezone-aware).
+            failure: the failure, if any.
+        """
+        app = self._application
+        if run.batches is None:
+            return run.state(event_type, time, app.engine, Parent(app.run, app.root), failure)
+        time = run.batches.later(time)
+        state = run.state(event_type, time, app.engine, Parent(app.run, app.root), failure)
+        stream, gaps = run.batches.taken(event_type, time)
+        inputs = tuple(run.batches.at_version(read) for read in state.inputs) if event_type != "START" else state.inputs
+        outputs = state.outputs
+        if event_type == "RUNNING":
+            # A later batch, which is not reported yet, may have committed already.
+            outputs = tuple(run.batches.as_committed(output) for output in outputs)
+        return attrs.evolve(state, inputs=inputs, outputs=outputs, stream=stream, gaps=(*state.gaps, *gaps))
