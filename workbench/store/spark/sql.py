@@ -34,12 +34,25 @@ _DAY_MICROSECONDS = 86_400_000_000
 _DAY = "day"
 _WRITTEN = StoredColumn("written", "When it was found.", Merge.LAST, Type.INTEGER)
 _QUESTION_TABLES = frozenset(table.name for table in schema.CATALOG_TABLES)
-# Here, a job makes all that it writes from all that it reads.
+_JOB_VERSION = (
+    "(SELECT version, job_id, min(first_time) AS first_time, max(last_time) AS last_time FROM run_version "
+    "GROUP BY version, job_id)"
+)
+# As in a file: the events of one run, taken together, and each event without a run for itself.
+_VERSION_PAIR = (
+    "(SELECT DISTINCT x.version, y.version AS other FROM run_version x "
+    "JOIN run_version y ON y.run_id = x.run_id AND (x.run_id <> '' OR y.version = x.version))"
+)
 _FLOW = (
-    "SELECT s.job_id, s.name_id AS input_id, t.name_id AS output_id, "
-    "CASE WHEN s.first_time > t.first_time THEN s.first_time ELSE t.first_time END AS first_time, "
-    "CASE WHEN s.last_time < t.last_time THEN s.last_time ELSE t.last_time END AS last_time "
-    "FROM source_job_lineage s JOIN sink_job_lineage t ON t.job_id = s.job_id"
+    "SELECT v.job_id, r.name_id AS input_id, w.name_id AS output_id, "
+    "CASE WHEN v.first_time > o.first_time THEN v.first_time ELSE o.first_time END AS first_time, "
+    "CASE WHEN v.last_time < o.last_time THEN v.last_time ELSE o.last_time END AS last_time "
+    "FROM described_dataset r JOIN version_description a ON a.description = r.description "
+    f"JOIN {_VERSION_PAIR} p ON p.version = a.version JOIN version_description b ON b.version = p.other "
+    "JOIN described_dataset w ON w.description = b.description AND w.is_written = 1 "
+    "AND (w.states_sources = 0 OR r.description = w.description) "
+    f"JOIN {_JOB_VERSION} v ON v.version = p.version "
+    f"JOIN {_JOB_VERSION} o ON o.version = p.other AND o.job_id = v.job_id WHERE r.is_written = 0"
 )
 _WRITTEN_EDGES = (
     "SELECT d.name_id AS output_id, d.job_id, {columns} FROM described_edge e "

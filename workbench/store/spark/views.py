@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from openlineage_pyspark.workbench.store.spark.sql import literal, table_identifier
+from openlineage_pyspark.workbench.store.spark.sql import literal, table_identifier, translated
+from openlineage_pyspark.workbench.store.tables.stored import STATED_FLOW
 
-# As in `reach`: a job does what its last complete run did, and the other runs of the same parent.
+# As in `current`: a job writes a dataset as its last complete run that wrote it, and the other runs of the same parent.
 _SINCE = """\
-SELECT r.job_id, min(coalesce(s.started, s.first_time)) AS since
+SELECT l.job_id, l.dataset_id, min(coalesce(s.started, s.first_time)) AS since
 FROM (
-  SELECT job_id, max(coalesce(started, first_time)) AS started FROM {run} WHERE state = 'COMPLETE' GROUP BY job_id
+  SELECT r.job_id, i.dataset_id, max(coalesce(r.started, r.first_time)) AS started
+  FROM {run} r JOIN {sink_snapshot_lineage} w ON w.run_id = r.run_id JOIN {dataset_identity} i ON i.name_id = w.name_id
+  WHERE r.state = 'COMPLETE' GROUP BY r.job_id, i.dataset_id
 ) l
 JOIN {run} r ON r.job_id = l.job_id AND r.state = 'COMPLETE' AND coalesce(r.started, r.first_time) = l.started
 JOIN {run} s ON s.job_id = r.job_id AND (s.run_id = r.run_id OR s.parent_run_id = r.parent_run_id)
-GROUP BY r.job_id"""
+GROUP BY l.job_id, l.dataset_id"""
 
 _NAMED = """\
 JOIN {dataset} sd ON sd.name_id = s.dataset_id JOIN {dataset} td ON td.name_id = t.dataset_id
-JOIN {job} j ON j.job_id = e.job_id LEFT JOIN ({since}) h ON h.job_id = e.job_id
+JOIN {job} j ON j.job_id = e.job_id LEFT JOIN ({since}) h
+  ON h.job_id = e.job_id AND h.dataset_id = t.dataset_id
 WHERE e.last_time >= coalesce(h.since, e.last_time)"""
 
 _NAMES = """\
@@ -26,10 +30,7 @@ j.namespace AS job_namespace, j.name AS job_name"""
 
 _TABLE_EDGES = """\
 SELECT DISTINCT {names}
-FROM (
-  SELECT sl.job_id, sl.name_id AS input_id, tl.name_id AS output_id, least(sl.last_time, tl.last_time) AS last_time
-  FROM {source_job_lineage} sl JOIN {sink_job_lineage} tl ON tl.job_id = sl.job_id
-) e
+FROM ({flow}) e
 JOIN {dataset_identity} s ON s.name_id = e.input_id JOIN {dataset_identity} t ON t.name_id = e.output_id
 {named}"""
 
@@ -63,7 +64,8 @@ def views(schema_name: str) -> list[str]:
 def table_edges(schema_name: str) -> str:
     """Return the query of the view `table_edges` of the store in a schema."""
     names, named = _names_of(schema_name)
-    return _TABLE_EDGES.format(**names, names=_NAMES.format(source="", target=""), named=named)
+    flow = translated(f"SELECT * FROM {STATED_FLOW}", schema_name)
+    return _TABLE_EDGES.format(**names, names=_NAMES.format(source="", target=""), named=named, flow=flow)
 
 
 def column_edges(schema_name: str) -> str:
@@ -78,4 +80,4 @@ def _names_of(schema_name: str) -> tuple[dict[str, str], str]:
     return names, _NAMED.format(**names, since=_SINCE.format(**names))
 
 
-_TABLES = ("run", "job", "dataset", "dataset_identity", "source_job_lineage", "sink_job_lineage", "column_lineage")
+_TABLES = ("run", "job", "dataset", "dataset_identity", "sink_snapshot_lineage", "column_lineage")
