@@ -26,6 +26,12 @@ from openlineage_pyspark.workbench.store.spark.session import (
     prepare_executors,
 )
 from openlineage_pyspark.workbench.store.spark.sql import Format
+from openlineage_pyspark.workbench.store.spark.table_rows import (
+    SESSION_CATALOG,
+    TableRows,
+    database_identifier,
+    write_again,
+)
 from openlineage_pyspark.workbench.store.tables import schema
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
 
@@ -33,11 +39,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.tables.schema import StoredTable
     from pyspark.sql import DataFrame, Row, SparkSession
 
-_SESSION_CATALOG = "spark_catalog"
 _NAME = re.compile(r"\w[\w-]*(\.\w[\w-]*)?")
 _WORD = re.compile(r"\w+")
-_CONFLICT = re.compile(r"Concurrent\w+Exception|CommitFailedException|conflicting (files|deletes)")
-_TRIES = 5
 _FIRST_WITH_FUNCTIONS = 4
 _NO_FUNCTIONS = (
     "If spark.sql.extensions names those of Iceberg, which refuse functions with parameters: leave them out, here and "
@@ -55,12 +58,12 @@ def is_schema_name(name: str) -> bool:
 
 def catalog_of(schema_name: str) -> str:
     """Return the catalog of a schema; for a schema without one, Spark's own."""
-    return schema_name.split(".", maxsplit=1)[0] if "." in schema_name else _SESSION_CATALOG
+    return schema_name.split(".", maxsplit=1)[0] if "." in schema_name else SESSION_CATALOG
 
 
 def is_in_session_catalog(schema_name: str) -> bool:
     """Return whether a schema is in Spark's own catalog, which a metastore keeps."""
-    return catalog_of(schema_name) == _SESSION_CATALOG
+    return catalog_of(schema_name) == SESSION_CATALOG
 
 
 class SparkTables:
@@ -82,10 +85,11 @@ class SparkTables:
         self.session = session
         self.schema_name = schema_name
         self.format = _kept_format(session, schema_name, may_be_old=may_be_old)
-        self._rows = {
+        tables_of_rows = {
             table.name: _rows_name(session, schema_name, table, may_be_missing=may_be_old)
             for table in (() if self.format.merges else schema.CATALOG_TABLES)
         }
+        self._rows = TableRows(session, schema_name, self.format, tables_of_rows)
         self._has_executors = False
         self._unseen = set[str]()
         self._look_again()
@@ -170,7 +174,7 @@ class SparkTables:
         self._see(table.name for table in schema.CATALOG_TABLES)
         with named_failure(f"{self.schema_name} can't be compacted"):
             for table in schema.CATALOG_TABLES:
-                self._compact(table)
+                self._rows.compact(table)
             self._write_identities(self.session, dataset_ids(self._all_pointers()))
 
     def forget(self, chosen: Callable[[], Iterable[str]], lost: Callable[[], Iterable[DroppedRuns]] = tuple) -> int:
@@ -202,12 +206,12 @@ class SparkTables:
                     f"LEFT ANTI JOIN {spark_sql.identifier(dropped)} AS d ON d.id = e.event_id"
                 )
                 with self._batch(kept) as view:
-                    self._fill(view, self._replace)
+                    self._fill(view, self._rows.replace)
                     # The events come last: all else follows from them.
                     if self.format.merges:
-                        _write(self.session, spark_sql.delete_events(self.schema_name, dropped))
+                        write_again(self.session, spark_sql.delete_events(self.schema_name, dropped))
                     else:
-                        self._replace(schema.EVENT, spark_sql.batch(schema.EVENT, view))
+                        self._rows.replace(schema.EVENT, spark_sql.batch(schema.EVENT, view))
             return len(ids)
 
     def dropped(self) -> list[DroppedRuns]:
@@ -227,7 +231,7 @@ class SparkTables:
         columns = "namespace STRING, name STRING, name_id BIGINT, runs BIGINT, last_time BIGINT"
         self.session.sql(f"CREATE TABLE IF NOT EXISTS {name} ({columns}) USING {self.format.value}")
         with _view(self.session.createDataFrame([tuple(each) for each in lost], columns)) as rows:
-            _write(self.session, f"INSERT INTO {name} SELECT * FROM {spark_sql.identifier(rows)}")
+            write_again(self.session, f"INSERT INTO {name} SELECT * FROM {spark_sql.identifier(rows)}")
 
     def rebuild(self) -> int:
         """
@@ -247,13 +251,15 @@ class SparkTables:
                 self._refuse_other_columns(table)
             self._see(table.name for table in _TAKEN)
             with self._batch(self.session.sql(f"SELECT json AS text, event_id AS source FROM {event}")) as view:
-                self._fill(view, self._remake)
+                self._fill(view, self._rows.remake)
             # The table of events comes last: its version is the store's.
             for table in reversed(_TAKEN):
                 if self.format.merges:
                     self.session.sql(spark_sql.mark_version(self.schema_name, table))
                 else:
-                    self.session.sql(spark_sql.create_view(self.schema_name, table, self._rows[table.name]))
+                    self.session.sql(
+                        spark_sql.create_view(self.schema_name, table, self._rows.tables_of_rows[table.name])
+                    )
             return int(answered_rows(self.session.sql(f"SELECT count(*) FROM {event}"))[0][0])
 
     def shrink(self) -> bool:
@@ -289,9 +295,9 @@ class SparkTables:
         """
         if int(self.session.version.split(".")[0]) < _FIRST_WITH_FUNCTIONS:
             return ""
-        holder = f"{_SESSION_CATALOG}.{self.schema_name.rpartition('.')[2]}"
+        holder = f"{SESSION_CATALOG}.{self.schema_name.rpartition('.')[2]}"
         with named_failure(f"the functions can't be made in {holder}", _NO_FUNCTIONS):
-            self.session.sql(f"CREATE SCHEMA IF NOT EXISTS {_database(holder)}")
+            self.session.sql(f"CREATE SCHEMA IF NOT EXISTS {database_identifier(holder)}")
             for statement in spark_functions.functions(self.schema_name, holder):
                 self.session.sql(statement)
         return holder
@@ -307,7 +313,7 @@ class SparkTables:
         at_once(
             session,
             [
-                partial(self._merge, session, table, spark_sql.batch(table, view))
+                partial(self._rows.merge, session, table, spark_sql.batch(table, view))
                 for table in schema.CATALOG_TABLES
                 if table.name in counts
             ],
@@ -331,12 +337,8 @@ class SparkTables:
         """Let the session see what others have written to tables: it keeps the files of those that it has read."""
         for name in self._unseen.intersection(names):
             with named_failure(f"{self.schema_name} can't be read"):
-                self.session.sql(f"REFRESH TABLE {self._stored_in(name)}")
+                self.session.sql(f"REFRESH TABLE {self._rows.stored_in(name)}")
             self._unseen.discard(name)
-
-    def _stored_in(self, name: str) -> str:
-        """Return the identifier of the table that holds the rows of one."""
-        return spark_sql.table_identifier(self.schema_name, self._rows.get(name, name))
 
     @contextmanager
     def _batch(self, lines: DataFrame) -> Iterator[str]:
@@ -360,19 +362,13 @@ class SparkTables:
         Raises:
             StoreError: it has.
         """
-        found = set(self.session.table(self._stored_in(table.name)).columns)
+        found = set(self.session.table(self._rows.stored_in(table.name)).columns)
         if not found.issuperset(name for name, _ in spark_sql.columns_with_types(table, self.format)):
             raise StoreError(
                 f"the table {table.name} of {self.schema_name} has other columns than this version: make a new store "
                 f"from its events, by `openlineage-pyspark ingest --spark --store NEW_SCHEMA --from "
                 f"store:{self.schema_name}`, and drop the old one"
             )
-
-    def _merge(self, session: SparkSession, table: StoredTable, query: str) -> None:
-        if self.format.merges:
-            _write(session, spark_sql.merge_into(self.schema_name, table, query))
-        else:
-            _write(session, spark_sql.append(self.schema_name, table, query, self._rows[table.name]))
 
     def _identify(self, session: SparkSession, view: str) -> None:
         """
@@ -424,25 +420,11 @@ class SparkTables:
             return
         with _view(session.createDataFrame(list(ids.items()), "name_id BIGINT, dataset_id BIGINT")) as view:
             if self.format.merges:
-                _write(session, spark_sql.merge_identities(self.schema_name, view))
+                write_again(session, spark_sql.merge_identities(self.schema_name, view))
             else:
-                rows = self._rows[schema.DATASET_IDENTITY.name]
+                rows = self._rows.tables_of_rows[schema.DATASET_IDENTITY.name]
                 now = time.time_ns() // 1000
-                _write(session, spark_sql.append_identities(self.schema_name, view, rows, now))
-
-    def _compact(self, table: StoredTable) -> None:
-        name = spark_sql.table_identifier(self.schema_name, table.name)
-        if self.format is Format.DELTA:
-            self.session.sql(f"OPTIMIZE {name}").collect()
-        elif self.format is Format.ICEBERG:
-            catalog, _, database = self.schema_name.rpartition(".")
-            self.session.sql(
-                f"CALL {spark_sql.identifier(catalog or _SESSION_CATALOG)}.system.rewrite_data_files("
-                f"table => {spark_sql.literal(f'{database}.{table.name}')}, "
-                "options => map('delete-file-threshold', '1'))"
-            ).collect()
-        else:
-            self._compact_rows(table)
+                write_again(session, spark_sql.append_identities(self.schema_name, view, rows, now))
 
     def _fill(self, view: str, write: Callable[[StoredTable, str], None]) -> None:
         """
@@ -461,47 +443,6 @@ class SparkTables:
             written = "" if self.format.merges else f", {time.time_ns() // 1000} AS written"
             write(schema.DATASET_IDENTITY, f"SELECT *{written} FROM {spark_sql.identifier(known)}")
 
-    def _replace(self, table: StoredTable, query: str) -> None:
-        """Give a table the rows of a query and no others."""
-        if self.format.merges:
-            names = ", ".join(
-                spark_sql.identifier(name) for name, _ in spark_sql.columns_with_types(table, self.format)
-            )
-            name = spark_sql.table_identifier(self.schema_name, table.name)
-            self.session.sql(f"INSERT OVERWRITE {name} ({names}) SELECT {names} FROM ({query})")
-        else:
-            self._write_rows(table, query)
-
-    def _remake(self, table: StoredTable, query: str) -> None:
-        """Rebuild a table with the rows of a query. It may be missing, or have other columns."""
-        if self.format.merges:
-            self.session.sql(spark_sql.replace_table(self.schema_name, table, self.format))
-            self._replace(table, query)
-        else:
-            self._write_rows(table, query)
-
-    def _compact_rows(self, table: StoredTable) -> None:
-        """Merge a table of rows."""
-        self._write_rows(table, spark_sql.merged_rows(self.schema_name, table, self._rows[table.name]))
-
-    def _write_rows(self, table: StoredTable, query: str) -> None:
-        """Write the rows of a query into a new table of rows, and let the view read that from one moment on."""
-        new = f"{table.name}_rows_{time.time_ns() // 1000}"
-        self.session.sql(spark_sql.create_table(self.schema_name, table, self.format, new))
-        hint = "/*+ REBALANCE(day) */ *" if table is schema.EVENT else "/*+ REBALANCE */ *"
-        columns = ", ".join(spark_sql.identifier(name) for name, _ in spark_sql.columns_with_types(table, self.format))
-        self.session.sql(
-            f"INSERT INTO {spark_sql.table_identifier(self.schema_name, new)} ({columns}) "
-            f"SELECT {hint} FROM (SELECT {columns} FROM ({query}))"
-        )
-        self.session.sql(spark_sql.create_view(self.schema_name, table, new))
-        self._rows[table.name] = new
-        # Drop the former tables of rows, including those of an interrupted compaction.
-        rows_of_it = re.compile(rf"{table.name}_rows(_\d+)?")
-        for row in answered_rows(self.session.sql(f"SHOW TABLES IN {_database(self.schema_name)}")):
-            if rows_of_it.fullmatch(row.tableName) and row.tableName != new:
-                self.session.sql(f"DROP TABLE {spark_sql.table_identifier(self.schema_name, row.tableName)}")
-
 
 def format_of(session: SparkSession, schema_name: str) -> Format:
     """
@@ -519,7 +460,7 @@ def format_of(session: SparkSession, schema_name: str) -> Format:
     for format_ in (Format.ICEBERG, Format.DELTA):
         if format_.value in implementation.lower():
             return format_
-    if catalog == _SESSION_CATALOG:
+    if catalog == SESSION_CATALOG:
         return Format.PARQUET
     if not implementation:
         raise StoreError(f"Spark knows no catalog {catalog}: --conf spark.sql.catalog.{catalog}=CLASS names one")
@@ -532,7 +473,7 @@ def _is_complete(session: SparkSession, schema_name: str) -> bool:
 
 
 def _make_tables(session: SparkSession, schema_name: str, format_: Format) -> None:
-    session.sql(f"CREATE SCHEMA IF NOT EXISTS {_database(schema_name)}")
+    session.sql(f"CREATE SCHEMA IF NOT EXISTS {database_identifier(schema_name)}")
     for table in schema.CATALOG_TABLES:
         rows = f"{table.name}_rows"
         if session.catalog.tableExists(spark_sql.table_identifier(schema_name, table.name)):
@@ -602,10 +543,6 @@ def _properties(session: SparkSession, schema_name: str, table: str) -> dict[str
     return {row[0]: row[1] for row in rows}
 
 
-def _database(schema_name: str) -> str:
-    return ".".join(spark_sql.identifier(part) for part in schema_name.split("."))
-
-
 @contextmanager
 def _view(data: DataFrame) -> Iterator[str]:
     """Give data a temporary name in their session."""
@@ -615,16 +552,3 @@ def _view(data: DataFrame) -> Iterator[str]:
         yield name
     finally:
         data.sparkSession.catalog.dropTempView(name)
-
-
-def _write(session: SparkSession, sql: str) -> None:
-    """Run a statement that writes; repeat it if another writer was faster."""
-    for left in reversed(range(_TRIES)):
-        try:
-            with named_failure("a statement failed"):
-                session.sql(sql)
-        except StoreError as problem:  # noqa: PERF203 (to try again is the point)
-            if not left or not _CONFLICT.search(str(problem)):
-                raise
-        else:
-            return
