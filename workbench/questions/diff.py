@@ -31,7 +31,7 @@ from openlineage_pyspark.workbench.questions.run_details import details_of_runs,
 from openlineage_pyspark.workbench.store.current import Current, EdgeRow
 from openlineage_pyspark.workbench.store.described import described_by_runs
 from openlineage_pyspark.workbench.store.events.ingest import rows_of_events
-from openlineage_pyspark.workbench.store.events.rows import identity
+from openlineage_pyspark.workbench.store.events.rows import DatasetNameRow, identity
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name
 from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.sqlite.in_memory import events_in_memory
@@ -219,7 +219,9 @@ def _state(store: QueriedTables, tables: QueriedTables, limits: Limits, runs: Se
     places = {node: (name_id, "") for node, name_id in own.items()}
     places |= {node.id: (own[node.dataset], node.name) for node in whole.nodes if type(node) is ColumnNode}
     names = {*own.values(), *(id_ for source, target, _ in flows for id_ in (source, target))}
-    ids = datasets_by_name(tables, names | {int(row[0] or 0) for row in rows.get("dataset", ())})
+    ids = datasets_by_name(
+        tables, names | {each.name_id for each in map(DatasetNameRow._make, rows.get("dataset", ()))}
+    )
     used = {(ids[places[node][0]], places[node][1]) for edge in made for node in (edge.source, edge.target)}
     named = datasets(tables, ids.values())
 
@@ -257,7 +259,7 @@ def _schemas(rows: Mapping[str, list[Any]], ids: Mapping[int, int]) -> dict[Plac
 def _graph(tables: QueriedTables, runs: Sequence[str]) -> PlacedGraph:
     """Return the graph of all that the events of runs state, with the datasets as the store knows them."""
     rows = _rows_of(_texts_of_runs(tables, runs))
-    ids = datasets_by_name(tables, {int(row[0] or 0) for row in rows.get("dataset", ())})
+    ids = datasets_by_name(tables, {each.name_id for each in map(DatasetNameRow._make, rows.get("dataset", ()))})
     columns = _schemas(rows, ids)
     lineage = list(rows.get("column_lineage", ()))
     edges = _explained(tables, lineage, ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -325,15 +326,15 @@ class _Builder:
 
     def _jobs(self, ids: set[int], *, every: bool) -> dict[int, JobNode]:
         """Return jobs by their ids: those that the edges name, or every one that has run."""
-        sql = "SELECT job_id, namespace, name, processing, type, sql, last_time FROM job WHERE {condition}"
+        sql = "SELECT namespace, name, job_id, processing, type, sql, last_time FROM job WHERE {condition}"
         conditions = [checked_sql("job_id IN ({ids})", ids=listed) for listed in id_lists(ids)]
         if every:
             conditions = [checked_sql("first_time <= {time}", time=self._limits.time)]
         rows = [row for condition in conditions for row in self._tables.query(checked_sql(sql, condition=condition))]
         return {
-            row[0]: JobNode(row[1], row[2], row[3] or "", row[4] or "", row[5] or "", iso_text(row[6]))
-            for row in sorted(rows, key=lambda r: r[1:3])
-            if row[0] not in self._unseen
+            job: JobNode(namespace, name, processing or "", type_ or "", text or "", iso_text(last_time))
+            for namespace, name, job, processing, type_, text, last_time in sorted(rows, key=operator.itemgetter(0, 1))
+            if job not in self._unseen
         }
 
     def _runs(self, jobs: dict[int, JobNode]) -> list[RunNode]:

@@ -232,7 +232,7 @@ class _Recorded:
             ),
             (self._time,),
         )
-        outputs = {(row[3], row[2]) for row in rows}
+        outputs = {(job, target) for _, _, target, job, _, _ in rows}
         self._holding(outputs)
         current = self._current
         held = None if current is None else {each: current.descriptions(*each) for each in outputs}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from openlineage_pyspark.workbench.store.events.rows import DatasetNameRow
 from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.tables import schema, stored
 from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, quoted, sql_list
@@ -89,6 +90,10 @@ def test_the_names_that_are_accepted_are_those_of_the_tables(tmp_path: Path) -> 
     assert stored.own_columns() <= columns
     for name in (*columns, *stored.own_names(), *(table.name for table in schema.TABLES)):
         assert checked_sql("{name}", name=name) == name
+
+
+def test_a_row_of_datasets_is_named_as_its_table_is() -> None:
+    assert DatasetNameRow._fields == tuple(column.name for column in schema.DATASET.stored)
 
 
 def _texts_of_statements(path: Path) -> Iterator[str]:

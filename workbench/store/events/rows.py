@@ -12,7 +12,7 @@ import json
 import marshal
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import attrs
 from openlineage_pyspark.errors import InvalidEventError
@@ -28,6 +28,21 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = "tuple[str | int | None, ...]"
 Rows: TypeAlias = "dict[str, list[Row]]"
+
+
+class DatasetNameRow(NamedTuple):
+    """A row of the table `dataset`, as it is stored: a value is followed by the time that orders it."""
+
+    name_id: int
+    namespace: str
+    name: str
+    same_as: int | None
+    same_as_order: int | None
+    format: str | None
+    format_order: int | None
+    first_time: int
+    last_time: int
+
 
 NO_BATCH = -1
 """The micro-batch of a run that has none."""

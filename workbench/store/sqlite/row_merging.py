@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.store.events.rows import JobMention, named_rows
+from openlineage_pyspark.workbench.store.events.rows import DatasetNameRow, JobMention, named_rows
 from openlineage_pyspark.workbench.store.sqlite.event_texts import EventTexts, NewEvent
 from openlineage_pyspark.workbench.store.sqlite.statements import upserts
 from openlineage_pyspark.workbench.store.sqlite.versions import Versions
@@ -46,7 +46,7 @@ class RowMerger:
         self._notice_others()
         named = named_rows(portion.mentions)
         own = portion.own_rows()
-        datasets = named.get(schema.DATASET.name, [])
+        datasets = [*map(DatasetNameRow._make, named.get(schema.DATASET.name, []))]
         self._upsert(schema.ODD_FACET, own.get(schema.ODD_FACET.name, []))
         before = self._pointers(datasets)
         known = self._known_names(datasets)
@@ -105,29 +105,31 @@ class RowMerger:
             found |= dict(self._query(checked_sql(_RUNS, marks=marks), part))
         return found
 
-    def _known_names(self, datasets: Iterable[Row]) -> set[int]:
-        return {name_id for (name_id,) in self._rows_of({int(row[0] or 0) for row in datasets}, _KNOWN_NAMES)}
+    def _known_names(self, datasets: Iterable[DatasetNameRow]) -> set[int]:
+        return {name_id for (name_id,) in self._rows_of((row.name_id for row in datasets), _KNOWN_NAMES)}
 
-    def _without_known(self, datasets: Iterable[Row], known: set[int]) -> list[Row]:
+    def _without_known(self, datasets: Iterable[DatasetNameRow], known: set[int]) -> list[DatasetNameRow]:
         """
         Update the times of names that are stored already, and return the rows of all others.
 
         Most events name known datasets. If a whole row is merged, SQLite also computes the entries of all indexes.
         """
-        others: list[Row] = []
+        others: list[DatasetNameRow] = []
         moved: list[Row] = []
         for row in datasets:
-            has_times_alone = row[0] in known and row[3] is None and row[5] is None
-            (moved if has_times_alone else others).append((row[-2], row[-1], row[0]) if has_times_alone else row)
+            if row.name_id in known and row.same_as is None and row.format is None:
+                moved.append((row.first_time, row.last_time, row.name_id))
+            else:
+                others.append(row)
         self._connection.executemany(_MOVE_TIMES, moved)
         return others
 
-    def _pointers(self, datasets: Iterable[Row]) -> dict[int, int | None]:
+    def _pointers(self, datasets: Iterable[DatasetNameRow]) -> dict[int, int | None]:
         """Return the earlier targets of the names that point to another one."""
-        names = {int(row[0] or 0) for row in datasets if row[3] is not None}
+        names = {row.name_id for row in datasets if row.same_as is not None}
         return dict(self._rows_of(names, "SELECT name_id, same_as FROM dataset WHERE name_id IN ({ids})"))
 
-    def _identify(self, datasets: Sequence[Row], known: set[int], before: dict[int, int | None]) -> None:
+    def _identify(self, datasets: Sequence[DatasetNameRow], known: set[int], before: dict[int, int | None]) -> None:
         """
         Update `dataset_identity`: only names whose pointers changed may belong to another dataset.
 
@@ -138,9 +140,9 @@ class RowMerger:
         """
         self._connection.executemany(
             "INSERT OR IGNORE INTO dataset_identity (name_id, dataset_id) VALUES (?, ?)",
-            [(each, each) for each in {int(row[0] or 0) for row in datasets} - known],
+            [(each, each) for each in {row.name_id for row in datasets} - known],
         )
-        names = {int(row[0] or 0) for row in datasets if row[3] is not None}
+        names = {row.name_id for row in datasets if row.same_as is not None}
         now = dict(
             self._rows_of(
                 names, "SELECT name_id, same_as FROM dataset WHERE same_as IS NOT NULL AND name_id IN ({ids})"
