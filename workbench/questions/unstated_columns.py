@@ -11,12 +11,12 @@ from openlineage_pyspark.workbench.questions.reach.reach import Direction, datas
 from openlineage_pyspark.workbench.store.current import EDGES, Current
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import identity
-from openlineage_pyspark.workbench.store.names import datasets, names_of_datasets
+from openlineage_pyspark.workbench.store.names import datasets, names_of_datasets, rows_by_id
 from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
+from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from openlineage_pyspark.workbench.questions.reach.reach import Closure, Limits
     from openlineage_pyspark.workbench.store.current import JobOutput
@@ -118,7 +118,8 @@ class _Unstated:
     def diagnostics(self, outputs: dict[JobOutput, set[int]]) -> list[Diagnostic]:
         """Return the diagnostics about outputs: one for each of the first ones, and the number of the others."""
         named = datasets(self._tables, {each for (_, dataset), read in outputs.items() for each in (dataset, *read)})
-        jobs = dict(self._jobs({job for job, _ in outputs}))
+        of_jobs = "SELECT job_id, name FROM job WHERE job_id IN ({ids})"
+        jobs = dict(rows_by_id(self._tables, of_jobs, {job for job, _ in outputs}))
         found = []
         for (job, dataset), read in outputs.items():
             sources, target = first_of(sorted(named[each].label for each in read)), named[dataset]
@@ -133,33 +134,17 @@ class _Unstated:
 
     def _without_edges(self, table: str, end: str, near: Collection[int]) -> set[JobOutput]:
         """Return the jobs that read or write datasets, each with the dataset, if no edge between columns is there."""
-        found: set[JobOutput] = set()
-        for listed in id_lists(near):
-            found.update(
-                self._tables.query(
-                    checked_sql(
-                        "SELECT DISTINCT l.job_id, i.dataset_id FROM {table} l "
-                        "JOIN dataset_identity i ON i.name_id = l.name_id "
-                        "WHERE i.dataset_id IN ({ids}) AND l.first_time <= {time} AND l.job_id IS NOT NULL",
-                        table=table,
-                        ids=listed,
-                        time=self._time,
-                    )
-                )
-            )
-            found.difference_update(
-                self._tables.query(
-                    checked_sql(
-                        "SELECT DISTINCT c.job_id, {end}.dataset_id FROM {edges} "
-                        "WHERE {end}.dataset_id IN ({ids}) AND c.first_time <= {time}",
-                        end=end,
-                        edges=EDGES,
-                        ids=listed,
-                        time=self._time,
-                    )
-                )
-            )
-        return {output for output in found if output[0] not in self._unseen}
+        related = (
+            "SELECT DISTINCT l.job_id, i.dataset_id FROM {table} l JOIN dataset_identity i ON i.name_id = l.name_id "
+            "WHERE i.dataset_id IN ({ids}) AND l.first_time <= ? AND l.job_id IS NOT NULL"
+        )
+        with_edges = (
+            "SELECT DISTINCT c.job_id, {end}.dataset_id FROM {edges} "
+            "WHERE {end}.dataset_id IN ({ids}) AND c.first_time <= ?"
+        )
+        found = {*rows_by_id(self._tables, related, near, (self._time,), table=table)}
+        found.difference_update(rows_by_id(self._tables, with_edges, near, (self._time,), end=end, edges=EDGES))
+        return {(job, dataset) for job, dataset in found if job not in self._unseen}
 
     def _states_columns(self, job: int, dataset: int) -> bool:
         """Return whether the current runs of an output state where its columns come from, even if from nowhere."""
@@ -172,9 +157,3 @@ class _Unstated:
             )
             for output in self._memory.facts(text).outputs
         )
-
-    def _jobs(self, ids: Collection[int]) -> Iterator[tuple[int, str]]:
-        for listed in id_lists(ids):
-            yield from self._tables.query(
-                checked_sql("SELECT job_id, name FROM job WHERE job_id IN ({ids})", ids=listed)
-            )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openlineage_pyspark.workbench.model.times import BEFORE_ALL, FOREVER, micros_of_time
 from openlineage_pyspark.workbench.store.described import JobDatasets, described_by_runs, described_without_runs
-from openlineage_pyspark.workbench.store.names import datasets_by_name
+from openlineage_pyspark.workbench.store.names import datasets_by_name, rows_by_id
 from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, CheckedSql, checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_list, id_lists, marked_lists
 
@@ -424,34 +424,19 @@ class Current:
         return {run.id for runs in every for run in runs}
 
     def _written(self, column: str, ids: Iterable[int]) -> set[JobOutput]:
-        return {
-            (job, dataset)
-            for listed in id_lists(ids)
-            for job, dataset in self._tables.query(
-                checked_sql(
-                    "SELECT DISTINCT l.job_id, i.dataset_id FROM stated_write l "
-                    "JOIN dataset_identity i ON i.name_id = l.name_id WHERE {column} IN ({ids}) AND l.first_time <= ?",
-                    column=column,
-                    ids=listed,
-                ),
-                (self._time,),
-            )
-            if job is not None
-        }
+        sql = (
+            "SELECT DISTINCT l.job_id, i.dataset_id FROM stated_write l "
+            "JOIN dataset_identity i ON i.name_id = l.name_id WHERE {column} IN ({ids}) AND l.first_time <= ?"
+        )
+        rows = rows_by_id(self._tables, sql, ids, (self._time,), column=column)
+        return {(job, dataset) for job, dataset in rows if job is not None}
 
     def _readers(self, datasets: Iterable[int]) -> set[int]:
-        return {
-            job
-            for listed in id_lists(datasets)
-            for (job,) in self._tables.query(
-                checked_sql(
-                    "SELECT DISTINCT l.job_id FROM stated_read l JOIN dataset_identity i ON i.name_id = l.name_id "
-                    "WHERE i.dataset_id IN ({ids}) AND l.first_time <= ?",
-                    ids=listed,
-                ),
-                (self._time,),
-            )
-        }
+        sql = (
+            "SELECT DISTINCT l.job_id FROM stated_read l JOIN dataset_identity i ON i.name_id = l.name_id "
+            "WHERE i.dataset_id IN ({ids}) AND l.first_time <= ?"
+        )
+        return {job for (job,) in rows_by_id(self._tables, sql, datasets, (self._time,))}
 
     def _learn_jobs(self, jobs: Collection[int]) -> None:
         """Load the last runs of jobs, and their descriptions."""
@@ -510,20 +495,14 @@ class Current:
 
     def _written_by_others(self, outputs: Collection[JobOutput]) -> set[JobOutput]:
         """Return those outputs of jobs that any complete run has written."""
-        written: set[int] = set()
-        for listed in id_lists(dataset for _, dataset in outputs):
-            rows = self._tables.query(
-                checked_sql(
-                    "SELECT DISTINCT i.dataset_id FROM dataset_identity i "
-                    "JOIN sink_snapshot_lineage w ON w.name_id = i.name_id "
-                    "JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' AND {began} <= ? "
-                    "WHERE i.dataset_id IN ({ids})",
-                    began=_began("r"),
-                    ids=listed,
-                ),
-                (self._time,),
-            )
-            written |= {dataset for (dataset,) in rows}
+        sql = (
+            "SELECT DISTINCT i.dataset_id FROM dataset_identity i "
+            "JOIN sink_snapshot_lineage w ON w.name_id = i.name_id "
+            "JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' AND {began} <= ? "
+            "WHERE i.dataset_id IN ({ids})"
+        )
+        datasets = (dataset for _, dataset in outputs)
+        written = {dataset for (dataset,) in rows_by_id(self._tables, sql, datasets, (self._time,), began=_began("r"))}
         return {pair for pair in outputs if pair[1] in written}
 
     def _over(self, datasets: Collection[int]) -> dict[int, dict[int, int]]:
@@ -531,22 +510,18 @@ class Current:
         self.writers(datasets)
         found: dict[int, dict[int, int]] = {}
         # A job's own runs already show what the job does to its output.
-        for listed in id_lists(dataset for dataset in datasets if len(self._writers[dataset]) > 1):
-            rows = self._tables.query(
-                checked_sql(
-                    "SELECT i.dataset_id, w.job_id, w.change, j.name, j.sql, max(w.time) FROM dataset_identity i "
-                    "JOIN sink_snapshot_lineage w ON w.name_id = i.name_id AND w.change IN ('DROP', 'OVERWRITE') "
-                    "JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' JOIN job j ON j.job_id = w.job_id "
-                    "WHERE i.dataset_id IN ({ids}) AND w.time <= ? "
-                    "GROUP BY i.dataset_id, w.job_id, w.change, j.name, j.sql",
-                    ids=listed,
-                ),
-                (self._time,),
-            )
-            for dataset, job, change, name, sql, time in rows:
-                if change == "DROP" or not _is_of_partitions(name, sql or ""):
-                    times = found.setdefault(dataset, {})
-                    times[job] = max(time, times.get(job, time))
+        several = (dataset for dataset in datasets if len(self._writers[dataset]) > 1)
+        sql = (
+            "SELECT i.dataset_id, w.job_id, w.change, j.name, j.sql, max(w.time) FROM dataset_identity i "
+            "JOIN sink_snapshot_lineage w ON w.name_id = i.name_id AND w.change IN ('DROP', 'OVERWRITE') "
+            "JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' JOIN job j ON j.job_id = w.job_id "
+            "WHERE i.dataset_id IN ({ids}) AND w.time <= ? "
+            "GROUP BY i.dataset_id, w.job_id, w.change, j.name, j.sql"
+        )
+        for dataset, job, change, name, statement, time in rows_by_id(self._tables, sql, several, (self._time,)):
+            if change == "DROP" or not _is_of_partitions(name, statement or ""):
+                times = found.setdefault(dataset, {})
+                times[job] = max(time, times.get(job, time))
         return found
 
 

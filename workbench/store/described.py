@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from openlineage_pyspark.workbench.store.names import rows_by_id
 from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
+from openlineage_pyspark.workbench.store.tables.ids import marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -100,7 +101,7 @@ def described_without_runs(tables: QueriedTables, jobs: Iterable[int], time: int
         jobs: the ids of the jobs.
         time: until when, microseconds since 1970.
     """
-    rows = [row for listed in id_lists(jobs) for row in tables.query(checked_sql(_ALONE, ids=listed), (time,))]
+    rows = [*rows_by_id(tables, _ALONE, jobs, (time,))]
     known = _of_versions(tables, {version for _, version, _ in rows})
     found: dict[int, list[RunlessDatasets]] = {}
     for job, version, last_time in rows:
@@ -111,17 +112,16 @@ def described_without_runs(tables: QueriedTables, jobs: Iterable[int], time: int
 def _of_versions(tables: QueriedTables, versions: set[int]) -> dict[int, JobDatasets]:
     """Return what versions of jobs describe."""
     parts: dict[int, list[int]] = {version: [] for version in versions}
-    for listed in id_lists(versions):
-        for version, description in tables.query(checked_sql(_DESCRIPTIONS, ids=listed)):
-            parts[version].append(description)
+    for version, description in rows_by_id(tables, _DESCRIPTIONS, versions):
+        parts[version].append(description)
     read: dict[int, list[int]] = {}
     written: dict[int, list[tuple[int, str, int]]] = {}
-    for listed in id_lists(each for found in parts.values() for each in found):
-        for description, name, is_written, change, states in tables.query(checked_sql(_DATASETS, ids=listed)):
-            if is_written:
-                written.setdefault(description, []).append((name, change, states))
-            else:
-                read.setdefault(description, []).append(name)
+    every = {each for found in parts.values() for each in found}
+    for description, name, is_written, change, states in rows_by_id(tables, _DATASETS, every):
+        if is_written:
+            written.setdefault(description, []).append((name, change, states))
+        else:
+            read.setdefault(description, []).append(name)
     return {version: _described(found, read, written) for version, found in parts.items()}
 
 

@@ -120,6 +120,23 @@ def name_with_namespace(namespace: str, name: str) -> str:
     return f"{namespace.rstrip('/')}/{name.lstrip('/')}"
 
 
+def rows_by_id(
+    tables: QueriedTables, constant: str, ids: Iterable[int], parameters: Sequence[str | int] = (), **parts: str | int
+) -> Iterator[tuple[Any, ...]]:
+    """
+    Yield the rows of a query for ids; it is made again for each few hundred of them.
+
+    Args:
+        tables: the store.
+        constant: the text of the query, as for `checked_sql`; its part `ids` is a list of them.
+        ids: the ids.
+        parameters: the values of its parameters.
+        parts: its other parts.
+    """
+    for listed in id_lists(ids):
+        yield from tables.query(checked_sql(constant, ids=listed, **parts), parameters)
+
+
 def datasets(tables: QueriedTables, ids: Iterable[int]) -> dict[int, DatasetName]:
     """Return datasets by their ids, with all of their names. No two of them have one label."""
     found: dict[int, DatasetName] = {}
@@ -144,20 +161,14 @@ def datasets(tables: QueriedTables, ids: Iterable[int]) -> dict[int, DatasetName
 
 def datasets_by_name(tables: QueriedTables, names: Iterable[int]) -> dict[int, int]:
     """Return the dataset of each of some names, all by their ids; unknown names are left out."""
-    found: dict[int, int] = {}
-    for listed in id_lists(names):
-        sql = checked_sql("SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({ids})", ids=listed)
-        found |= dict(tables.query(sql))
-    return found
+    sql = "SELECT name_id, dataset_id FROM dataset_identity WHERE name_id IN ({ids})"
+    return dict(rows_by_id(tables, sql, names))
 
 
 def names_of_datasets(tables: QueriedTables, ids: Iterable[int]) -> set[int]:
     """Return the ids of all names of some datasets."""
-    found: set[int] = set()
-    for listed in id_lists(ids):
-        sql = checked_sql("SELECT name_id FROM dataset_identity WHERE dataset_id IN ({ids})", ids=listed)
-        found |= {name_id for (name_id,) in tables.query(sql)}
-    return found
+    sql = "SELECT name_id FROM dataset_identity WHERE dataset_id IN ({ids})"
+    return {name_id for (name_id,) in rows_by_id(tables, sql, ids)}
 
 
 def with_unique_labels(found: dict[int, DatasetName]) -> dict[int, DatasetName]:

@@ -14,6 +14,7 @@ import attrs
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.store.current import EDGE_COLUMNS, EDGES, Current, edges_of_rows
+from openlineage_pyspark.workbench.store.names import QueriedTables, rows_by_id
 from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, CheckedSql, checked_sql, sql_list
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from openlineage_pyspark.workbench.store.current import EdgeRow
-    from openlineage_pyspark.workbench.store.names import QueriedTables
 
 Place: TypeAlias = "tuple[int, str]"
 """A dataset's id and a column; the column is empty for the dataset, or for all of its rows."""
@@ -286,20 +286,12 @@ def _dataset_edges(
 
 def _flows_ever(tables: QueriedTables, datasets: Iterable[int], here: str, time: int) -> set[tuple[int, int, int]]:
     """Return the edges that jobs ever made between datasets: source, target and job."""
-    return {
-        row
-        for listed in id_lists(datasets)
-        for row in tables.query(
-            checked_sql(
-                "SELECT DISTINCT s.dataset_id, t.dataset_id, f.job_id FROM stated_flow f "
-                "JOIN dataset_identity s ON s.name_id = f.input_id JOIN dataset_identity t ON t.name_id = f.output_id "
-                "WHERE {here}.dataset_id IN ({ids}) AND f.first_time <= ?",
-                here=here,
-                ids=listed,
-            ),
-            (time,),
-        )
-    }
+    sql = (
+        "SELECT DISTINCT s.dataset_id, t.dataset_id, f.job_id FROM stated_flow f "
+        "JOIN dataset_identity s ON s.name_id = f.input_id JOIN dataset_identity t ON t.name_id = f.output_id "
+        "WHERE {here}.dataset_id IN ({ids}) AND f.first_time <= ?"
+    )
+    return {(source, target, job) for source, target, job in rows_by_id(tables, sql, datasets, (time,), here=here)}
 
 
 def _column_edges(
