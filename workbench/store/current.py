@@ -336,9 +336,9 @@ class Current:
 
     def edges(
         self, outputs: Collection[JobOutput], ask: Callable[[CheckedSql], Iterable[tuple[Any, ...]]]
-    ) -> Iterator[EdgeRow]:
+    ) -> Iterator[tuple[Any, ...]]:
         """
-        Yield the edges that are current.
+        Yield the rows of edges that are current.
 
         Args:
             outputs: the jobs and outputs whose edges are wanted.
@@ -348,9 +348,9 @@ class Current:
         holding = {output: self.descriptions(*output) for output in outputs}
         for listed in id_lists(each for found in holding.values() for each in found):
             for row in ask(checked_sql("c.description IN ({ids})", ids=listed)):
-                edge = EdgeRow._make(row)
-                if edge.description in holding.get((edge.job, edge.target), ()):
-                    yield edge
+                _, _, target, _, job, *_, description = row
+                if description in holding.get((job, target), ()):
+                    yield row
 
     def sources(self, job: int, dataset: int) -> set[int]:
         """Return the datasets from which a job currently makes a dataset; `learn` must have loaded both."""
