@@ -20,6 +20,7 @@ from pathlib import Path
 from commands import called
 
 _GIT = ("git", "-c", "user.name=benchmark", "-c", "user.email=benchmark@example.org", "-c", "core.autocrlf=false")
+_PROGRESS = (" statements are analyzed", " scripts have run")
 _ROW = "| {name} | {files} | {statements} | {exact} | {text} | {nothing} | {tracebacks} | {times} | {itself} |"
 
 
@@ -53,7 +54,7 @@ def row(folder: Path, options: list[str], seconds: float) -> str:
 
 def _lines_of(errors: str) -> list[str]:
     """Return what the command says but for how far it is."""
-    return [line for line in errors.splitlines() if not line.endswith(" statements are analyzed")]
+    return [line for line in errors.splitlines() if not line.endswith(_PROGRESS)]
 
 
 def main() -> None:

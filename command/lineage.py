@@ -94,7 +94,7 @@ _CHECK = "with --diff: never exit with 3; only --fail-on decides about the exit 
 _FAIL_ON = f"""the reasons for exit code 1, separated by commas; default: short, a statement whose lineage is not exact.
 Others: {", ".join(GATES[1:])}; with --diff also: {", ".join(CHANGE_GATES)}"""
 # From how many statements on progress is reported, and at which interval.
-_MANY, _SECONDS = 200, 5.0
+_MANY, _MANY_SCRIPTS, _SECONDS = 200, 10, 5.0
 _WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
 _QUERY = Identifier("", QUERY)
 _COMMENT = "comment"
@@ -258,7 +258,8 @@ def _state(
             options.classes,
             options.plan,
         )
-        found = lineage_of_files(scripts, known, settings, of_sql, folder=folder)
+        progress = _Progress(_MANY_SCRIPTS, "scripts have run")
+        found = lineage_of_files(scripts, known, settings, of_sql, folder=folder, progress=progress)
     if not options.plan:
         return FileState(found)
     from openlineage_pyspark.command.change import file_steps
@@ -395,21 +396,30 @@ def _answers(
     """Return Spark's results for scripts, from the cache if they are in it."""
     functions = tuple(name.strip() for names in options.functions for name in names.split(","))
     given = Given(tuple(tables), functions, dict(options.conf), options.dialect, options.plan)
-    return answers_of(scripts, given, _Progress(), options.cache, partial(session_of, classes=options.classes))
+    progress = _Progress(_MANY, "statements are analyzed")
+    return answers_of(scripts, given, progress, options.cache, partial(session_of, classes=options.classes))
 
 
 class _Progress:
-    """Reports the progress of a long analysis on standard error, every few seconds."""
+    """
+    Reports the progress of a long task on standard error, every few seconds.
 
-    def __init__(self) -> None:
+    Args:
+        many: the least number of steps of which the progress is reported.
+        done: what is done with each.
+    """
+
+    def __init__(self, many: int, done: str) -> None:
+        self._many = many
+        self._done = done
         self._last = time.monotonic()
 
     def __call__(self, done: int, whole: int) -> None:
-        """Report how many statements are done, if there are many and the last report was some seconds ago."""
+        """Report how many steps are done, if there are many and the last report was some seconds ago."""
         now = time.monotonic()
-        if whole >= _MANY and now - self._last > _SECONDS:
+        if whole >= self._many and now - self._last > _SECONDS:
             self._last = now
-            complain(f"{done:,} of {whole:,} statements are analyzed")
+            complain(f"{done:,} of {whole:,} {self._done}")
 
 
 def _known(options: argparse.Namespace) -> KnownColumns:

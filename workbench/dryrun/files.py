@@ -69,6 +69,7 @@ def lineage_of_files(
     of_sql: OfSql,
     *,
     folder: Path | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> tuple[StatementLineage, ...]:
     """
     Return the lineage of SQL files and scripts.
@@ -79,6 +80,7 @@ def lineage_of_files(
         settings: how scripts are run.
         of_sql: returns the lineage of SQL files.
         folder: the folder with the files of another revision; by default they are at their own paths.
+        progress: is called before a script runs, with the number of those that have run and the total.
 
     Raises:
         LineageError: Spark does not start.
@@ -87,11 +89,13 @@ def lineage_of_files(
     tables, places = list(known.tables), dict(known.places)
     before: list[Script] = []
     lineages: dict[int, tuple[StatementLineage, ...]] = {}
+    run = {at for at, each in enumerate(scripts) if is_python_script(Path(each.name)) and not is_of_sql(each.text)}
     with ScriptRunner(settings.conf, settings.classes) as runner:
         for at, script in enumerate(scripts):
-            if not is_python_script(Path(script.name)) or is_of_sql(script.text):
+            if at not in run:
                 before.append(script)
                 continue
+            progress(len(lineages), len(run))
             ddl = tuple((each.name, each.text) for each in before)
             request = _request(script, ddl, KnownColumns(tables, places), settings, folder)
             lines = records_past_failures(runner, request)
