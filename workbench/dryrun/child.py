@@ -1,8 +1,7 @@
 """
 The process of one script: it creates a session without data, patches PySpark to use the stage, and runs the script.
 
-The parent passes the name of a file with the request, and the descriptor of a file for the records. This process may
-end at any time, by itself or by a signal: each record that it has written by then is complete.
+This process may end at any time, by itself or by a signal: each record that it has written by then is complete.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ from openlineage_pyspark.workbench.dryrun.sandbox.texts import install_reading_o
 from openlineage_pyspark.workbench.dryrun.script.executed import ExecutedLines
 from openlineage_pyspark.workbench.dryrun.script.kinds import SPECIFICATIONS
 from openlineage_pyspark.workbench.dryrun.script.records import Spot
-from openlineage_pyspark.workbench.dryrun.script.request import PORT, SECRET, ScriptRequest
+from openlineage_pyspark.workbench.dryrun.script.request import AGAIN, Fork, ScriptRequest
 from openlineage_pyspark.workbench.dryrun.script.stage import Stage, shortened
-from openlineage_pyspark.workbench.predict.scripts import analyzed
+from openlineage_pyspark.workbench.predict.caching.answers import prepare
+from openlineage_pyspark.workbench.predict.scripts import Given, Script
 from openlineage_pyspark.workbench.predict.session import ScriptSession
-from openlineage_pyspark.workbench.predict.sql.statements import statements_of
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 
 if TYPE_CHECKING:
@@ -52,13 +51,18 @@ _SUCCESS = 0
 _DENIED = "permission denied"
 
 
-def main() -> None:
-    """Run the script of a request: the arguments are the file of the request, and the descriptor for the records."""
-    out = int(sys.argv[2])
-    request = ScriptRequest.of_text(Path(sys.argv[1]).read_text(encoding="utf-8"))
+def run_script(fork: Fork, out: int) -> NoReturn:
+    """
+    Run the script of a request, and end this process.
+
+    Args:
+        fork: the request, and what it needs.
+        out: the descriptor for the records.
+    """
+    request = ScriptRequest.of_text(Path(fork.request).read_text(encoding="utf-8"))
     stage = Stage(request, out)
     try:
-        _run(stage)
+        _run(stage, fork.port, fork.secret)
     except LineageError as problem:
         stage.problem("SCRIPT_FAILED", str(problem))
     end_process(_SUCCESS)
@@ -69,16 +73,16 @@ def end_process(status: int) -> NoReturn:
     os._exit(status)
 
 
-def _run(stage: Stage) -> None:
+def _run(stage: Stage, port: int, secret: str) -> None:
     request = stage.request
     tempfile.tempdir = request.scratch
-    port, secret = int(os.environ.pop(PORT)), os.environ.pop(SECRET)
     spark = attached_session(port, secret, request.conf)
     tables = DeclaredTables(request.tables)
     session = ScriptSession(own_session(spark), tables, shapes=request.shapes)
-    for name, text in request.ddl:
-        for statement in statements_of(text, name):
-            analyzed(session, statement)
+    if request.ddl:
+        scripts = [Script(name, text) for name, text in request.ddl]
+        if not prepare(session, scripts, Given(request.tables, conf=request.conf), Path(request.kept)):
+            end_process(AGAIN)
     session.made()
     patches = Patches(spark, tables, session, stage)
     # The probe must be compiled, and settings read, before the script is restricted.
@@ -223,7 +227,3 @@ def _wait_for_threads() -> None:
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Run scripts, each in a separate process and all in one JVM, and return their records."""
+"""Run scripts, each in a separate process, which another one forks, and all in one JVM; return their records."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import attrs
 from openlineage_pyspark.errors import LineageError
 from openlineage_pyspark.workbench.dryrun.sandbox.environment import PASSED_ON
 from openlineage_pyspark.workbench.dryrun.script.records import Spot
-from openlineage_pyspark.workbench.dryrun.script.request import PORT, SECRET
+from openlineage_pyspark.workbench.dryrun.script.request import AGAIN, Fork
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +52,8 @@ class ScriptRunner:
         self._classes = classes
         self._folder = Path(tempfile.mkdtemp(prefix="openlineage-pyspark-scripts-"))
         self._host: subprocess.Popen[bytes] | None = None
-        self._variables: dict[str, str] = {}
+        self._forks: _Forks | None = None
+        self._port, self._secret = 0, ""
 
     def __enter__(self) -> ScriptRunner:
         return self
@@ -78,30 +80,29 @@ class ScriptRunner:
         if self._host is None or self._host.poll() is not None:
             self._start_host()
         with tempfile.TemporaryDirectory(dir=self._folder, ignore_cleanup_errors=True) as scratch:
-            complete = attrs.evolve(request, scratch=scratch)
-            (file := Path(scratch, "request.json")).write_text(complete.to_text(), encoding="utf-8")
+            complete = attrs.evolve(request, scratch=scratch, kept=str(self._folder / "kept"))
+            status = self._run(complete)
+            if status == AGAIN:
+                status = self._run(complete)
             out = Path(scratch, "records.jsonl")
-            with out.open("wb") as records, Path(scratch, "stderr").open("wb") as errors:
-                status = self._run(complete, file, records.fileno(), errors)
             found = tuple(_lines(out))
             if not found and status:
-                lines = Path(scratch, "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-                why = " ".join(lines[-1:]) or "it printed nothing"
+                why = _last_line(Path(scratch, "stderr"))
                 raise LineageError(f"the process of {request.name} ended before it recorded anything: {why}")
             if not _is_complete(found):
                 why = "it wrote too many records" if out.stat().st_size > _MOST_BYTES else _end_of(status)
                 found = (*found, _cut_off(request.name, found, why))
         return found
 
-    def _run(self, request: ScriptRequest, file: Path, out: int, errors: IO[bytes]) -> int | None:
+    def _run(self, request: ScriptRequest) -> int | None:
         """Run a script in a process, and return the status of the process; None if it took too long."""
-        process = _started("child", (str(file), str(out)), (out,), self._variables, errors, request.begins)
-        try:
-            return process.wait(request.seconds + _SECONDS_TO_START)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            _end(process)
+        files = [Path(request.scratch, name) for name in ("request.json", "records.jsonl", "stderr")]
+        for file, text in zip(files, (request.to_text(), "", ""), strict=True):
+            file.write_text(text, encoding="utf-8")
+        if self._forks is None:
+            raise AssertionError("_start_host() has set it")
+        fork = Fork(str(files[0]), str(files[1]), str(files[2]), request.begins, self._port, self._secret)
+        return self._forks.run(fork, request.seconds + _SECONDS_TO_START)
 
     def _start_host(self) -> None:
         self._end_host()
@@ -110,6 +111,7 @@ class ScriptRunner:
         given = {"conf": {**self._conf, "spark.local.dir": str(self._folder)}, "classes": classes}
         conf.write_text(json.dumps(given), encoding="utf-8")
         read, write = os.pipe()
+        self._forks = _Forks(self._folder)
         # It ends without removing its own files.
         beside = {"TMPDIR": str(self._folder)}
         with (self._folder / "stderr").open("wb") as errors:
@@ -123,16 +125,86 @@ class ScriptRunner:
         answer = json.loads(line) if line.strip() else {"failed": f"Spark did not start: {self._last_words()}"}
         if "failed" in answer:
             raise LineageError(str(answer["failed"]))
-        self._variables = {PORT: str(answer["port"]), SECRET: str(answer["secret"])}
+        self._port, self._secret = int(answer["port"]), str(answer["secret"])
 
     def _last_words(self) -> str:
-        lines = (self._folder / "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        return lines[-1] if lines else "it printed nothing"
+        return _last_line(self._folder / "stderr")
 
     def _end_host(self) -> None:
+        if self._forks is not None:
+            self._forks.end()
+        self._forks = None
         if self._host is not None:
             _end(self._host)
         self._host = None
+
+
+class _Forks:
+    """
+    The process that forks those of scripts (`forks.py`).
+
+    Args:
+        folder: a folder for its standard error.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._errors = folder / "forks.stderr"
+        self._read, write = os.pipe()
+        with self._errors.open("wb") as errors:
+            self._process = _started("forks", (str(write),), (write,), {}, errors, str(folder), is_open=True)
+        os.close(write)
+        self._rest = b""
+
+    def run(self, fork: Fork, seconds: float) -> int | None:
+        """
+        Run a script in a new process, and return its exit status; None if it took too long.
+
+        Args:
+            fork: the script.
+            seconds: how long it may take.
+
+        Raises:
+            LineageError: the process that forks has ended.
+        """
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.write(json.dumps(attrs.asdict(fork)).encode() + b"\n")
+                self._process.stdin.flush()
+        number, status = self._number(_SECONDS_TO_START), None
+        try:
+            status = None if number is None else self._number(seconds)
+        finally:
+            if number is not None and status is None:
+                # Its group ends with it, and the line about its status follows.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(number, _KILL)
+                self._number(_SECONDS_TO_START)
+        return status
+
+    def end(self) -> None:
+        """End the process."""
+        _end(self._process)
+        os.close(self._read)
+
+    def _number(self, seconds: float) -> int | None:
+        """Return the number on the next line; None if there is none after some seconds."""
+        last = time.monotonic() + seconds
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([self._read], [], [], max(0.0, last - time.monotonic()))
+            if not ready:
+                return None
+            more = os.read(self._read, 4096)
+            if not more:
+                raise LineageError(f"the process that starts scripts has ended: {_last_line(self._errors)}")
+            self._rest += more
+        line, _, self._rest = self._rest.partition(b"\n")
+        return int(line)
+
+
+def _last_line(errors: Path) -> str:
+    """Return the last line that a process has printed."""
+    lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return lines[-1] if lines else "it printed nothing"
 
 
 def _is_complete(records: ScriptRecords) -> bool:

@@ -311,6 +311,10 @@ class ScriptSession:
         """Repeat the changes that a statement has made in another session, except those that only Spark holds."""
         self._knowledge.restore(effects)
 
+    def name_places(self, places: Mapping[str, str]) -> None:
+        """Name the places of statements, as `Knowledge.name_places` does."""
+        self._knowledge.name_places(places)
+
     def made(self) -> tuple[DeclaredTable, ...]:
         """Return the tables that were declared since the last call."""
         return self._knowledge.made()

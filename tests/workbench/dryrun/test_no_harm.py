@@ -27,7 +27,9 @@ with ScriptRunner({}) as runner:
 """
 CHANGES = ("creat", "unlink", "unlinkat", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "rmdir", "chmod",
            "fchmodat", "symlink", "symlinkat", "link", "linkat", "truncate")  # fmt: skip
-CALLS = ("connect", "sendto", "execve", "openat", "open", *CHANGES)
+CLONES = ("clone", "clone3", "fork", "vfork")
+CLONED = re.compile(rf"^\d+ ({'|'.join(CLONES)})\(")
+CALLS = ("connect", "sendto", "execve", "openat", "open", *CLONES, *CHANGES)
 # What the JVM and the system's own libraries have beside the folder of the scripts.
 OWN = re.compile(r"(/dev/|/proc/|/sys/|.*/(openlineage-pyspark-|hsperfdata_|__pycache__/))")
 
@@ -71,10 +73,15 @@ def test_hostile_scripts_connect_to_nothing_start_nothing_and_write_nothing(real
     assert [each for each in reached if "sin_addr" in each and '"127.0.0.1"' not in each] == []
     assert [each for each in reached if "sin6_addr" in each and "127.0.0.1" not in each and '"::1"' not in each] == []
     ran = [line.partition(" ") for line in calls if "execve(" in line]
-    scripts = {process for process, _, call in ran if "workbench.dryrun.child" in call}
+    [forking] = {process for process, _, call in ran if "workbench.dryrun.forks" in call}
+    begun = [(line.split()[0], line.rpartition(" = ")[2].split()[0]) for line in calls if CLONED.search(line)]
+    scripts = {new for process, new in begun if process == forking}
     assert len(scripts) == len(list(HOSTILE.glob("*.py")))
-    # A process of a script runs Python, and nothing else: those of other numbers start the JVM.
-    assert [call for process, _, call in ran if process in scripts and "workbench.dryrun.child" not in call] == []
+    for process, new in begun:
+        # A process is begun before it begins others.
+        scripts |= {new} if process in scripts else set()
+    # The process of a script has been forked, and neither it nor its threads start a program.
+    assert [call for process, _, call in ran if process in scripts] == []
     assert sorted(each.name for each in folder.iterdir()) == sorted(each.name for each in HOSTILE.iterdir())
     assert [each for each in calls if is_write_elsewhere(each, tmp_path)] == []
 

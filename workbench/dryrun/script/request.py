@@ -12,11 +12,33 @@ from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PORT, SECRET = "OPENLINEAGE_PYSPARK_GATEWAY_PORT", "OPENLINEAGE_PYSPARK_GATEWAY_SECRET"
-"""The environment variables with the port of the JVM's gateway and its secret, for the process of a script."""
+AGAIN = 75
+"""The exit status of a process that could not prepare its session, and can with what it has learned."""
 
 Columns = tuple[tuple[str, str], ...]
 """The columns of a dataset in order, each with its type in DDL."""
+
+
+@attrs.frozen
+class Fork:
+    """
+    The process of one script.
+
+    Args:
+        request: the file with the request.
+        records: the file for the records.
+        errors: the file for its standard error.
+        folder: the folder in which it begins.
+        port: the port of the JVM's gateway.
+        secret: the secret of the gateway.
+    """
+
+    request: str
+    records: str
+    errors: str
+    folder: str
+    port: int
+    secret: str
 
 
 @attrs.frozen
@@ -46,6 +68,7 @@ class ScriptRequest:
         parameters: the values of the parameters of a notebook or a job, by their names.
         flipped: the decisions for which it takes the other branch, as `decision_of` names them.
         shapes: whether the shapes of plans are requested, for a comparison.
+        kept: the folder that keeps what the statements of the SQL files change.
     """
 
     name: str
@@ -69,6 +92,7 @@ class ScriptRequest:
     parameters: Mapping[str, str] = attrs.field(factory=dict)
     flipped: tuple[str, ...] = ()
     shapes: bool = False
+    kept: str = ""
 
     def to_text(self) -> str:
         """Return the request as JSON."""

@@ -15,7 +15,7 @@ import hashlib
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING
 
 import attrs
@@ -33,6 +33,7 @@ from openlineage_pyspark.workbench.predict.scripts import (
     session_of,
     statements_in,
 )
+from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from openlineage_pyspark.listener.probe.client import Refusal
-    from openlineage_pyspark.workbench.predict.session import Analyzed, ScriptSession
+    from openlineage_pyspark.workbench.predict.session import ScriptSession
     from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 
     _Progress = Callable[[int, int], None]
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 _MARKED = re.compile("\x02[0-9a-f]+\x03")
 _SKIP, _RESTORE, _REPEAT, _ANALYZE = range(4)
+_NOT_NEEDED = Analyzed("")
 
 
 def answers_of(
@@ -96,6 +98,44 @@ def answers_of(
         StatementAnswer(statement, _with_places(each.analyzed, places), is_ddl, each.lineage, each.document)
         for (statement, is_ddl), each in zip(read.of_ddl, kept, strict=True)
     )
+
+
+def prepare(session: ScriptSession, scripts: Sequence[Script], given: Given, folder: Path) -> bool:
+    """
+    Bring a session to its state after the statements of scripts, whose lineage is not needed.
+
+    The folder keeps the changes of each statement. So a later session analyzes only statements that see something else
+    than before, and those with a change that only Spark holds.
+
+    Args:
+        session: a session that nothing has changed.
+        scripts: the scripts in the order in which they run.
+        given: the knowledge of the session before the first statement.
+        folder: the folder that keeps the changes.
+
+    Returns:
+        Whether the session is in this state. If it is not, because a statement has seen more than its text shows,
+        prepare a new session: the folder now says which one.
+
+    Raises:
+        OSError: the folder can't be written.
+    """
+    with KeptAnswers(folder) as store:
+        read = _read(scripts, given, store)
+        with _OneSession(given, lambda _: nullcontext(session)) as sessions:
+            parameters = _Parameters(given, lambda _done, _all: None, sessions)
+            found = _Asking(read.statements, read.dependences, parameters).changes(read.known)
+        # The keys of what is kept already depend on those that were known before.
+        opaque, dependences = found.opaque - store.opaque(), read.dependences
+        if opaque:
+            store.add_opaque(opaque)
+            if read.known:
+                return False
+            dependences = _dependences(read.statements, given, store.opaque())
+        kept = {each.key: answer for each, answer in zip(dependences, found.kept, strict=True)}
+        store.keep({key: attrs.evolve(each, analyzed=_NOT_NEEDED) for key, each in kept.items()}, read.known)
+        session.name_places(_places(read.statements, read.dependences))
+    return True
 
 
 class _OneSession:
@@ -297,6 +337,12 @@ class _Asking:
             kept = list(self._answers(self._sessions.take(), known, tasks))
         return _Found(self._dependences, kept, frozenset(self._opaque))
 
+    def changes(self, known: Mapping[str, KeptAnswer]) -> _Found:
+        """Bring a new session to its state after all statements; return the answers, of which only changes count."""
+        tasks = _tasks(self._dependences, known, is_followed=True)
+        kept = list(self._answers(self._sessions.take(), known, tasks))
+        return _Found(self._dependences, kept, frozenset(self._opaque))
+
     def _answers(
         self, session: ScriptSession, known: Mapping[str, KeptAnswer], tasks: Sequence[int]
     ) -> Iterator[KeptAnswer]:
@@ -322,11 +368,20 @@ class _Asking:
         return KeptAnswer(found, effects)
 
 
-def _tasks(dependences: Sequence[Dependence], known: Mapping[str, KeptAnswer]) -> list[int]:
-    """Return how to treat each statement, so that analyzed ones see the changes of all earlier ones."""
+def _tasks(
+    dependences: Sequence[Dependence], known: Mapping[str, KeptAnswer], *, is_followed: bool = False
+) -> list[int]:
+    """
+    Return how to treat each statement, so that analyzed ones see the changes of all earlier ones.
+
+    Args:
+        dependences: the dependences of the statements.
+        known: the cached answers, by the keys of their statements.
+        is_followed: whether something that may see every name follows the last statement.
+    """
     tasks = []
-    needed: set[str] | None = set()
-    is_asked = False
+    needed: set[str] | None = None if is_followed else set()
+    is_asked = is_followed
     for each in reversed(dependences):
         answer = known.get(each.key)
         task = _ANALYZE if answer is None else _task(answer, needed, is_asked=is_asked)

@@ -128,6 +128,10 @@ class Knowledge:
         self._consequences.add("forgotten", parts[-1], parts)
         self._spark.drop_table(parts)
 
+    def name_places(self, places: Mapping[str, str]) -> None:
+        """Name the places of statements from whose texts tables are declared, which had other names until now."""
+        self._from_text = {parts: places.get(place, place) for parts, place in self._from_text.items()}
+
     def restore(self, effects: Iterable[Consequence]) -> None:
         """Repeat the changes that a statement has made in another session, except those that only Spark holds."""
         for each in effects:
