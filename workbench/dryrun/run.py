@@ -31,6 +31,8 @@ _SECONDS_TO_START = 120
 _MOST_BYTES = 512 * 1024 * 1024
 _KIND = "k"
 _TIME_OVER = "TIME_OVER"
+# A library that has threads of its own may hang in a forked process.
+_NO_THREADS = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 # The number of SIGKILL, on all systems.
 _KILL = 9
 
@@ -151,7 +153,7 @@ class _Forks:
         self._errors = folder / "forks.stderr"
         self._read, write = os.pipe()
         with self._errors.open("wb") as errors:
-            self._process = _started("forks", (str(write),), (write,), {}, errors, str(folder), is_open=True)
+            self._process = _started("forks", (str(write),), (write,), _NO_THREADS, errors, str(folder), is_open=True)
         os.close(write)
         self._rest = b""
 
