@@ -18,6 +18,7 @@ from openlineage_pyspark.facets.sql_lexer import tokens
 from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
+from openlineage_pyspark.workbench.predict.computed import computed_in, with_computed
 from openlineage_pyspark.workbench.predict.from_text.reading import Known, TextLineage, read_statement
 from openlineage_pyspark.workbench.predict.from_text.refused_views import behind_views
 from openlineage_pyspark.workbench.predict.from_text.text import (
@@ -29,6 +30,7 @@ from openlineage_pyspark.workbench.predict.from_text.text import (
 )
 from openlineage_pyspark.workbench.predict.query import lineage_of_query
 from openlineage_pyspark.workbench.predict.session import UNOPENED, Analyzed, FoundTable, ScriptSession
+from openlineage_pyspark.workbench.predict.sql.computed_columns import computed_columns
 from openlineage_pyspark.workbench.predict.sql.databricks import columns_beside_query
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement, statements_of
 from openlineage_pyspark.workbench.predict.sql.variables import holds_template
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.facets.model.lineage import InputField
     from openlineage_pyspark.listener.analyze import EncodedQuery
     from openlineage_pyspark.workbench.predict.acts import ExecutedFile, ScriptAct
+    from openlineage_pyspark.workbench.predict.computed import Computed
     from openlineage_pyspark.workbench.predict.from_text.reading import ReadStatement
     from openlineage_pyspark.workbench.predict.tables.declared import Parts
     from openlineage_pyspark.workbench.report import Lineage
@@ -96,7 +99,7 @@ class StatementAnswer:
         statement: the statement.
         analyzed: Spark's result.
         is_ddl: whether it is in a file that only declares tables.
-        lineage: the lineage of its analyzed plan, as `lineage_of_analyzed` returns it, if it was cached.
+        lineage: the lineage of its analyzed plan, as `lineage_with_computed` returns it, if it was cached.
         document: the JSON of what `Lineage.to_dict` returns for it, if it was cached; else empty.
     """
 
@@ -422,7 +425,7 @@ def analyzed(
             session.declare(DeclaredTable(session.whole(names_in(name)), columns))
         else:
             columns_of_known = Known(_columns(known), variables=statement.variables)
-            _declare_from_text(session, read_text(text, options.dialect, columns_of_known), place, known)
+            _declare_from_text(session, text, read_text(text, options.dialect, columns_of_known), place, known)
     return attrs.evolve(found, tables={name: table.query for name, table in known.items()})
 
 
@@ -431,13 +434,14 @@ def _columns(known: Mapping[str, FoundTable]) -> dict[str, tuple[str, ...]]:
 
 
 def _declare_from_text(
-    session: ScriptSession, found: Sequence[TextLineage], place: str, known: Mapping[str, FoundTable]
+    session: ScriptSession, text: str, found: Sequence[TextLineage], place: str, known: Mapping[str, FoundTable]
 ) -> None:
     """Declare the table that a refused statement creates, if the statement's text names all of its columns."""
     for text_lineage in found:
         if text_lineage.columns and text_lineage.whole:
             columns = tuple((name, _type_of(sources, known)) for name, sources in text_lineage.columns)
-            session.declare(DeclaredTable(session.whole(names_in(text_lineage.target)), columns), place)
+            parts, computed = session.whole(names_in(text_lineage.target)), computed_columns(text)
+            session.declare(DeclaredTable(parts, columns, computed=computed), place)
 
 
 def read_text(
@@ -529,7 +533,9 @@ def _of_refused(answer: StatementAnswer, refusal: Refusal, reading: _Reading) ->
         used=lambda name: reading.used.get(unknown(name).identifier, ()),
         variables=statement.variables,
         read=reading.read,
+        computed=lambda dataset: {name.lower() for name, _ in computed_in(dataset, reported.computed)},
     )
+    found = None if found is None else with_computed(found, reported.computed)
     is_read = found is not None and not answer.is_ddl
     if found is not None:
         found = behind_views(found, reading.views)
@@ -544,7 +550,9 @@ def _of_accepted(answer: StatementAnswer, reading: _Reading) -> StatementLineage
     missed = None if reported.missed is None else _problem(statement, reported.missed)
     if reported.query is None or answer.is_ddl:
         return StatementLineage(statement, problem=missed)
-    lineage = lineage_of_analyzed(reported.query, reading.known) if answer.lineage is None else answer.lineage
+    lineage = answer.lineage
+    if lineage is None:
+        lineage = lineage_with_computed(reported.query, reading.known, reported.computed)
     gaps = tuple(_gaps_of_types(lineage, reported.from_text, reading.views))
     lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *gaps)) if gaps else lineage
     lineage = behind_views(lineage, reading.views)
@@ -553,6 +561,18 @@ def _of_accepted(answer: StatementAnswer, reading: _Reading) -> StatementLineage
             reading.views.pop(dataset.identifier, None)
     document = answer.document if lineage is answer.lineage and lineage.outputs else ""
     return StatementLineage(statement, lineage if lineage.outputs else None, missed, document=document)
+
+
+def lineage_with_computed(query: EncodedQuery, known: DeclaredTables, computed: Computed) -> Lineage:
+    """
+    Return the lineage of a statement from its analyzed plan, with the columns that its tables compute.
+
+    Args:
+        query: the plan.
+        known: the tables that were known before any statement.
+        computed: the tables that compute columns, as in `Analyzed`.
+    """
+    return with_computed(lineage_of_analyzed(query, known), computed)
 
 
 def lineage_of_analyzed(query: EncodedQuery, known: DeclaredTables) -> Lineage:

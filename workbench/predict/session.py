@@ -115,6 +115,8 @@ class Analyzed:
         shape: the shape of its analyzed plan, as `PlanShape.java` writes it; empty if shapes were not requested.
         targets: the full names of the tables that it creates, drops or changes; empty if shapes were not requested. The
             name of a temporary view follows the words `temporary view`.
+        computed: the tables that it can see and that compute columns with each write: the name of each -> these
+            columns, each with its expression.
     """
 
     kind: str
@@ -128,6 +130,7 @@ class Analyzed:
     text: str = ""
     shape: str = ""
     targets: tuple[str, ...] = ()
+    computed: Mapping[Parts, tuple[tuple[str, str], ...]] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -204,11 +207,12 @@ class ScriptSession:
             loops: the FOR loops around it.
             reach: the last parts of all names that it can see, in lower case; None if these are unknown.
         """
-        from_text = self._knowledge.see(reach)
+        from_text, computed = self._knowledge.see(reach), self._knowledge.computed()
         self._enter(loops)
         catalog, database = self._spark.current()
         refusal = None
         given, plain = text, self._substituted(text)
+        self._following.written = plain
         read = _ReadStatement(with_loop_rows(plain, loops))
         self._shape, self._named, self._is_rewritten = "", (), read.text != plain
         self._knowledge.begin(read.text)
@@ -230,7 +234,8 @@ class ScriptSession:
         refusal = self._without_value_of("" if _LOCAL.match(given) else read.kind, read.text) or refusal
         missed, shown = (None if refusal is not None else self._knowledge.missed), (self._shape, self._named)
         instead = read.text if refusal is not None and read.text != given else ""
-        return Analyzed(read.kind, read.query, refusal, missed, catalog, database, {}, from_text, instead, *shown)
+        found = Analyzed(read.kind, read.query, refusal, missed, catalog, database, {}, from_text, instead, *shown)
+        return attrs.evolve(found, computed=computed) if computed else found
 
     def _analyze_with_spark(self, read: _ReadStatement) -> None:
         """Analyze a statement, and remember its effects."""

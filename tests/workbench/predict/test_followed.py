@@ -55,6 +55,11 @@ def edges(found: StatementLineage) -> set[str]:
             id="a renamed table has its new name",
         ),
         pytest.param(
+            ["CREATE TABLE c (id INT, n INT GENERATED ALWAYS AS (id * 2))", "INSERT INTO c (id) SELECT v FROM a"],
+            {"id <- default.a.v IDENTITY", "n <- default.a.v TRANSFORMATION"},
+            id="a computed column has the sources of those in its expression",
+        ),
+        pytest.param(
             ["ALTER TABLE a RENAME TO c"],
             {"id <- default.a.id IDENTITY", "v <- default.a.v IDENTITY"},
             id="a renamed table continues each column",

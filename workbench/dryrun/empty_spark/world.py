@@ -449,7 +449,8 @@ class World:
 
     def _with_generated(self, frame: Any, parts: tuple[str, ...]) -> Any:
         """Return the rows that are added to a table, with the columns that Delta Lake computes from the others."""
-        made = self._generated.get(name_key(parts), {})
+        known = self.session.known(parts)
+        made = self._generated.get(name_key(parts)) or ({} if known is None else dict(known.computed))
         if not made or Unknown.of(frame) is not None:
             return frame
         given = {column.lower() for column, _ in self._columns(frame)}

@@ -114,7 +114,8 @@ def document_of_table(table: DeclaredTable) -> dict[str, Any]:
     """Return a table as plain values."""
     at = table.identifier
     place = None if at is None else (at.namespace, at.name)
-    return {"parts": table.parts, "columns": table.columns, "partitions": table.partitions, "place": place}
+    found = {"parts": table.parts, "columns": table.columns, "partitions": table.partitions, "place": place}
+    return {**found, "computed": table.computed} if table.computed else found
 
 
 def table_of_document(document: Mapping[str, Any]) -> DeclaredTable:
@@ -122,7 +123,8 @@ def table_of_document(document: Mapping[str, Any]) -> DeclaredTable:
     parts, partitions = tuple(map(str, document["parts"])), tuple(map(str, document["partitions"]))
     place = document.get("place")
     identifier = None if place is None else Identifier(*map(str, place))
-    return DeclaredTable(parts, columns_of_document(document["columns"]), partitions, identifier)
+    computed = columns_of_document(document.get("computed", ()))
+    return DeclaredTable(parts, columns_of_document(document["columns"]), partitions, identifier, computed)
 
 
 def columns_of_document(columns: Any) -> Columns:

@@ -29,7 +29,7 @@ from openlineage_pyspark.workbench.predict.scripts import (
     StatementAnswer,
     guard_of_statements,
     guarded_analysis,
-    lineage_of_analyzed,
+    lineage_with_computed,
     session_of,
     statements_in,
 )
@@ -279,7 +279,8 @@ def _with_lineages(kept: Iterable[KeptAnswer], known: DeclaredTables) -> list[Ke
             query = each.analyzed.query
             if each.lineage is None and query is not None:
                 # A fault of this program will be reported with the statement.
-                made = guard.run("the lineage of a statement", lineage_of_analyzed, query, known)
+                computed = each.analyzed.computed
+                made = guard.run("the lineage of a statement", lineage_with_computed, query, known, computed)
                 shown = None if made is None else guard.run("the lineage of a statement", made.to_dict)
                 document = "" if shown is None else json.dumps(shown)
                 found.append(attrs.evolve(each, lineage=made, document=document))

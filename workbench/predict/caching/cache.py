@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.scripts import Given
     from openlineage_pyspark.workbench.report import Lineage
 
-_FORMAT = 8
+_FORMAT = 9
 _FILE = "answers.sqlite"
 _PACKAGES = ("openlineage-pyspark", "pyspark", "sqlglot")
 # The sources that make the answers: during development, they change while the version stays the same.
@@ -318,7 +318,8 @@ def _effect(values: Mapping[str, Any]) -> Consequence:
     if table is not None:
         identifier = None if table["identifier"] is None else Identifier(**table["identifier"])
         columns = tuple((name, type_) for name, type_ in table["columns"])
-        made = DeclaredTable(tuple(table["parts"]), columns, tuple(table["partitions"]), identifier)
+        computed = tuple((name, text) for name, text in table["computed"])
+        made = DeclaredTable(tuple(table["parts"]), columns, tuple(table["partitions"]), identifier, computed)
     return Consequence(values["kind"], values["name"], tuple(values["parts"]), made, values["from_text"])
 
 
@@ -345,6 +346,7 @@ def document_of_analyzed(analyzed: Analyzed) -> dict[str, Any]:
         "fromText": [[list(parts), place] for parts, place in analyzed.from_text.items()],
         "shape": analyzed.shape,
         "targets": list(analyzed.targets),
+        "computed": [[list(parts), list(columns)] for parts, columns in analyzed.computed.items()],
     }
 
 
@@ -379,4 +381,5 @@ def analyzed_of_document(document: Mapping[str, Any]) -> Analyzed:
         document["text"],
         document["shape"],
         tuple(document["targets"]),
+        {tuple(parts): tuple((name, text) for name, text in columns) for parts, columns in document["computed"]},
     )

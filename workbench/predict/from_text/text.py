@@ -59,6 +59,7 @@ def lineage_of_text(
     used: Callable[[str], Collection[str]] = lambda _: (),
     variables: Collection[str] = (),
     read: ReadStatement = read_statement,
+    computed: Callable[[Dataset], Collection[str]] = lambda _: (),
 ) -> Lineage | None:
     """
     Return the lineage in the text of a statement.
@@ -74,6 +75,7 @@ def lineage_of_text(
         used: returns the columns that other statements use of a table that Spark does not know.
         variables: the variables and parameters that the text may name, in lower case.
         read: reads the text.
+        computed: returns the columns that a table computes from its others, in lower case.
 
     Returns:
         Edges with the certainty `text`, and a gap that gives the reason; None if the text is not SQL, or names no
@@ -87,7 +89,7 @@ def lineage_of_text(
     for content in found:
         names = _Named({name: known(name) for name in (*content.tables, content.target) if name}, unknown)
         target = names.dataset(content.target) if content.target else None
-        output, unstated = _output(content, target, names)
+        output, unstated = _output(content, target, names, computed)
         outputs.append((target, output))
         inputs |= {each.identifier: each for each in names.reads(content.tables)}
         if not content.whole and not missing:
@@ -125,9 +127,11 @@ def _read(
     return again if again is not None else found, ""
 
 
-def _output(content: TextLineage, target: Dataset | None, names: _Named) -> tuple[ColumnLineage, list[str]]:
+def _output(
+    content: TextLineage, target: Dataset | None, names: _Named, computed: Callable[[Dataset], Collection[str]]
+) -> tuple[ColumnLineage, list[str]]:
     """Return the lineage of what a text writes, and the gaps in the text."""
-    places = _placed(content, target)
+    places = _placed(content, target, () if target is None else computed(target))
     columns = [
         (name, None if sources is None else names.edges(sources))
         for name, sources in (content.columns if places is None else places)
@@ -287,11 +291,16 @@ def _column_of(view: Lineage, name: str) -> tuple[InputField, ...] | None:
     return next((column.edges for column in columns if column.name.lower() == name.lower()), None)
 
 
-def _placed(content: TextLineage, target: Dataset | None) -> tuple[tuple[str, SourceKinds | None], ...] | None:
+def _placed(
+    content: TextLineage, target: Dataset | None, computed: Collection[str]
+) -> tuple[tuple[str, SourceKinds | None], ...] | None:
     """Return the columns under the names that they have in the target; None if these are unknown."""
     if not content.by_position or target is None:
         return content.columns
     names = [field.name for field in target.fields if field.name.lower() not in content.given]
+    if len(names) != len(content.columns):
+        # Some engines leave out the columns that the table computes.
+        names = [each for each in names if each.lower() not in computed]
     if not content.whole or len(names) != len(content.columns):
         return None
     return tuple((name, sources) for name, (_, sources) in zip(names, content.columns, strict=True))

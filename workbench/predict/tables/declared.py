@@ -28,12 +28,14 @@ class DeclaredTable:
         columns: its columns in order: each name with its type in DDL.
         partitions: the columns by which it is partitioned.
         identifier: its identity in the store from which it is known; None without a store.
+        computed: the columns that the engine computes from the others with each write: each name with its expression.
     """
 
     parts: Parts
     columns: tuple[tuple[str, str], ...]
     partitions: tuple[str, ...] = ()
     identifier: Identifier | None = None
+    computed: tuple[tuple[str, str], ...] = ()
 
     @property
     def ddl(self) -> str:
@@ -60,12 +62,18 @@ class DeclaredTable:
     def without_columns(self, dropped: Iterable[str]) -> DeclaredTable:
         """Return the table without some columns."""
         gone = {name.lower() for name in dropped}
-        return attrs.evolve(self, columns=tuple(each for each in self.columns if each[0].lower() not in gone))
+        columns, computed = (
+            tuple(each for each in of if each[0].lower() not in gone) for of in (self.columns, self.computed)
+        )
+        return attrs.evolve(self, columns=columns, computed=computed)
 
     def with_renamed_column(self, old: str, new: str) -> DeclaredTable:
         """Return the table with a renamed column."""
-        columns = tuple((new if name.lower() == old.lower() else name, type_) for name, type_ in self.columns)
-        return attrs.evolve(self, columns=columns)
+        columns, computed = (
+            tuple((new if name.lower() == old.lower() else name, rest) for name, rest in of)
+            for of in (self.columns, self.computed)
+        )
+        return attrs.evolve(self, columns=columns, computed=computed)
 
 
 class DeclaredTables:

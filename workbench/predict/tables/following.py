@@ -9,6 +9,7 @@ from openlineage_pyspark.facets.sql_lexer import tokens
 from openlineage_pyspark.listener.probe.client import analysis_errors
 from openlineage_pyspark.workbench.predict.from_text.text import is_format_and_path
 from openlineage_pyspark.workbench.predict.sql.assigned import assigned
+from openlineage_pyspark.workbench.predict.sql.computed_columns import computed_columns
 from openlineage_pyspark.workbench.predict.sql.inline_tables import with_queries_of_values
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, Parts, in_backticks
 from openlineage_pyspark.workbench.predict.tables.parsed import (
@@ -91,6 +92,8 @@ class Following:
         """The variables that have the rows of loops, and their columns, in lower case."""
         self.unopened: dict[str, str] = {}
         """The views with unknown columns, in lower case -> their providers."""
+        self.written = ""
+        """The current statement, before anything in it was rewritten for Spark."""
         self.views: set[str] = set()
         """The temporary views that statements have made, in lower case."""
         # The sources of variables that were set to the result of a query.
@@ -319,7 +322,8 @@ class Following:
         if parts[0] == SPARK_CATALOG and str(parsed.tableSpec().provider().toString()).lower()[5:-1] not in _OWN_ORDER:
             # Spark's own tables have their partition columns last.
             typed = (*(c for c in typed if c[0] not in partitions), *(c for c in typed if c[0] in partitions))
-        self._knowledge.declare(DeclaredTable(parts, typed, partitions))
+        computed = computed_columns(self.written)
+        self._knowledge.declare(DeclaredTable(parts, typed, partitions, computed=computed))
 
     def _drop(self, kind: str, name: Any) -> None:
         """Forget a table, or drop a view."""

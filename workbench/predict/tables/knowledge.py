@@ -92,6 +92,10 @@ class Knowledge:
         self._reach = reach
         return {parts: place for parts, place in self._from_text.items() if self._is_near(parts)}
 
+    def computed(self) -> Mapping[Parts, tuple[tuple[str, str], ...]]:
+        """Return the tables that the current statement can see and that compute columns, each with these."""
+        return {each.parts: each.computed for each in self._tables if each.computed and self._is_near(each.parts)}
+
     def is_unsure(self, parts: Parts) -> bool:
         """Return whether the column types of a table are uncertain."""
         return name_key(parts) in self._made | self._from_text.keys()
