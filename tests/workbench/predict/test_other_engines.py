@@ -321,6 +321,12 @@ def test_a_field_of_a_file_that_mysql_loads_is_no_variable() -> None:
         ("ALTER VIEW v AS SELECT a FRM b", False),
         ("CREATE TABLE t AS SELECT a FRM b", False),
         ("SELEC a", False),
+        ("SET ROLE r", True),
+        ("SET LOCAL SESSION AUTHORIZATION r", True),
+        ("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", True),
+        ("SET x = (SELECT max(a) FROM t)", False),
+        ("SET a.role = 1", False),
+        ("REASSIGN OWNED BY a TO b", True),
     ],
 )
 def test_what_manages_or_looks_has_no_lineage(statement: str, expected: bool) -> None:  # noqa: FBT001

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.workbench.predict.from_text.reading import Known, TextLineage, read_statement
+from openlineage_pyspark.workbench.predict.from_text.reading import Known, TextLineage, read_statement, tables_in
 from openlineage_pyspark.workbench.predict.sql.pipes import with_read_pipes
 
 
@@ -352,3 +352,30 @@ def test_the_rows_that_a_statement_of_sql_server_returns_or_stores_cost_nothing(
 def test_an_element_of_an_array_of_bigquery_has_its_source(query: str, expected: dict[str, list[str]]) -> None:
     (found,) = told(query, "bigquery")
     assert columns(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("FROM (FROM s MAP k USING 'x' AS m) q INSERT INTO t REDUCE q.m USING 'y' AS r", [("t", ("s",))]),
+        (
+            "FROM (FROM s MAP k USING 'x' AS m) q INSERT INTO t REDUCE q.m USING 'y' AS r INSERT INTO TABLE u SELECT m",
+            [("t", ("s",)), ("u", ("s",))],
+        ),
+        ("WITH q AS (SELECT a FROM b) INSERT INTO t (x) SELECT ((", [("t", ("b",))]),
+        ("WITH q AS (INSERT INTO no SELECT 1) SELECT a FROM c", [("", ("c",))]),
+        ("FROM s INSERT INTO t SELECT ((", [("t", ("s",))]),
+        ("INSERT INTO t SELECT a FROM b", [("t", ("b",))]),
+        ("SELECT a FROM b", [("", ("b",))]),
+    ],
+)
+def test_the_tables_of_a_text_that_nothing_parses(text: str, found: list[tuple[str, tuple[str, ...]]]) -> None:
+    assert [(each.target, each.tables) for each in tables_in(text)] == found
+
+
+def test_a_key_of_mysql_is_no_column() -> None:
+    text = "CREATE TABLE t (a INT NOT NULL AUTO_INCREMENT, `key` INT, KEY k (a)) ENGINE=InnoDB"
+    found = read_statement(text)
+
+    assert found is not None
+    assert [name for each in found for name, _ in each.columns] == ["a", "key"]

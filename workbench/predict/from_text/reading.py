@@ -75,6 +75,7 @@ _WRITING = {
     "LOAD": frozenset({"TABLE"}),
     "MERGE": frozenset({"INTO"}),
 }
+_KEYS = frozenset({"FULLTEXT", "INDEX", "KEY", "SPATIAL"})
 _BEFORE_NAME = frozenset("EXISTS EXTERNAL GLOBAL IF NOT OR REPLACE TABLE TEMP TEMPORARY".split())
 _NO_TARGET = frozenset({"DIRECTORY", "LOCAL"})
 _ALTERED_VIEW = re.compile(r"^(\s*)ALTER(\s+VIEW\s+(?:`[^`]*`|[\w.])+\s+AS\b)", re.IGNORECASE)
@@ -275,9 +276,13 @@ def _with_open_templates(tree: Any, text: str) -> Any:
     return tree
 
 
-def tables_in(statement: str, dialect: str = "") -> TextLineage:
-    """Return the tables that a statement reads and writes, without parsing it."""
-    return TextLineage(target_in(statement), named_tables(_for_sqlglot(statement), dialect or SPARK))
+def tables_in(statement: str, dialect: str = "") -> tuple[TextLineage, ...]:
+    """Return the tables that a statement reads and writes, without parsing it: one value for each that it writes."""
+    text = _for_sqlglot(statement)
+    inserts, read = single_inserts(text), named_tables(text, dialect or SPARK)
+    if len(inserts) > 1:
+        return tuple(TextLineage(target_in(each), named_tables(each, dialect or SPARK) or read) for each in inserts)
+    return (TextLineage(target_in(statement) or target_in(inserts[0]), read),)
 
 
 def _for_sqlglot(statement: str) -> str:
@@ -311,14 +316,19 @@ def _for_sqlglot(statement: str) -> str:
 
 def target_in(statement: str) -> str:
     """Return the name of the table or view that a statement writes, as the text writes it; empty if it names none."""
-    at, first, is_named_next = 0, "", False
+    at, depth, first, is_named_next = 0, 0, "", False
     for token in tokens(statement):
         begin, at = at, at + len(token.text)
-        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
+        depth += (token.text == "(") - (token.text == ")")
+        if token.kind in (TokenKind.SPACE, TokenKind.COMMENT) or (depth and first == "WITH"):
             continue
         word = token.text.upper() if token.kind is TokenKind.WORD else ""
-        if not first:
+        if first == "WITH" and word not in ("INSERT", "MERGE"):
+            continue
+        if not first or first == "WITH":
             first = word
+            if first == "WITH":
+                continue
             if first not in _WRITING:
                 return ""
             # The word INTO may be left out.
@@ -447,7 +457,9 @@ def _declared(create: Any) -> TextLineage | None:
     schema = create.this
     if not isinstance(create, exp.Create) or not isinstance(schema, exp.Schema):
         return None
-    names = [each.name for each in schema.expressions if isinstance(each, exp.ColumnDef)]
+    items = (each for each in schema.expressions if isinstance(each, exp.ColumnDef))
+    # Such as `KEY k (a)` of MySQL.
+    names = [each.name for each in items if each.this.args.get("quoted") or each.name.upper() not in _KEYS]
     columns: tuple[tuple[str, SourceKinds | None], ...] = tuple((name, {}) for name in names)
     return TextLineage(_name(schema.this), (), columns, whole=True) if columns else None
 

@@ -112,9 +112,9 @@ def _read(
     try:
         found = read(statement, None, dialect)
     except ImportError:
-        return (tables_in(statement, dialect),), ", and sqlglot, which reads columns there, is not installed"
+        return tables_in(statement, dialect), ", and sqlglot, which reads columns there, is not installed"
     if found is None:
-        return ((tables_in(statement, dialect),) if is_sql else ()), ""
+        return (tables_in(statement, dialect) if is_sql else ()), ""
     tables = {name: known(name) for content in found for name in content.tables}
     columns = {
         name: [column.name for _, columns in lineage.outputs for column in columns.columns]

@@ -73,13 +73,15 @@ _NO_COLUMN = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN"})
 # Statements that have no lineage, whatever follows their first words.
 _VERBS = frozenset(
     "ANALYZE BEGIN COMMENT COMMIT CONVERT DENY DESC DESCRIBE END EXPLAIN FSCK GRANT KILL LIST LOCK MSCK OPTIMIZE PUT "
-    "REFRESH REMOVE REORG RESET RESTORE REVOKE ROLLBACK SHOW START SYNC UNDROP UNLOCK USE VACUUM".split()
+    "REASSIGN REFRESH REMOVE REORG RESET RESTORE REVOKE ROLLBACK SHOW START SYNC UNDROP UNLOCK USE VACUUM".split()
 )
 # Those of blocks and batches in other engines.
 _VERBS_OF_BLOCKS = frozenset(
     "ASSERT BACKUP BREAK CHECKPOINT CLOSE CONTINUE DBCC DEALLOCATE EXIT FETCH GOTO NULL OPEN PRINT RAISE RAISERROR "
     "RECONFIGURE RELEASE REVERT SAVE SAVEPOINT SHUTDOWN THROW WAITFOR".split()
 )
+# What SET changes of a connection, besides settings.
+_OF_CONNECTION = frozenset("AUTHORIZATION CHARACTER CONSTRAINTS NAMES PASSWORD ROLE TRANSACTION".split())
 _ASSIGNMENT = re.compile(
     r"\s*(?:SET\s+@\w+\s*[-+*/%]?=|(?:LET\s+)?[\w.$]+(?:\s+[\w(),.%]+)?\s*:=|SET\s+[\w,\s]+\s(?:ON|OFF)\s*\Z)",
     re.IGNORECASE,
@@ -112,6 +114,8 @@ def has_no_lineage(text: str) -> bool:
         return True
     if first in ("LET", "RETURN") or _ASSIGNMENT.match(text) is not None:
         return "SELECT" not in words
+    if first == "SET":
+        return next((word for word in words if word not in ("LOCAL", "SESSION")), "") in _OF_CONNECTION
     if first == "CALL":
         name = itertools.takewhile(lambda token: token.text != "(", tokens(text))
         names = [token.text.strip("`").upper() for token in name if token.kind in (TokenKind.WORD, TokenKind.NAME)]
