@@ -16,8 +16,8 @@ import sys
 from typing import NoReturn
 
 from openlineage_pyspark.workbench.dryrun.child import run_script
+from openlineage_pyspark.workbench.dryrun.empty_spark.session import import_converters
 from openlineage_pyspark.workbench.dryrun.script.request import Fork
-from py4j.protocol import INPUT_CONVERTER
 
 _STDIN, _STDERR = 0, 2
 
@@ -25,9 +25,7 @@ _STDIN, _STDERR = 0, 2
 def main() -> None:
     """Fork the processes of scripts; the argument is the descriptor for the lines about them."""
     out = int(sys.argv[1])
-    for converter in INPUT_CONVERTER:
-        # To see what a value is, those of PySpark import pandas, for which a script's process would need a second.
-        converter.can_convert(None)
+    import_converters()
     # A collection would write to all objects, and so copy the memory that the processes share.
     gc.freeze()
     for line in sys.stdin.buffer:

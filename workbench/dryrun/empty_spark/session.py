@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import INPUT_CONVERTER
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _NO_PYTHON = "/nowhere/python"
+
+
+def import_converters() -> None:
+    """Import what PySpark imports when it sends the first value to a JVM, such as pandas, which takes a second."""
+    for converter in INPUT_CONVERTER:
+        converter.can_convert(None)
 
 
 def attached_session(port: int, secret: str, conf: Mapping[str, str]) -> Any:
