@@ -506,8 +506,12 @@ def _guarded(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
 
 def _lineage_of(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
     """Return the lineage of a statement."""
-    refusal = answer.analyzed.refusal
-    return _of_accepted(answer, reading) if refusal is None else _of_refused(answer, refusal, reading)
+    refusal, filled = answer.analyzed.refusal, answer.statement.filled
+    found = _of_accepted(answer, reading) if refusal is None else _of_refused(answer, refusal, reading)
+    if not filled or found.lineage is None:
+        return found
+    gap = Gap(TEXT, f"a query before it sets {', '.join(filled)}: the sources of such a variable are unknown")
+    return attrs.evolve(found, lineage=attrs.evolve(found.lineage, gaps=(*found.lineage.gaps, gap)), document="")
 
 
 def _of_refused(answer: StatementAnswer, refusal: Refusal, reading: _Reading) -> StatementLineage:

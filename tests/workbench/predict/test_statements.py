@@ -574,3 +574,35 @@ def test_a_statement_has_the_variables_that_are_declared_around_it(
 ) -> None:
     found = [each for each in statements_of(text, "f.sql", dialect) if each.text.startswith("INSERT")]
     assert [each.variables for each in found] == expected
+
+
+ORACLE_SETS = """\
+DECLARE x NUMBER; y NUMBER;
+BEGIN
+  SELECT max(a), min(b) INTO x, y FROM s;
+  INSERT INTO t (p) SELECT x + z FROM u;
+  INSERT INTO t (p) SELECT z FROM u;
+  FETCH c INTO y;
+  SELECT b INTO y FROM s WHERE c = x;
+END;"""
+POSTGRES_SETS = """\
+CREATE FUNCTION f() RETURNS void AS $$ DECLARE m int; k int;
+BEGIN m := (SELECT min(b) FROM s); k := 1; UPDATE v SET c = m + k; END $$ LANGUAGE plpgsql"""
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "found"),
+    [
+        (ORACLE_SETS, "oracle", [(), ("x",), (), (), ("x",)]),
+        (POSTGRES_SETS, "", [(), (), (), ("m",)]),
+        ("DECLARE @m INT\nSELECT @m = MAX(a) FROM s WHERE @k = b\nINSERT INTO t SELECT @m + m FROM u WHERE @k = 1",
+         "tsql", [(), (), ("@m",)]),
+        ("DECLARE @n INT\nSET @n = (SELECT a FROM s)\nUPDATE v SET c = @n", "tsql", [(), (), ("@n",)]),
+        ("SELECT a INTO n FROM s;\nINSERT INTO t SELECT n FROM u", "", [(), ()]),
+    ],
+)  # fmt: skip
+def test_a_variable_that_a_query_sets_is_known_to_later_statements(
+    text: str, dialect: str, found: list[tuple[str, ...]]
+) -> None:
+    told = [each for each in statements_of(text, "a.sql", dialect) if not each.text.startswith("END")]
+    assert [each.filled for each in told] == found

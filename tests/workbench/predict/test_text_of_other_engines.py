@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.predict.from_text.reading import Known, TextLineage, read_statement, tables_in
+from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, lineage_of_answers
+from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.sql.pipes import with_read_pipes
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 
 
 def told(statement: str, dialect: str = "", known: Known | None = None) -> tuple[TextLineage, ...]:
@@ -379,3 +383,15 @@ def test_a_key_of_mysql_is_no_column() -> None:
 
     assert found is not None
     assert [name for each in found for name, _ in each.columns] == ["a", "key"]
+
+
+def test_a_variable_that_a_query_sets_is_a_gap_of_a_later_statement() -> None:
+    text = "INSERT INTO t (p) SELECT x + z FROM u"
+    missing = Refusal("TABLE_OR_VIEW_NOT_FOUND", "no", {"relationName": "`t`"})
+    statements = [ScriptStatement(text, "a.sql", 1, 1, variables=("x",), filled=names) for names in ((), ("x",))]
+    answers = [StatementAnswer(each, Analyzed("InsertIntoStatement", refusal=missing)) for each in statements]
+
+    gaps = [[gap.message for gap in each.lineage.gaps] for each in lineage_of_answers(answers, ()) if each.lineage]
+
+    assert gaps[0] == gaps[1][:-1]
+    assert gaps[1][-1] == "a query before it sets x: the sources of such a variable are unknown"

@@ -361,8 +361,9 @@ def _refusal(document: Mapping[str, Any] | None) -> Refusal | None:
 def answer_of_document(document: Mapping[str, Any]) -> StatementAnswer:
     """Return the answer that `document_of_answer` has written."""
     values = document["statement"]
-    loops, variables = tuple(Loop(**each) for each in values["loops"]), tuple(values["variables"])
-    statement = ScriptStatement(**{**values, "loops": loops, "variables": variables})
+    loops = tuple(Loop(**each) for each in values["loops"])
+    named = {name: tuple(values[name]) for name in ("variables", "filled")}
+    statement = ScriptStatement(**{**values, **named, "loops": loops})
     return StatementAnswer(statement, analyzed_of_document(document["analyzed"]), document["isDdl"])
 
 

@@ -16,6 +16,8 @@ _NO_VARIABLE = frozenset(
     "ALTER BEGIN CONTINUE CREATE CURSOR EXCEPTION EXIT FUNCTION PRAGMA PROCEDURE SUBTYPE TYPE UNDO WITH".split()
 )
 _NO_VALUE = frozenset({"CONDITION", "CURSOR", "EXCEPTION"})
+_INTO = frozenset({"EXECUTE", "FETCH", "SELECT", "WITH"})
+_MARKS = ("@", ":")
 _OPENING, _CLOSING = ("(", "[", "<"), (")", "]", ">")
 
 
@@ -55,6 +57,41 @@ def declared_before(header: Sequence[Token]) -> Iterator[str]:
             outside = (at for at, depth in enumerate(_depths(declaration)) if not depth)
             begin = max((at + 1 for at in outside if _word(declaration[at]) in ("AS", "IS")), default=0)
         yield from declared_in(declaration[begin:])
+
+
+def filled_by(statement: Sequence[Token]) -> Iterator[str]:
+    """
+    Yield what a statement sets to rows of a query, in lower case: variables, which may begin with @, and other names.
+
+    Args:
+        statement: its tokens, without spaces and comments.
+    """
+    words = [_word(each) for each in statement]
+    first = words[0] if words else ""
+    if first in _INTO and "INTO" in words:
+        at = words.index("INTO") + 1
+        at += words[at : at + 1] == ["STRICT"]
+        while at < len(statement) and (statement[at].text in (*_MARKS, ",") or _is_name(statement[at])):
+            if words[at] == "FROM":
+                break
+            if _is_name(statement[at]):
+                yield marked_name(statement, at)
+            at += 1
+    is_of_rows = ("FROM" if first == "SELECT" else "SELECT") in words
+    end = 0 if not is_of_rows else words.index("FROM") if first == "SELECT" else len(words)
+    for at, token in enumerate(statement[:end]):
+        if token.text == "=" and at > 1 and _is_name(statement[at - 1]):
+            before = statement[at - 2]
+            if before.text == "@" or (at == 2 and first == "SET"):
+                yield marked_name(statement, at - 1)
+        elif token.text == ":" and at == 1 and statement[2:3] and statement[2].text == "=":
+            yield _name(statement[0])
+
+
+def marked_name(statement: Sequence[Token], at: int) -> str:
+    """Return a name in lower case, after its @ if it has one."""
+    mark = "@" if at and statement[at - 1].text == "@" else ""
+    return f"{mark}{_name(statement[at])}"
 
 
 def declared_in(declaration: Sequence[Token]) -> Iterator[str]:

@@ -17,7 +17,13 @@ from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.clients import for_parsers
 from openlineage_pyspark.workbench.predict.sql.executed import body_in_quotes, given_arguments, with_arguments
 from openlineage_pyspark.workbench.predict.sql.foreign_quotes import SQL_SERVER, recognized, with_backquotes
-from openlineage_pyspark.workbench.predict.sql.local_names import declared_before, declared_in, parameters_in
+from openlineage_pyspark.workbench.predict.sql.local_names import (
+    declared_before,
+    declared_in,
+    filled_by,
+    marked_name,
+    parameters_in,
+)
 from openlineage_pyspark.workbench.predict.sql.notebooks import sql_in
 from openlineage_pyspark.workbench.predict.sql.parts import parts_of
 from openlineage_pyspark.workbench.predict.sql.sql_server import separated
@@ -98,6 +104,7 @@ class ScriptStatement:
         loops: the FOR loops around it, the outermost first.
         head: how many characters of the text were put before the file's own.
         variables: the variables and parameters of scripts and routines that it may name, in lower case.
+        filled: the variables that it may name and that an earlier query has set, in lower case.
     """
 
     text: str
@@ -108,6 +115,7 @@ class ScriptStatement:
     loops: tuple[Loop, ...] = ()
     head: int = 0
     variables: tuple[str, ...] = ()
+    filled: tuple[str, ...] = ()
 
     def place(self, line: int | None, column: int | None) -> tuple[int, int]:
         """
@@ -158,6 +166,8 @@ class _Splitting:
         self._blocks: list[Loop | None] = []
         # The variables and parameters that are declared so far, in lower case.
         self._variables: frozenset[str] = frozenset()
+        # Those that queries have set, besides other names.
+        self._filled: set[str] = set()
         # Those of the package around its routines.
         self._of_package: frozenset[str] = frozenset()
         # The names of cursors in capitals -> their queries.
@@ -415,6 +425,7 @@ class _Splitting:
 
     def _statement(self, begin: int, end: int, *, in_script: bool) -> ScriptStatement:
         """Return the statement between two tokens."""
+        filled = self._filled_before(begin, end) if in_script or self._separated is not None else ()
         if in_script or self._separated is not None:
             begin, end = self._inside(begin, end)
         start = self._tokens[begin][0]
@@ -427,7 +438,17 @@ class _Splitting:
         if in_script and self._word(begin) in _QUERIES:
             text = self._without_variables(text, begin, end)
         variables = self._variables and self._variables.intersection(self._names(begin, end))
-        return ScriptStatement(text, self._file, line, column, in_script, loops, variables=tuple(sorted(variables)))
+        named = tuple(sorted(variables))
+        return ScriptStatement(text, self._file, line, column, in_script, loops, variables=named, filled=filled)
+
+    def _filled_before(self, begin: int, end: int) -> tuple[str, ...]:
+        """Return the variables that a statement names and earlier queries have set; remember those that it sets."""
+        found = list(self._between(begin, end))
+        own = set(filled_by(found))
+        used = {marked_name(found, at) for at, each in enumerate(found) if each.kind is not TokenKind.STRING}
+        known = {each for each in used & self._filled - own if each.startswith("@") or each in self._variables}
+        self._filled |= own
+        return tuple(sorted(known))
 
     def _names(self, begin: int, end: int) -> Iterator[str]:
         """Yield the words and names between two tokens, in lower case."""
