@@ -51,12 +51,20 @@ def _become(fork: Fork) -> NoReturn:
 
 def _status_of(number: int) -> int:
     """Wait for a process, end all processes that it has left, and return its exit status."""
-    # Until it is reaped, its group keeps its number.
-    os.waitid(os.P_PID, number, os.WEXITED | os.WNOWAIT)
+    if hasattr(os, "waitid"):
+        # Until it is reaped, its group keeps its number. macOS has this from Python 3.13 on.
+        os.waitid(os.P_PID, number, os.WEXITED | os.WNOWAIT)
+        _end_group(number)
+        _, status = os.waitpid(number, 0)
+    else:
+        _, status = os.waitpid(number, 0)
+        _end_group(number)
+    return os.waitstatus_to_exitcode(status)
+
+
+def _end_group(number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(number, signal.SIGKILL)
-    _, status = os.waitpid(number, 0)
-    return os.waitstatus_to_exitcode(status)
 
 
 def _write_line(out: int, number: int) -> None:
