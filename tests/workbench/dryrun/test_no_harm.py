@@ -74,8 +74,10 @@ def test_hostile_scripts_connect_to_nothing_start_nothing_and_write_nothing(real
     assert [each for each in reached if "sin6_addr" in each and "127.0.0.1" not in each and '"::1"' not in each] == []
     ran = [line.partition(" ") for line in calls if "execve(" in line]
     [forking] = {process for process, _, call in ran if "workbench.dryrun.forks" in call}
-    begun = [(line.split()[0], line.rpartition(" = ")[2].split()[0]) for line in calls if CLONED.search(line)]
-    scripts = {new for process, new in begun if process == forking}
+    cloned = [line for line in calls if CLONED.search(line)]
+    begun = [(line.split()[0], line.rpartition(" = ")[2].split()[0]) for line in cloned]
+    threads = {new for (_, new), line in zip(begun, cloned, strict=True) if "CLONE_THREAD" in line}
+    scripts = {new for process, new in begun if process == forking and new not in threads}
     assert len(scripts) == len(list(HOSTILE.glob("*.py")))
     for process, new in begun:
         # A process is begun before it begins others.
