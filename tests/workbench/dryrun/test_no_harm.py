@@ -31,7 +31,7 @@ CLONES = ("clone", "clone3", "fork", "vfork")
 CLONED = re.compile(rf"^\d+ ({'|'.join(CLONES)})\(")
 CALLS = ("connect", "sendto", "execve", "openat", "open", *CLONES, *CHANGES)
 # What the JVM and the system's own libraries have beside the folder of the scripts.
-OWN = re.compile(r"(/dev/|/proc/|/sys/|.*/(openlineage-pyspark-|hsperfdata_|__pycache__/))")
+OWN = re.compile(r"(/dev/|/proc/|/sys/|.*/(openlineage-pyspark-|openlineage-pyspark/probe/|hsperfdata_|__pycache__/))")
 
 
 def watched(folder: Path) -> list[str]:
