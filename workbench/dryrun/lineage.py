@@ -100,12 +100,7 @@ def columns_of_script(records: ScriptRecords) -> dict[str, Columns]:
 
 def _statements(line: dict[str, Any], known: DeclaredTables, made: _Made) -> Iterator[StatementLineage]:
     if line["k"] == "sql":
-        answer = answer_of_document(line["answer"])
-        hidden = [literal_of(str(each)) for each in line["hidden"]]
-        act = _act_of_statement(answer, line["act"])
-        for found in _of_answer(answer, known, made):
-            lineage = found.lineage
-            yield attrs.evolve(found if lineage is None else _hiding(found, lineage, hidden), act=act)
+        yield from _of_sql(line, known, made)
     elif line["k"] == "rows":
         yield StatementLineage(_statement(spot_of_document(line["spot"])), is_of_rows=True)
     elif line["k"] == "file":
@@ -124,6 +119,19 @@ def _statements(line: dict[str, Any], known: DeclaredTables, made: _Made) -> Ite
         problem = ProblemRecord.of(line)
         at = problem.spot
         yield StatementLineage(_statement(at), problem=Problem(at.file, at.line, 1, problem.code, problem.message))
+
+
+def _of_sql(line: dict[str, Any], known: DeclaredTables, made: _Made) -> Iterator[StatementLineage]:
+    answer = answer_of_document(line["answer"])
+    hidden = [literal_of(str(each)) for each in line["hidden"]]
+    act = _act_of_statement(answer, line["act"]) if line["act"] else None
+    lineages = _of_answer(answer, known, made)
+    for found in lineages:
+        lineage = found.lineage
+        yield attrs.evolve(found if lineage is None else _hiding(found, lineage, hidden), act=act)
+    if act is not None and not lineages:
+        # It reads and writes no rows, but later statements depend on it, as on TRUNCATE or CREATE TABLE.
+        yield StatementLineage(answer.statement, act=act)
 
 
 def _hiding(found: StatementLineage, lineage: Lineage, hidden: Sequence[str]) -> StatementLineage:
@@ -169,6 +177,7 @@ def _act_of_statement(answer: StatementAnswer, document: Mapping[str, Any]) -> S
         f"{found.catalog}.{found.database}",
         str(document["settings"]),
         is_known=found.refusal is None and found.missed is None and not found.from_text,
+        held=tuple(map(str, document["held"])),
     )
 
 
@@ -177,7 +186,15 @@ def _of_write(write: WriteRecord, known: DeclaredTables, made: _Made) -> Stateme
     lineage = found.lineage
     targets = () if lineage is None else tuple(name_of(each) for each, _ in lineage.outputs if each is not None)
     act = ScriptAct(
-        FRAME, write.manner, write.shape, targets, write.within, write.settings, write.is_whole, write.names
+        FRAME,
+        write.manner,
+        write.shape,
+        targets,
+        write.within,
+        write.settings,
+        write.is_whole,
+        write.names,
+        held=write.held,
     )
     return attrs.evolve(found, act=act)
 

@@ -13,6 +13,8 @@ TEMPORARY = "temporary view "
 SETTINGS = ("Set", "Reset", "CreateVariable", "DropVariable", "CreateFunction", "CreateSQLFunction", "DropFunction",
             "CreateUserDefinedFunction")  # fmt: skip
 """The kinds of statements that change what other statements mean, except `PLACES`."""
+FUNCTIONS = ("CreateFunction", "CreateSQLFunction", "CreateUserDefinedFunction")
+"""Those of `SETTINGS` that define functions, whose queries are in the plans that use them."""
 PLACES = ("SetCatalog", "SetNamespace", "SetTable", "SetView")
 """The kinds of statements that set the current place, or something of one table."""
 
@@ -32,6 +34,7 @@ class ScriptAct:
         is_whole: whether a write replaces everything in its target.
         names: the columns of the target in the order of the DataFrame; empty if they have the names of its columns.
         is_known: whether everything that it does is known.
+        held: the tables and places of the DataFrames that the script has made before.
     """
 
     kind: str
@@ -43,6 +46,7 @@ class ScriptAct:
     is_whole: bool = False
     names: tuple[str, ...] = ()
     is_known: bool = True
+    held: tuple[str, ...] = ()
 
 
 @attrs.frozen

@@ -6,7 +6,7 @@ import ast
 import hashlib
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.predict.acts import FRAME, PLACES, SETTINGS, TEMPORARY
+from openlineage_pyspark.workbench.predict.acts import FRAME, FUNCTIONS, PLACES, SETTINGS, TEMPORARY
 from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook, sql_in
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, ScriptWrite, plain_text
@@ -121,11 +121,18 @@ def steps_of_acts(
             if each.lineage is not None:
                 return None
             continue
-        if each.act is last:
+        if each.act is last or _is_set_by_data(each.act):
             return None
         last = each.act
         steps += _steps_of_act(script, each, each.act, f"{code} {len(steps)}", settings)
     return tuple(steps)
+
+
+def _is_set_by_data(act: ScriptAct) -> bool:
+    """Return whether a statement sets a variable to what a query returns: no later plan shows where this comes from."""
+    words = frozenset(plain_text(act.text).split())
+    is_setting = act.kind.startswith(SETTINGS) and not act.kind.startswith((*PLACES, *FUNCTIONS))
+    return bool(is_setting and "SELECT" in words) or {"EXECUTE", "INTO"} <= words
 
 
 def _steps_of_act(
@@ -156,6 +163,7 @@ def _steps_of_act(
         settings=f"{settings} {act.settings}",
         is_whole=act.is_whole,
         names=act.names,
+        held=act.held,
     )
 
 

@@ -102,9 +102,13 @@ class Relations:
         nodes: the nodes of the plan.
         tables: the tables that it reads.
         within: the current catalog and database.
+        is_seeded: whether the seed of a sample decides about it; in files of SQL, its text does.
     """
 
-    def __init__(self, terms: Terms, nodes: Sequence[Node], tables: Tables, within: str = "") -> None:
+    def __init__(
+        self, terms: Terms, nodes: Sequence[Node], tables: Tables, within: str = "", *, is_seeded: bool = False
+    ) -> None:
+        self._without_seeds = () if is_seeded else ("seed",)
         self._terms = terms
         self._nodes = nodes
         self._tables = tables
@@ -221,7 +225,7 @@ class Relations:
     def _cutting(self, node: Node, scope: Scope) -> RelationTerms:
         """Return some of the rows: always the same ones, if different rows can't have the same place in the order."""
         child, within = self._child(node, scope)
-        others = self._others(node, within, "child", "seed")
+        others = self._others(node, within, "child", *self._without_seeds)
         keys = set(child.keys)
         if not any(is_inexact(each.type) for each in child.output):
             # Rows that are equal in all their values are the same ones; but 0.0 and -0.0 have one place in an order.

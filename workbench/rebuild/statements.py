@@ -70,6 +70,7 @@ class FileStep:
         settings: what the session has set at an act, and what else of the script an act depends on.
         is_whole: whether a write replaces everything in its target.
         names: the columns of the target in the order of a written DataFrame; empty if they have the same names.
+        held: the tables and places of the DataFrames that the script has made before an act.
     """
 
     file: str
@@ -90,6 +91,7 @@ class FileStep:
     settings: str = ""
     is_whole: bool = False
     names: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

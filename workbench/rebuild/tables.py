@@ -117,6 +117,9 @@ class Replay:
         self._script = ""
         self._of_script = ""
         self._contents: dict[str, list[Term]] = {}
+        # What the script has written after it had read it, and the code of the current act.
+        self._stale: set[str] = set()
+        self._behind = ""
 
     def follow(self, steps: Iterable[FileStep]) -> Final:
         """
@@ -143,12 +146,14 @@ class Replay:
     def _enter(self, step: FileStep) -> None:
         """Note the script of an act, and what its targets have before it."""
         if step.script != self._script:
-            self._script, self._contents = step.script, {}
-        self._of_script = step.settings
+            self._script, self._contents, self._stale = step.script, {}, set()
+        self._of_script, self._behind = step.settings, step.behind
         for key in map(key_of_name, step.targets) if step.script else ():
             self._contents.setdefault(key, [self._whole(key)])
 
     def _note_contents(self, step: FileStep) -> None:
+        written = [key_of_name(each) for each in step.targets]
+        self._stale |= {key for key in map(key_of_name, step.held) if any(_may_be_same(key, each) for each in written)}
         for key in map(key_of_name, step.targets) if step.script else ():
             self._contents[key].append(self._whole(key))
 
@@ -250,6 +255,8 @@ class Replay:
         version = self._table(key)
         rows = self._source(key) if version is None else self._with_shared_places(key, version.rows)
         earlier = self._earlier_contents(key)
+        # A DataFrame may have the rows of the time at which it was made, or later ones: its plan does not show this.
+        earlier += [self._terms.of("code", self._behind) for each in sorted(self._stale) if _may_be_same(key, each)][:1]
         if earlier:
             rows = self._terms.of("at some time", rows, *earlier)
         found = []
@@ -354,7 +361,7 @@ class Replay:
 
     def _of_plan(self, step: FileStep) -> None:
         nodes = nodes_of(step.shape)
-        plan = _Plan(nodes, Relations(self._terms, nodes, self, step.within))
+        plan = _Plan(nodes, Relations(self._terms, nodes, self, step.within, is_seeded=bool(step.script)))
         root = plan.root
         if root.name in ("CreateDataSourceTableAsSelectCommand", "CreateTableAsSelect", "ReplaceTableAsSelect"):
             self._made_of_query(step, plan, "table")
@@ -377,9 +384,12 @@ class Replay:
         if any(each.name == "LocalRelation" and each.arguments.get("data") == ["l"] for each in nodes):
             # In a dry run, the answer of a statement such as SHOW has no rows.
             raise IncomparableError("its plan has rows that only a real run knows")
-        found = Relations(self._terms, nodes, self, step.within).with_layout(0)
-        names = [name.lower() for name in step.names or [each.name for each in found.output]]
-        columns = {name: (term, each.type) for name, term, each in zip(names, found.values, found.output, strict=False)}
+        found = Relations(self._terms, nodes, self, step.within, is_seeded=True).with_layout(0)
+        names = list(step.names or [each.name for each in found.output])
+        columns = {
+            name.lower(): (self._named(name, term), each.type)
+            for name, term, each in zip(names, found.values, found.output, strict=False)
+        }
         if len(step.targets) != 1 or not len(names) == len(columns) == len(found.output):
             raise IncomparableError("the columns that it writes are not those of the table")
         (key,) = map(key_of_name, step.targets)
@@ -398,6 +408,10 @@ class Replay:
             every[name] = (self._terms.of("both", how, self._column_before(key, before, name), term), type_)
         rows = self._terms.of("both", how, before.rows, rows)
         self._put(key, rows, every, before.definition, before, layout=found.layout)
+
+    def _named(self, name: str, term: Term) -> Term:
+        """Return the values of a column; its name as it is written is a part of files such as those of JSON."""
+        return term if name == name.lower() else self._terms.of("named", name, term)
 
     def _column_before(self, key: str, before: Version, name: str) -> Term:
         known = before.columns.get(name)
@@ -816,3 +830,9 @@ def _names(root: Node, found: RelationTerms) -> list[str]:
     if given and len(given) != len(found.output):
         raise IncomparableError("the columns that it names are not those of its query")
     return given or [each.name for each in found.output]
+
+
+def _may_be_same(key: str, other: str) -> bool:
+    """Return whether two keys may mean the same place."""
+    path = shared_path_of(key)
+    return key == other or bool(path and may_share(path, shared_path_of(other)))

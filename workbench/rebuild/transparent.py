@@ -23,10 +23,15 @@ if TYPE_CHECKING:
 _ONLY_TEXT = "STAND_IN"
 # Values that differ in each run, or that a dry run gives without a note; code that no file shows; several threads.
 _HIDING = frozenset(
-    """random secrets uuid urandom getpid gethostname getuser applicationId uiWebUrl defaultParallelism exists isfile
-    isdir is_file is_dir getsize getmtime stat exec eval __import__ importlib runpy settrace setprofile threading
-    concurrent multiprocessing asyncio _jvm _jsparkSession _jsc _jdf pipelines foreachBatch""".split()
+    """random secrets uuid urandom getpid gethostname getuser applicationId uiWebUrl defaultParallelism exists
+    isfile isdir is_file is_dir lexists access is_symlink getsize getmtime getctime stat getNumPartitions
+    lastProgress recentProgress exec eval __import__ importlib runpy settrace setprofile threading concurrent
+    multiprocessing asyncio _gateway _jvm _jsparkSession _jsc _jdf pipelines foreachBatch""".split()
 )
+# Functions that take a name as a text.
+_BY_TEXT = frozenset({"attrgetter", "getattr", "methodcaller"})
+# Functions that give the values of all names: a name that one of them shows may be used anywhere.
+_ALL_NAMES = frozenset({"globals", "locals", "vars"})
 # What gives a script values from outside: another run may have others.
 _OUTSIDE = frozenset(
     """argv argparse ArgumentParser parse_args environ getenv widgets dbutils input getpass click typer fire docopt
@@ -121,7 +126,10 @@ class _Showing:
     def is_shown(self, file: str, line: int) -> bool:
         """Return whether a line gets a value that only data show, and no more than prints it."""
         tree = self._code.files.get(file)
-        statement = None if tree is None else _innermost(tree, line)
+        found = [] if tree is None else _innermost(tree, line)
+        return bool(found) and all(map(self._is_showing, found))
+
+    def _is_showing(self, statement: ast.stmt) -> bool:
         if isinstance(statement, ast.Expr):
             return self._shows(statement)
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
@@ -139,7 +147,9 @@ class _Showing:
             return False
         if isinstance(value, ast.Call):
             name = _called(value)
-            own = self._functions.get(name, []) if isinstance(value.func, ast.Name) else []
+            own = self._functions.get(name, [])
+            if any(_may_keep(each) for each in value.keywords):
+                return False
             if name in _ACTIONS and not own:
                 # Whatever is asked for it, its value is used outside of it.
                 return True
@@ -150,6 +160,8 @@ class _Showing:
     def _is_only_shown(self, name: str) -> bool:
         """Return whether each use of a name is in a statement that prints."""
         uses, shown = 0, 0
+        if not self._code.words().isdisjoint(_ALL_NAMES):
+            return False
         for tree in self._code.files.values():
             uses += _uses(tree, name)
             shown += sum(
@@ -168,11 +180,40 @@ def unseen_code(code: UserCode) -> str:
         code: the script and its modules.
     """
     parts: list[str] = []
+    unseen: list[ast.AST] = []
     for file, tree in sorted(code.files.items()):
-        parts += [file, *map(ast.dump, _not_executed(tree.body, code.executed.get(file, ())))]
+        found = list(_not_executed(tree.body, code.executed.get(file, ())))
+        unseen += found
+        parts += [file, *map(ast.dump, found)]
         if not code.words().isdisjoint(_OUTSIDE):
             parts += map(ast.dump, _choices(tree))
+    parts += map(ast.dump, _used_by(unseen, code))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _used_by(unseen: Sequence[ast.AST], code: UserCode) -> list[ast.AST]:
+    """Return the functions, classes and constants that code refers to, also through others of them."""
+    named: dict[str, list[ast.AST]] = {}
+    for tree in code.files.values():
+        for each in ast.walk(tree):
+            if isinstance(each, Function | ast.ClassDef):
+                named.setdefault(each.name, []).append(each)
+            elif isinstance(each, ast.Assign | ast.AnnAssign) and all(map(_is_constant, ast.walk(each.value or each))):
+                for target in each.targets if isinstance(each, ast.Assign) else [each.target]:
+                    for name in _words(target):
+                        named.setdefault(name, []).append(each)
+    found: dict[int, ast.AST] = {}
+    left = list(unseen)
+    while left:
+        new = [each for name in _words(left.pop()) for each in named.get(name, ()) if id(each) not in found]
+        found.update((id(each), each) for each in new)
+        left += new
+    return list(found.values())
+
+
+def _is_constant(node: ast.AST) -> bool:
+    kinds = (ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.unaryop, ast.expr_context)
+    return isinstance(node, kinds)
 
 
 def _not_executed(body: Iterable[ast.stmt], lines: Collection[int]) -> Iterator[ast.AST]:
@@ -218,20 +259,31 @@ def _choices(tree: ast.Module) -> Iterator[ast.AST]:
             yield from each.ifs
 
 
-def _innermost(tree: ast.AST, line: int) -> ast.stmt | None:
-    """Return the smallest statement that has a line."""
+def _may_keep(argument: ast.keyword) -> bool:
+    """Return whether a function may write or keep values because of an argument, such as `file=` of `print`."""
+    return argument.arg in ("file", "key") and not (
+        isinstance(argument.value, ast.Attribute) and argument.value.attr in ("stderr", "stdout")
+    )
+
+
+def _innermost(tree: ast.AST, line: int) -> list[ast.stmt]:
+    """Return the smallest statements that have a line: several ones may be on it."""
     found = [
         each
         for each in ast.walk(tree)
         if isinstance(each, ast.stmt) and each.lineno <= line <= (each.end_lineno or each.lineno)
     ]
-    return min(found, key=lambda each: (each.end_lineno or each.lineno) - each.lineno, default=None)
+    lengths = [(each.end_lineno or each.lineno) - each.lineno for each in found]
+    return [each for each, length in zip(found, lengths, strict=True) if length == min(lengths)]
 
 
 def _only_shows(function: Function) -> bool:
     """Return whether a function only prints, and keeps nothing."""
     body = [node for each in function.body for node in ast.walk(each)]
-    if any(isinstance(each, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom | ast.Await) for each in body):
+    if any(
+        isinstance(each, ast.Raise | ast.Assert | ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom | ast.Await)
+        for each in body
+    ):
         return False
     stored = (each for each in body if isinstance(each, ast.Attribute | ast.Subscript))
     if any(isinstance(each.ctx, ast.Store | ast.Del) for each in stored):
@@ -246,8 +298,16 @@ def _called(call: ast.Call) -> str:
 
 
 def _uses(tree: ast.AST, name: str) -> int:
-    nodes = (each for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load))
-    return sum(each.id == name for each in nodes)
+    """Return how often a name is used; another module may import it, or use it as an attribute of this one."""
+    found = 0
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Name):
+            found += each.id == name and isinstance(each.ctx, ast.Load)
+        elif isinstance(each, ast.Attribute):
+            found += each.attr == name and isinstance(each.ctx, ast.Load)
+        elif isinstance(each, ast.alias):
+            found += each.name == name
+    return found
 
 
 def _words(tree: ast.AST) -> Iterator[str]:
@@ -263,3 +323,7 @@ def _words(tree: ast.AST) -> Iterator[str]:
             yield from (each.module or "").split(".")
         elif isinstance(each, ast.keyword):
             yield each.arg or ""
+        elif isinstance(each, ast.Call) and _called(each) in _BY_TEXT:
+            # A text may have dots, as for `attrgetter`.
+            texts = (arg.value for arg in each.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str))
+            yield from (word for text in texts for word in text.split("."))

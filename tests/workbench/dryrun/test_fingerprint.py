@@ -12,6 +12,7 @@ from openlineage_pyspark.workbench.dryrun.script.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 BASE = """
 import math
@@ -108,10 +109,39 @@ def test_what_a_closure_has_and_its_defaults_count(old: str, new: str) -> None:
         "def f(x):\n    import job_helpers\n    return job_helpers.f(x)",
         "import threading\nLOCK = threading.Lock()\ndef f(x):\n    return LOCK",
         "def f(x):\n    return globals()[x]",
+        "def f(x):\n    return open('names.csv').read()",
+        "import pandas as pd\ndef f(x):\n    return pd.read_csv('names.csv')",
+        "class Names(dict):\n    pass\nNAMES = Names(a=1)\ndef f(x):\n    return NAMES[x]",
+        "class Low(int):\n    def of(self, x):\n        return x + 1\nLOW = Low(3)\ndef f(x):\n    return LOW.of(x)",
+        (
+            "import datetime\nclass Zone(datetime.tzinfo):\n    pass\n"
+            "AT = datetime.datetime(2026, 1, 1, tzinfo=Zone())\ndef f(x):\n    return AT"
+        ),
     ],
 )
 def test_a_function_with_an_unknown_part_has_none(text: str) -> None:
     assert of(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("NAMES = {1: 'a'}\nf = NAMES.get", "'a'", "'b'"),
+        ("NAMES = {1: 'a'}\nname_of = NAMES.get\ndef f(x):\n    return name_of(x)", "'a'", "'b'"),
+        ("class Low(int):\n    pass\nLOW = 3\ndef f(x):\n    return LOW", "LOW = 3", "LOW = Low(3)"),
+        ("class Kind(type):\n    def low(cls): return 1\nclass Rule(metaclass=Kind): pass\ndef f(x): return Rule.low()",
+         "return 1", "return 2"),
+        ("def f(x):\n    y = a(x)\n    try: z = b(x)\n    except E: z = c(x)\n    return y, z",
+         "    y = a(x)\n    try: z = b(x)", "    try: y = a(x); z = b(x)"),
+    ],
+)  # fmt: skip
+def test_what_an_object_is_and_holds_counts(text: str, old: str, new: str) -> None:
+    assert text.count(old) == 1
+    assert of(text.replace(old, new)) != of(text)
+
+
+def test_a_function_that_stands_for_another_one_has_none() -> None:
+    assert fingerprint(fingerprint, is_users) == ""
 
 
 def test_a_module_of_the_user_counts_as_far_as_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,6 +156,26 @@ def test_a_module_of_the_user_counts_as_far_as_it_is_used(monkeypatch: pytest.Mo
     assert with_module("STEP = 1\nOTHER = 2\ndef low(x):\n    return x") == base
     assert with_module("STEP = 2\nOTHER = 1\ndef low(x):\n    return x") not in ("", base)
     assert with_module("STEP = 1\nOTHER = 1\ndef low(x):\n    return -x") not in ("", base)
+
+
+def test_what_a_script_assigns_to_a_name_of_a_module_does_not_reach_workers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def with_module(name: str, text: str) -> str:
+        file = tmp_path / f"{name}_job.py"
+        file.write_text(text, "utf-8")
+        module = types.ModuleType("rules")
+        module.__file__ = str(file)
+        exec(compile(text, file, "exec"), vars(module))  # noqa: S102 (as above)
+        monkeypatch.setitem(sys.modules, "rules", module)
+        return of("import rules\nrules.STEP = 5\nf = rules.low") + of("import rules\ndef f(x): return rules.STEP + x")
+
+    text = "BASE = 1\nSTEP = BASE + 1\nOTHER = 1\ndef low(x):\n    return x + STEP"
+    base = with_module("a", text)
+    assert with_module("b", text.replace("OTHER = 1", "OTHER = 2")) == base
+    for name, changed in (("c", text.replace("BASE = 1", "BASE = 2")), ("d", text.replace("BASE + 1", "BASE + 2"))):
+        found = with_module(name, changed)
+        assert (found[:64] == base[:64], found[64:] == base[64:], len(found)) == (False, False, 128)
 
 
 def test_it_is_the_same_in_another_process() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
@@ -10,9 +11,9 @@ from openlineage_pyspark.workbench.rebuild.transparent import is_transparent, un
 COUNTED = """
 def log(message):
     print("at", message, flush=True)
-
-def keep(message):
-    kept.append(message)
+def keep(message): kept.append(message)
+def error(self, number): self.number = number
+def check(number): assert number
 
 def main(df):
     {statement}
@@ -74,6 +75,12 @@ def test_a_value_of_rows_that_is_only_printed_decides_nothing(statement: str) ->
         "kept.append(df.count())",
         "print(n := df.count())",
         "print(publish(df.count()))",
+        "self.error(df.count())",
+        "print(df.count()); df = df.limit(df.count())",
+        "print(df.count(), file=target)",
+        "print(max(df.collect(), key=keep))",
+        "check(df.count())",
+        "n = df.count(); print(n); print(locals())",
         "self.n = df.count()",
         "n, m = df.count(), 1",
         "names[0] = df.first()",
@@ -83,6 +90,15 @@ def test_a_value_of_rows_that_is_only_printed_decides_nothing(statement: str) ->
 )
 def test_a_value_of_rows_that_may_be_used_decides_anything(statement: str) -> None:
     assert not is_transparent(code(COUNTED.format(statement=statement)), [noted(9)])
+
+
+@pytest.mark.parametrize("use", ["import counts\nlimit(counts.n)", "from counts import n as rows\nlimit(rows)"])
+def test_a_value_of_rows_that_another_module_may_use_decides_anything(use: str) -> None:
+    files = {"counts.py": "n = df.count()\nprint(n)", "job.py": use}
+    found = [attrs.evolve(noted(1), statement=ScriptStatement("", "counts.py", 1, 1))]
+
+    assert not is_transparent(user_code(files, {name: [1, 2] for name in files}), found)
+    assert is_transparent(user_code({**files, "job.py": "import counts"}, {name: [1, 2] for name in files}), found)
 
 
 @pytest.mark.parametrize("problem", ["DECISION", "PATTERN", "UNKNOWN_TABLE", "NOT_DONE", "SCRIPT_FAILED", "HANDLED"])
@@ -136,6 +152,18 @@ def test_code_that_did_not_run_counts_as_written_if_it_could_touch_a_table_or_ta
     for line in ("x = 1 if mode else 2", "x = mode or 1", 'x = {"dev": 1}[mode]', "x = [n for n in y if n != mode]"):
         assert unseen(ran, line=line) != base
     assert unseen(ran, line="if mode: x = 3") != unseen(ran, line="if mode: x = 4")
+
+
+def test_what_code_that_did_not_run_refers_to_counts() -> None:
+    text = (
+        "import sys\nRATE = 2\nOTHER = 2\ndef part(df):\n    return df.limit(RATE)\nif sys.argv[9:]:\n    df = part(df)"
+    )
+    ran = [1, 2, 3, 4, 6]
+    base = unseen_code(code(text, ran))
+
+    assert unseen_code(code(text.replace("OTHER = 2", "OTHER = 3"), ran)) == base
+    assert unseen_code(code(text.replace("RATE = 2", "RATE = 3"), ran)) != base
+    assert unseen_code(code(text.replace("df.limit", "df.tail"), ran)) != base
 
 
 def test_choices_count_only_where_a_script_gets_values_from_outside() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, data_place
@@ -23,14 +24,16 @@ PARSED = "texts"
 _NO_TEXT = re.compile(r"@[0-9a-f]{3,}| at 0x[0-9a-f]+")
 """The text of an object that does not describe itself."""
 # Options by which a write replaces a part of its target.
-_OF_PARTS = frozenset({"partitionoverwritemode", "replacewhere", "replaceon", "replaceusing"})
+_OF_PARTS = frozenset({"overwrite-mode", "partitionoverwritemode", "replacewhere", "replaceon", "replaceusing"})
 _WHOLE = frozenset({"default", "error", "errorifexists", "overwrite"})
 _SHORT = ("parquet", "csv", "json", "orc", "text", "xml", "avro")
+# The formats of which `overwrite` replaces everything; others add rows, or have options of their own for that.
+_REPLACED = frozenset({*_SHORT, "delta", "iceberg", "jdbc"})
 
 
 def _plain(value: Any) -> Any:
-    """Return the texts of a sequence, and any other value as it is."""
-    return list(value) if isinstance(value, (list, tuple)) else value
+    """Return the items of a sequence in Python, or of an array of the JVM; any other value as it is."""
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
 
 
 def texts_of(value: Any) -> tuple[str, ...]:
@@ -152,9 +155,9 @@ class Reader(_Given):
         """Return the changes of a table."""
         return self._load_table(name, self.option("readChangeFeed", value=True))
 
-    def jdbc(self, url: str, table: str, *_: Any) -> Any:
+    def jdbc(self, url: str, table: str, *given: Any) -> Any:
         """Return a table over JDBC."""
-        return self.format("jdbc").option("url", url).option("dbtable", table).load()
+        return self.note("jdbc", *given).format("jdbc").option("url", url).option("dbtable", table).load()
 
     def _rows(self, strings: Any) -> Any:
         """Return rows that are parsed from strings of an RDD or of a Dataset."""
@@ -211,7 +214,8 @@ class Writer(_Given):
     def replaces(self) -> bool:
         """Whether the write replaces everything in its target, by the arguments of the writer."""
         is_all = self._ending[:1] in (("save",), ("saveAsTable",))
-        return is_all and self.saves in _WHOLE and _OF_PARTS.isdisjoint(map(str.lower, self.given))
+        is_known = self.given_format.lower() in _REPLACED and _OF_PARTS.isdisjoint(map(str.lower, self.given))
+        return is_all and is_known and self.saves in _WHOLE
 
     @property
     def _table_mode(self) -> str:
@@ -303,9 +307,10 @@ class TableWriter(_Given):
         """Record rows that are added."""
         return self._write_table(self._name, "append", self.manner("append"))
 
-    def overwrite(self, condition: Any = None) -> Any:
+    def overwrite(self, *_: Any) -> Any:
         """Record rows that replace others."""
-        return self._write_table(self._name, "append", self.manner("overwrite", condition))
+        # The text of a condition has neither the types of its literals nor the code of its functions.
+        return self._write_table(self._name, "append", "")
 
     def overwritePartitions(self) -> Any:  # noqa: N802 (Spark's name)
         """Record partitions that replace others."""

@@ -78,6 +78,8 @@ _TEMPORARY_VIEW, _DROPPED_VIEW, _CACHED = "CreateViewCommand", "DropView", "Cach
 _INSERT = "InsertIntoStatement"
 _PLACED = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect", "SetTableLocation"})
 _IN_MEMORY = "memory"
+_BY_NAME = frozenset({"parquet", "orc", "avro", "delta", "iceberg", "jdbc"})
+"""The formats of which each column is read by its name, and does not depend on the other columns that are read."""
 _OF_TEXT = frozenset({"csv", "json", "text", "xml"})
 """The formats whose columns depend on options."""
 _READS_NOTHING = ("Show", "Describe", "List")
@@ -197,7 +199,10 @@ class World:
 
     def _jvm_frame(self, name: str, place: DataPlace, schema: Any, reader: Reader) -> Any:
         read = [name_of(DEFAULT_TRIMMING.dataset(each)) for each in datasets_of(place)]
-        reading = {"tables": read, "place": place.to_text(), "manner": reader.manner(place.to_text())}
+        # All columns decide which values these files have, and which rows are malformed.
+        columns = "" if place.short in _BY_NAME else str(schema.json())
+        reading = {"tables": read, "place": place.to_text(), "manner": reader.manner(place.to_text(), columns)}
+        self.stage.held.update(dict.fromkeys(read))
         arguments = self._array((name, place.to_text(), schema, place.is_of_files, json.dumps(reading)))
         return self._frames.ofRows(self.spark._jsparkSession, self._relation.invoke(None, arguments))
 
@@ -296,12 +301,21 @@ class World:
         if unknown is not None:
             return unknown
         try:
-            return self.session.with_known(lambda: self.spark._jsparkSession.table(name))
+            return self._holding(self.session.with_known(lambda: self.spark._jsparkSession.table(name)))
         except analysis_errors() as problem:
             refusal = refusal_of(problem)
             if refusal.code != _UNKNOWN_TABLE:
                 raise
             return self._missing_table(name)
+
+    def _holding(self, found: Any) -> Any:
+        """Note the tables of a DataFrame of the JVM, which may have their rows of now, or later ones; return it."""
+        if self.stage.request.shapes:
+            leaves = found.queryExecution().analyzed().collectLeaves()
+            for leaf in map(leaves.apply, range(leaves.size())):
+                if str(leaf.getClass().getSimpleName()) == "DataSourceV2Relation":
+                    self.stage.held[str(leaf.table().name())] = None
+        return found
 
     def _unknown_of(self, name: str) -> Unknown | None:
         names = names_in(name)
@@ -493,18 +507,21 @@ class World:
             unknown = Unknown((self.plan(frame),))
         if unknown is not None:
             return self._record_of_unknown(unknown)
+        schema = str(frame._jdf.schema().json())
         return WriteRecord(
             self.stage.spot(),
             (self.plan(frame),),
-            schema=str(frame._jdf.schema().json()),
+            schema=schema,
             shape=self._shape(frame),
             within=self._within(),
-            settings=self._settings(),
+            settings=f"{self._settings()}{_metadata_in(schema)}",
+            held=tuple(self.stage.held),
         )
 
     def _record_of_unknown(self, unknown: Unknown) -> WriteRecord:
         tables = tuple(f"table:{'.'.join(self.whole(each))}" for each in unknown.tables)
-        return WriteRecord(self.stage.spot(), unknown.plans, places=(*unknown.places, *tables))
+        held = tuple(self.stage.held)
+        return WriteRecord(self.stage.spot(), unknown.plans, places=(*unknown.places, *tables), held=held)
 
     def _shape(self, frame: Any) -> str:
         """Return the shape of a DataFrame's plan; empty if shapes are not requested, or if Spark can't give it."""
@@ -582,11 +599,14 @@ class World:
         """
         while True:
             try:
-                return self.session.with_known(ask, text)
+                found = self.session.with_known(ask, text)
             except analysis_errors() as problem:
                 refusal = refusal_of(problem)
                 if refusal.code != _UNKNOWN_TABLE:
                     raise
+            else:
+                self._holding(found._jdf)
+                return found
             names = names_in(refusal.parameters.get("relationName", ""))
             unknown = self._unknown.of(names, self.session.whole(names)) if names else None
             if unknown is not None:
@@ -699,7 +719,9 @@ class World:
         answer = StatementAnswer(attrs.evolve(statement, text=written or text), found)
         has_lineage = found.query is not None or found.refusal is not None or found.missed is not None
         if has_lineage or self.stage.request.shapes:
-            act = {"text": text, "settings": self._settings()}
+            act: dict[str, Any] = {}
+            if self.stage.request.shapes:
+                act = {"text": text, "settings": self._settings(), "held": list(self.stage.held)}
             self.stage.record("sql", answer=document_of_answer(answer), hidden=list(hidden), act=act)
         return self._answer_of(text, found)
 
@@ -760,6 +782,8 @@ class World:
             unknown = DeclaredTable(parts, (), identifier=_identifier(place))
             self.stage.record("located", **document_of_table(unknown))
             return
+        for each in place.paths:
+            self.stage.opens_data(each)
         self.stage.learn(place, table.columns, table.partitions)
         self.session.declare(attrs.evolve(table, identifier=_identifier(place)))
         self.record_tables()
@@ -838,6 +862,19 @@ class World:
 def _identifier(place: DataPlace | None) -> Identifier | None:
     """Return the identifier of the dataset at a place."""
     return None if place is None else next((each.identifier for each in datasets_of(place)), None)
+
+
+def _metadata_in(schema: str) -> str:
+    """Return the metadata of columns, such as comments, with the columns; empty if there are none."""
+    found: list[Any] = []
+
+    def note(values: dict[str, Any]) -> dict[str, Any]:
+        if values.get("metadata") and "name" in values:
+            found.append([values["name"], values["metadata"]])
+        return values
+
+    json.loads(schema, object_hook=note)
+    return json.dumps(found) if found else ""
 
 
 def _text_of(option: Any) -> str:

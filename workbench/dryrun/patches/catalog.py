@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
     from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 
-_NOTHING = ("analyzeTable", "cacheTable", "clearCache", "createDatabase", "dropDatabase", "recoverPartitions",
-            "refreshByPath", "refreshTable", "uncacheTable")  # fmt: skip
+_NOTHING = ("analyzeTable", "cacheTable", "clearCache", "createDatabase", "refreshByPath", "refreshTable",
+            "uncacheTable")  # fmt: skip
+_CHANGES = ("dropDatabase", "recoverPartitions")
+"""Methods that change what is in tables, of which nothing is recorded."""
 _STATEMENTS = {
     "dropTable": "DROP TABLE IF EXISTS",
     "dropView": "DROP VIEW IF EXISTS",
@@ -46,6 +48,8 @@ class ScriptCatalog:
         """Make PySpark's catalogs answer in this way, for the rest of the process."""
         for name in _NOTHING:
             setattr(Catalog, name, lambda *_, **__: None)
+        for name in _CHANGES:
+            setattr(Catalog, name, self._hiding(name))
         for name, begin in _STATEMENTS.items():
             if hasattr(Catalog, name):
                 setattr(Catalog, name, self._stating(begin))
@@ -80,6 +84,9 @@ class ScriptCatalog:
         whole = f"{database}.{name}" if database else name
         known = self._of(catalog).declared(whole) is not None
         return known != self._decides(f"the table {whole}", known=known)
+
+    def _hiding(self, name: str) -> Callable[..., None]:
+        return lambda *_, **__: self._stage.hides(f"{name}() of the catalog")
 
     def _stating(self, begin: str) -> Callable[..., None]:
         def state(catalog: Catalog, *given: Any, **named: Any) -> None:
@@ -145,6 +152,7 @@ class ScriptCatalog:
         ) -> Any:
             """Declare a table; without a schema, it has the columns of the data at its path."""
             session, world = catalog._sparkSession, self._of(catalog)
+            self._stage.hides("createTable() of the catalog, which has options")
             del description
             self._stage.settings[f"options of {tableName}"] = str(sorted(options.items()))
             provider = source or str(session.conf.get("spark.sql.sources.default", "parquet"))

@@ -606,7 +606,9 @@ class ScriptConf:
 
     def unset(self, key: str) -> None:
         """Forget a property."""
-        self._given.pop(key, None)
+        if self._given.pop(key, None) is None:
+            # The call of the script may have set it.
+            self._stage.settings[f"unset {key}"] = ""
         with contextlib.suppress(*spark_errors()):
             self._conf.unset(key)
 

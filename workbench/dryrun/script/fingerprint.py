@@ -7,11 +7,13 @@ processes if they have the same version of Python.
 
 from __future__ import annotations
 
+import ast
 import datetime
 import decimal
 import dis
 import functools
 import hashlib
+import linecache
 import re
 import sys
 import types
@@ -20,11 +22,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-_PLAIN = (bool, int, float, complex, str, bytes, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal)
+# A class of the user that extends one of these may do anything else.
+_PLAIN = frozenset({bool, int, float, complex, str, bytes, datetime.date, datetime.datetime, datetime.time,
+                    datetime.timedelta, decimal.Decimal})  # fmt: skip
+_OF_TIME = frozenset({"datetime", "zoneinfo"})
+"""The modules of time zones that describe themselves."""
 _MOST_PARTS = 10_000
 _DYNAMIC = frozenset({"getattr", "globals", "locals", "vars", "eval", "exec", "__import__", "import_module"})
 """Functions by which code refers to what its own names do not show."""
-_OWN = frozenset({"__dict__", "__doc__", "__firstlineno__", "__module__", "__static_attributes__", "__weakref__"})
+_OPENING = frozenset(
+    """open load loadtxt genfromtxt fromfile connect SparkFiles Path getLines input get_data read_csv read_json
+    read_parquet read_table read_excel read_text read_bytes read_pickle read_feather read_sql read_xml urlopen
+    requests urllib subprocess""".split()
+)
+"""Words of code that reads files or asks other machines where it runs: its own names do not show the values."""
+_BY_MEMBERS = frozenset({"abc", "typing"})
+"""The modules of base classes by which an object holds no more than its attributes."""
+_THIS = __name__.partition(".")[0]
+_OWN = frozenset(
+    {"_abc_impl", "__dict__", "__doc__", "__firstlineno__", "__module__", "__static_attributes__", "__weakref__"}
+)
 """Attributes of a class that decide nothing."""
 
 
@@ -58,7 +75,9 @@ class _Parts:
 
     def of(self, value: Any) -> Iterator[str]:
         """Yield the parts of a value."""
-        if value is None or value is Ellipsis or isinstance(value, _PLAIN):
+        if value is None or value is Ellipsis or type(value) in _PLAIN:
+            if type(getattr(value, "tzinfo", None) or datetime.timezone.utc).__module__ not in _OF_TIME:
+                raise UnknownPartError
             yield f"{type(value).__qualname__} {value!r}"
             return
         if id(value) in self._seen:
@@ -83,6 +102,9 @@ class _Parts:
             yield f"pattern {value.pattern!r} {value.flags}"
         elif isinstance(value, types.BuiltinFunctionType):
             yield f"built in {value.__module__} {value.__qualname__}"
+            if not isinstance(value.__self__, types.ModuleType | None):
+                # It is a method, such as `NAMES.get`.
+                yield from self.of(value.__self__)
         else:
             inner = _inner(value)
             if inner is None:
@@ -98,26 +120,32 @@ class _Parts:
 
     def _unordered(self, kind: str, values: Iterable[Any]) -> Iterator[str]:
         every = list(values)
-        if not all(each is None or isinstance(each, _PLAIN) for each in every):
+        if not all(each is None or type(each) in _PLAIN for each in every):
             raise UnknownPartError
         yield f"{kind} {len(every)}"
         yield from sorted(part for each in every for part in self.of(each))
 
     def _function(self, function: types.FunctionType) -> Iterator[str]:
         code = function.__code__
-        if not self._is_users(code.co_filename):
+        if str(function.__module__).partition(".")[0] == _THIS:
+            # It stands for something that a dry run does not have, such as a function of Java.
+            raise UnknownPartError
+        is_made = code.co_filename.startswith("<") and not code.co_filename.startswith("<frozen ")
+        if not (self._is_users(code.co_filename) or is_made):
             yield f"function {function.__module__} {function.__qualname__}"
+            yield from self._each("defaults", (function.__defaults__, function.__kwdefaults__))
             yield from self._each("closure", self._cells(function))
             return
         yield from self._code(code)
         yield from self._each("defaults", (function.__defaults__, function.__kwdefaults__))
         yield from self._each("closure", self._cells(function))
         names = _names(code)
-        if not names.isdisjoint(_DYNAMIC):
+        if not names.isdisjoint(_DYNAMIC | _OPENING):
             raise UnknownPartError
         for name in sorted(names & function.__globals__.keys()):
             yield f"global {name}"
             yield from self._global(function.__globals__[name], names)
+            yield from _bindings(str(function.__globals__.get("__file__") or ""), str(function.__module__), name)
         for name in sorted(_imported(code)):
             yield from self._imported_module(name)
 
@@ -129,6 +157,7 @@ class _Parts:
 
     def _code(self, code: types.CodeType) -> Iterator[str]:
         yield f"code {code.co_code.hex()} {code.co_argcount} {code.co_kwonlyargcount} {code.co_flags}"
+        yield getattr(code, "co_exceptiontable", b"").hex()
         yield f"{code.co_names} {code.co_varnames} {code.co_freevars} {code.co_cellvars}"
         yield from self._each("constants", code.co_consts)
 
@@ -141,6 +170,7 @@ class _Parts:
             for name in sorted(names & vars(value).keys()):
                 yield f"of module {name}"
                 yield from self._global(vars(value)[name], names)
+                yield from _bindings(str(value.__file__), value.__name__, name)
 
     def _imported_module(self, name: str) -> Iterator[str]:
         """Yield a module that the function imports itself; those of the user must be known."""
@@ -153,22 +183,29 @@ class _Parts:
             raise UnknownPartError
 
     def _class(self, class_: type) -> Iterator[str]:
-        module = sys.modules.get(class_.__module__)
-        is_own = class_.__module__ == "__main__" or self._is_users(getattr(module, "__file__", None) or "")
+        is_own = self._is_own(class_)
         yield f"class {class_.__module__} {class_.__qualname__}"
+        if type(class_) is not type:
+            yield from self.of(type(class_))
         if is_own:
             own = {name: each for name, each in vars(class_).items() if name not in _OWN}
             yield from self._each("bases", class_.__bases__)
             yield from self._each("class", [part for name in sorted(own) for part in (name, own[name])])
+
+    def _is_own(self, class_: type) -> bool:
+        """Return whether a class is of the user."""
+        module = sys.modules.get(class_.__module__)
+        return class_.__module__ == "__main__" or self._is_users(getattr(module, "__file__", None) or "")
 
     def _instance(self, value: Any) -> Iterator[str]:
         """Yield the parts of an object: one of a class of the user, or a type of Spark."""
         if type(value).__module__ == "pyspark.sql.types" and hasattr(value, "json"):
             yield f"type {value.json()}"
             return
-        module = sys.modules.get(type(value).__module__)
-        is_own = type(value).__module__ == "__main__" or self._is_users(getattr(module, "__file__", None) or "")
-        if not is_own or not hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
+        bases = type(value).__mro__[:-1]
+        is_open = all(self._is_own(each) or each.__module__ in _BY_MEMBERS for each in bases)
+        if not is_open or not hasattr(value, "__dict__") or any(vars(each).get("__slots__") for each in bases):
+            # It may hold more than its attributes, as does a dictionary.
             raise UnknownPartError
         yield from self._each("object", (type(value), dict(sorted(vars(value).items()))))
 
@@ -181,13 +218,41 @@ def _inner(value: Any) -> Iterable[Any] | None:
         found = [part for pair in value.items() for part in pair]
     elif isinstance(value, types.MethodType):
         found = (value.__func__, value.__self__)
-    elif isinstance(value, functools.partial):
+    elif type(value) is functools.partial:
         found = (value.func, value.args, value.keywords)
-    elif isinstance(value, property):
+    elif type(value) is property:
         found = (value.fget, value.fset)
     else:
         return (value.__func__,) if isinstance(value, (staticmethod, classmethod)) else None
     return found
+
+
+def _bindings(file: str, module: str, name: str) -> Iterator[str]:
+    """
+    Yield the statements by which a module gives a name a value.
+
+    A worker imports the modules of the user anew, so what a script has assigned to their names since does not count.
+    """
+    if module == "__main__":
+        return
+    names, found = {name}, list[str]()
+    for statement in reversed(_statements_of(file)):
+        nodes = [each for each in ast.walk(statement) if isinstance(each, ast.Name)]
+        if any(each.id in names and isinstance(each.ctx, ast.Store) for each in nodes):
+            names.update(each.id for each in nodes)
+            found.append(ast.dump(statement))
+    yield from found
+
+
+@functools.lru_cache
+def _statements_of(file: str) -> list[ast.stmt]:
+    """Return the statements of a module, except definitions; none if its text is not at hand."""
+    try:
+        body = ast.parse("".join(linecache.getlines(file))).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+    return [each for each in body if not isinstance(each, kinds)]
 
 
 def _names(code: types.CodeType) -> frozenset[str]:

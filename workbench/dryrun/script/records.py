@@ -73,6 +73,7 @@ class WriteRecord:
         is_whole: whether the write replaces everything in its target.
         within: the current catalog and database.
         settings: the settings, functions and variables of the session, as a text.
+        held: the tables and places of the DataFrames that the script has made before.
     """
 
     spot: Spot
@@ -87,11 +88,12 @@ class WriteRecord:
     is_whole: bool = False
     within: str = ""
     settings: str = ""
+    held: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> WriteRecord:
         """Return the write in a record."""
-        lists = {name: tuple(map(str, document[name])) for name in ("plans", "table", "names", "places")}
+        lists = {name: tuple(map(str, document[name])) for name in ("plans", "table", "names", "places", "held")}
         texts = {name: str(document[name]) for name in ("target", "schema", "shape", "manner", "within", "settings")}
         values: dict[str, Any] = {**lists, **texts, "is_whole": document["is_whole"] is True}
         return cls(spot_of_document(document["spot"]), **values)

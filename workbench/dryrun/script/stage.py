@@ -76,6 +76,8 @@ class Stage:
         """
         self.settings: dict[str, str] = {}
         """The properties that the script has set, and the statements that change what others mean."""
+        self.held: dict[str, None] = {}
+        """The tables and places of which the script has made DataFrames."""
 
     def record(self, kind: str, **values: Any) -> None:
         """Write a record at once, as a separate line."""
