@@ -231,7 +231,7 @@ def _bindings(file: str, module: str, name: str) -> Iterator[str]:
     """
     Yield the statements by which a module gives a name a value.
 
-    A worker imports the modules of the user anew, so what a script has assigned to their names since does not count.
+    A worker imports the modules of the user itself, so what a script has assigned to their names does not count.
     """
     if module == "__main__":
         return
