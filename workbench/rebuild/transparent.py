@@ -205,10 +205,17 @@ def _used_by(unseen: Sequence[ast.AST], code: UserCode) -> list[ast.AST]:
     found: dict[int, ast.AST] = {}
     left = list(unseen)
     while left:
-        new = [each for name in _words(left.pop()) for each in named.get(name, ()) if id(each) not in found]
+        new = [each for name in _loaded(left.pop()) for each in named.get(name, ()) if id(each) not in found]
         found.update((id(each), each) for each in new)
         left += new
     return list(found.values())
+
+
+def _loaded(tree: ast.AST) -> Iterator[str]:
+    """Yield the names whose values some code uses."""
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Name | ast.Attribute) and isinstance(each.ctx, ast.Load):
+            yield each.id if isinstance(each, ast.Name) else each.attr
 
 
 def _is_constant(node: ast.AST) -> bool:
