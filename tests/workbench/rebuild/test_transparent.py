@@ -155,7 +155,10 @@ def test_code_that_did_not_run_counts_as_written_if_it_could_touch_a_table_or_ta
 
 
 def test_what_code_that_did_not_run_refers_to_counts() -> None:
-    text = "import sys\nRATE = 2\nOTHER = 2\ndef part(df):\n    return df.limit(RATE)\nif sys.argv[9:]:\n    OTHER, df = 4, part(df)"
+    text = (
+        "import sys\nRATE = 2\nOTHER = 2\ndef part(df):\n    return df.limit(RATE)\n"
+        "if sys.argv[9:]:\n    OTHER, df = 4, part(df)"
+    )
     ran = [1, 2, 3, 4, 6]
     base = unseen_code(code(text, ran))
 
