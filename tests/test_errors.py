@@ -34,6 +34,7 @@ PRIVATE = {
     "listener/start/prepare.py": {"StillPreparingError"},
     "transport/attempt.py": {"ForeignError"},
     "transport/http/client.py": {"_SendingTimedOutError"},
+    "workbench/dryrun/script/fingerprint.py": {"UnknownPartError"},
     # A script that is refused something sees what the system would say.
     "workbench/dryrun/sandbox/guard.py": {"RefusedError"},
     "workbench/predict/sql/variables.py": {"UnknownVariableError"},

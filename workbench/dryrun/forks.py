@@ -11,7 +11,6 @@ import contextlib
 import gc
 import json
 import os
-import signal
 import sys
 from typing import NoReturn
 
@@ -20,6 +19,8 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.session import import_conv
 from openlineage_pyspark.workbench.dryrun.script.request import Fork
 
 _STDIN, _STDERR = 0, 2
+# The number of SIGKILL, on all systems.
+_KILL = 9
 
 
 def main() -> None:
@@ -64,7 +65,7 @@ def _status_of(number: int) -> int:
 
 def _end_group(number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(number, signal.SIGKILL)
+        os.killpg(number, _KILL)
 
 
 def _write_line(out: int, number: int) -> None:

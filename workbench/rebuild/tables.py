@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.predict.acts import FRAME, SETTINGS
+from openlineage_pyspark.workbench.rebuild.contents import ScriptContents
 from openlineage_pyspark.workbench.rebuild.expressions import Scope
 from openlineage_pyspark.workbench.rebuild.places import (
     TableDefinition,
@@ -113,13 +114,7 @@ class Replay:
         self._known_changes: dict[str, Term] = {}
         self._unsure: list[tuple[frozenset[str], Term]] = []
         self._at = 0
-        # The script whose acts are being followed, its settings, and the contents that its targets have had so far.
-        self._script = ""
-        self._of_script = ""
-        self._contents: dict[str, list[Term]] = {}
-        # What the script has written after it had read it, and the code of the current act.
-        self._stale: set[str] = set()
-        self._behind = ""
+        self._of_script = ScriptContents(terms, self._whole)
 
     def follow(self, steps: Iterable[FileStep]) -> Final:
         """
@@ -138,24 +133,10 @@ class Replay:
                 continue
             if step.is_random:
                 self._random = self._terms.of("random", self._random, step.key)
-            self._enter(step)
+            self._of_script.begin(step)
             self._take(step)
-            self._note_contents(step)
+            self._of_script.end(step)
         return Final(dict(self._all_tables()), frozenset(self._dropped), dict(self._unread))
-
-    def _enter(self, step: FileStep) -> None:
-        """Note the script of an act, and what its targets have before it."""
-        if step.script != self._script:
-            self._script, self._contents, self._stale = step.script, {}, set()
-        self._of_script, self._behind = step.settings, step.behind
-        for key in map(key_of_name, step.targets) if step.script else ():
-            self._contents.setdefault(key, [self._whole(key)])
-
-    def _note_contents(self, step: FileStep) -> None:
-        written = [key_of_name(each) for each in step.targets]
-        self._stale |= {key for key in map(key_of_name, step.held) if any(_may_be_same(key, each) for each in written)}
-        for key in map(key_of_name, step.targets) if step.script else ():
-            self._contents[key].append(self._whole(key))
 
     def _take(self, step: FileStep) -> None:
         if step.kind == FRAME and step.code and step.shape:
@@ -254,9 +235,7 @@ class Replay:
         self._leaves[key] = None
         version = self._table(key)
         rows = self._source(key) if version is None else self._with_shared_places(key, version.rows)
-        earlier = self._earlier_contents(key)
-        # A DataFrame may have the rows of the time at which it was made, or later ones: its plan does not show this.
-        earlier += [self._terms.of("code", self._behind) for each in sorted(self._stale) if _may_be_same(key, each)][:1]
+        earlier = self._of_script.of_any_time(key)
         if earlier:
             rows = self._terms.of("at some time", rows, *earlier)
         found = []
@@ -277,22 +256,6 @@ class Replay:
             found.append(term if is_typed else self._terms.of("typed", term, each.type))
         return rows, found
 
-    def _earlier_contents(self, key: str) -> list[Term]:
-        """
-        Return what a table had before the script wrote it, or before it wrote it last.
-
-        A DataFrame that the script has read earlier gets its rows when they are needed, or it has kept them.
-        """
-        own = self._contents.get(key, [])[:-1]
-        path = shared_path_of(key)
-        near = [
-            each
-            for other, every in sorted(self._contents.items())
-            if other != key and path and may_share(path, shared_path_of(other))
-            for each in every
-        ]
-        return [*own, *near]
-
     def keys_of(self, key: str) -> frozenset[frozenset[str]]:
         """
         Return the names of the columns that identify a row of a table.
@@ -302,7 +265,7 @@ class Replay:
         """
         version = self._table(key)
         is_alone = version is not None and self._with_shared_places(key, version.rows) is version.rows
-        is_alone = is_alone and not self._earlier_contents(key)
+        is_alone = is_alone and not self._of_script.earlier(key)
         return version.keys if version is not None and is_alone else frozenset()
 
     def note_view(self, key: str) -> None:
@@ -631,8 +594,8 @@ class Replay:
     ) -> None:
         if self._settings is not self._initial_settings:
             rows = self._terms.of("under", self._settings, rows)
-        if self._of_script:
-            rows = self._terms.of("in a script", self._of_script, rows)
+        if self._of_script.settings:
+            rows = self._terms.of("in a script", self._of_script.settings, rows)
         if kind == "table":
             rows, columns = self._stable(key, rows, columns, layout)
         if layout is not None:
@@ -743,9 +706,8 @@ class Replay:
             self._leaves.update(dict.fromkeys(keys))
             read = [self._terms.of("read", key, self._whole(key)) for key in sorted(keys)]
             given = self._terms.of("read", *read, self._schemas())
-        earlier = [self._terms.of("had", key, *had) for key, had in sorted(self._contents.items())]
         code = (step.kind, step.key, step.behind, step.within)
-        return self._terms.of("done", *code, given, self._settings, self._random, *earlier)
+        return self._terms.of("done", *code, given, self._settings, self._random, *self._of_script.every())
 
     def _opaque(self, key: str, done: Term) -> None:
         before = self._table(key)
@@ -830,9 +792,3 @@ def _names(root: Node, found: RelationTerms) -> list[str]:
     if given and len(given) != len(found.output):
         raise IncomparableError("the columns that it names are not those of its query")
     return given or [each.name for each in found.output]
-
-
-def _may_be_same(key: str, other: str) -> bool:
-    """Return whether two keys may mean the same place."""
-    path = shared_path_of(key)
-    return key == other or bool(path and may_share(path, shared_path_of(other)))

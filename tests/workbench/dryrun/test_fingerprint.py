@@ -110,7 +110,7 @@ def test_what_a_closure_has_and_its_defaults_count(old: str, new: str) -> None:
         "import threading\nLOCK = threading.Lock()\ndef f(x):\n    return LOCK",
         "def f(x):\n    return globals()[x]",
         "def f(x):\n    return open('names.csv').read()",
-        "import pandas as pd\ndef f(x):\n    return pd.read_csv('names.csv')",
+        "import pathlib\ndef f(x):\n    return pathlib.Path('names.csv').read_text()",
         "class Names(dict):\n    pass\nNAMES = Names(a=1)\ndef f(x):\n    return NAMES[x]",
         "class Low(int):\n    def of(self, x):\n        return x + 1\nLOW = Low(3)\ndef f(x):\n    return LOW.of(x)",
         (

@@ -6,13 +6,16 @@ import argparse
 import subprocess
 from typing import TYPE_CHECKING
 
+import attrs
 import pytest
 from openlineage_pyspark.command.change import file_steps
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
+from openlineage_pyspark.workbench.predict.caching.cache import document_of_analyzed
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
+from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.rebuild.surroundings import hash_of_files
 from openlineage_pyspark.workbench.report import Lineage
@@ -141,6 +144,60 @@ def test_names_that_a_script_finds_decide_what_it_makes(tmp_path: Path, monkeypa
 
     assert code("a b", "c") == code("c", "a b")
     assert code("a b") != code("a")
+
+
+WRITE = {
+    "k": "write",
+    "spot": {"file": "job.py", "line": 2, "text": "save(df)"},
+    "table": ["spark_catalog", "default", "t"],
+    "schema": '{"type": "struct", "fields": [{"name": "a", "type": "integer", "nullable": true, "metadata": {}}]}',
+    **{key: [] for key in ("plans", "names", "places", "held")},
+    "target": "",
+    "shape": "[]",
+    "manner": "m",
+    "within": "spark_catalog.default",
+    "settings": "[]",
+    "is_whole": True,
+}
+ANSWER = {
+    "statement": attrs.asdict(ScriptStatement("DROP TABLE old", "job.py", 3, 1)),
+    "isDdl": False,
+    "analyzed": document_of_analyzed(Analyzed("DropTable", targets=("spark_catalog.default.old",))),
+}
+DROP = {"k": "sql", "answer": ANSWER, "hidden": [], "act": {"text": "DROP TABLE old", "settings": "[]", "held": []}}
+SETTING = {**DROP, "answer": {**ANSWER, "analyzed": document_of_analyzed(Analyzed("SetCommand"))}}
+EXECUTED = {"k": "executed", "file": "job.py", "lines": [1, 2, 3]}
+
+
+@pytest.mark.parametrize(
+    ("further", "kinds"),
+    [
+        ((), ["frame", "DropTable"]),
+        (({"k": "hidden", "spot": SPOT, "what": "a batch"},), ["script"]),
+        (({"k": "problem", "spot": SPOT, "code": "DECISION", "message": "x"},), ["script"]),
+        (({"k": "executed", "file": "elsewhere.py", "lines": [1]},), ["script"]),
+    ],
+)
+def test_each_act_of_a_script_is_a_step_if_the_plans_show_all_of_it(
+    further: tuple[dict[str, object], ...], kinds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "import spark\nsave(df)\nspark.sql(text)\n"
+    (tmp_path / "job.py").write_text(text)
+    options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[], branches=False)
+    every = lineage_of_script((WRITE, DROP, SETTING, EXECUTED, *further), ())
+    found = [attrs.evolve(each, script="job.py") for each in every]
+
+    steps = file_steps([Script("job.py", text)], [], found, options, None)
+
+    assert [each.kind for each in steps] == kinds
+    if len(steps) == 2:
+        assert [each.targets for each in steps] == [("default.t",), ("spark_catalog.default.old",)]
+        assert [(each.script, each.line, each.is_whole) for each in steps] == [
+            ("job.py", 2, True),
+            ("job.py", 3, False),
+        ]
+        assert len({each.behind for each in steps}) == 2
 
 
 @pytest.mark.any_spark

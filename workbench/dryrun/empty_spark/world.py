@@ -141,7 +141,7 @@ class World:
             # A relative path would be below the warehouse, which is unknown here.
             is_placed = place.is_of_files and is_absolute(writer.given.get("path", ""))
             at = place if is_placed else None
-            self.write_table(frame, name, mode, writer.partitions, at, self._manner_of(writer), writer.replaces)
+            self.write_table(frame, name, mode, writer.partitions, at, writer.manner_of_rows, writer.replaces)
             if mode == "append" and writer.is_on("mergeSchema"):
                 self._widen(self.whole(name), frame)
             if place.is_of_files and Unknown.of(frame) is None:
@@ -363,9 +363,6 @@ class World:
             self.session.declare(attrs.evolve(known, columns=with_more_columns(known.columns, self._columns(frame))))
             self.record_tables()
 
-    def _manner_of(self, writer: Writer | None) -> str:
-        return "" if writer is None else writer.manner_of_rows
-
     def write_place(
         self,
         frame: Any,
@@ -392,7 +389,8 @@ class World:
         # A path may name a part of its dataset, such as a partition.
         is_part = any(each != DEFAULT_TRIMMING.dataset(each) for each in datasets_of(place))
         is_whole = writer is not None and writer.replaces and not is_part
-        record = attrs.evolve(self._record_of(frame), manner=self._manner_of(writer), is_whole=self._is_all(is_whole))
+        manner = "" if writer is None else writer.manner_of_rows
+        record = attrs.evolve(self._record_of(frame), manner=manner, is_whole=self._is_all(is_whole))
         self.stage.record("write", **attrs.asdict(attrs.evolve(record, target=place.to_text())))
         if record.schema:
             columns = self._columns(frame)
