@@ -109,8 +109,6 @@ def file_steps(
             # What earlier runs have left there is in no revision.
             names -= set(ignored_by_git(base, names))
         listed = sorted(line.listed for line in own if line.listed)
-        opened = [file for name in names for file in files_read_at(base, name)]
-        words = words_of(within[each.name], f"{each.text} {given}", within.values(), others, opened)
         surroundings = f"{given} {beside} {hash_of_files(base, names)} {listed}"
         acts = None
         is_plain = each.name.endswith(".py") and not is_notebook(each.text)
@@ -118,7 +116,11 @@ def file_steps(
             texts = {each.name: each.text, **_modules(base, own)}
             data = hash_of_files(base, {line.opened for line in own if line.is_data} & names)
             acts = _acts(each, own, texts, surroundings, f"{given} {listed} {data}")
-        steps += [step_of_script(each, own, surroundings, words)] if acts is None else acts
+        if acts is None:
+            opened = [file for name in names for file in files_read_at(base, name)]
+            words = words_of(within[each.name], f"{each.text} {given}", within.values(), others, opened)
+            acts = (step_of_script(each, own, surroundings, words),)
+        steps += acts
     return tuple(steps)
 
 

@@ -14,6 +14,7 @@ import json
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
+from openlineage_pyspark.workbench.rebuild.unrun import called_name, has_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -67,9 +68,11 @@ class UserCode:
 
     files: Mapping[str, ast.Module]
     executed: Mapping[str, Collection[int]]
+    words: frozenset[str] = attrs.field(init=False)
+    """All names in the code."""
 
-    def words(self) -> frozenset[str]:
-        """Return all names in the code."""
+    @words.default
+    def _words_of_files(self) -> frozenset[str]:
         return frozenset(word for tree in self.files.values() for word in _words(tree))
 
     def functions(self) -> dict[str, list[Function]]:
@@ -105,11 +108,9 @@ def is_transparent(code: UserCode, found: Sequence[StatementLineage]) -> bool:
         code: the script and its modules.
         found: what the dry run has reported.
     """
-    words = code.words()
-    if any(each.hidden for each in found) or not words.isdisjoint(_HIDING):
+    if any(each.hidden for each in found) or not code.words.isdisjoint(_HIDING):
         return False
-    problems = [each for each in found if each.problem is not None]
-    if any(each.problem is not None and each.problem.code != _ONLY_TEXT for each in problems):
+    if any(each.problem is not None and each.problem.code != _ONLY_TEXT for each in found):
         return False
     asking = {(each.statement.file, each.statement.line) for each in found if each.problem or each.is_of_rows}
     showing = _Showing(code)
@@ -146,7 +147,7 @@ class _Showing:
         if isinstance(value, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom | ast.Lambda):
             return False
         if isinstance(value, ast.Call):
-            name = _called(value)
+            name = called_name(value)
             own = self._functions.get(name, [])
             if any(_may_keep(each) for each in value.keywords):
                 return False
@@ -160,7 +161,7 @@ class _Showing:
     def _is_only_shown(self, name: str) -> bool:
         """Return whether each use of a name is in a statement that prints."""
         uses, shown = 0, 0
-        if not self._code.words().isdisjoint(_ALL_NAMES):
+        if not self._code.words.isdisjoint(_ALL_NAMES):
             return False
         for tree in self._code.files.values():
             uses += _uses(tree, name)
@@ -185,7 +186,7 @@ def unseen_code(code: UserCode) -> str:
         found = list(_not_executed(tree.body, code.executed.get(file, ())))
         unseen += found
         parts += [file, *map(ast.dump, found)]
-        if not code.words().isdisjoint(_OUTSIDE):
+        if not code.words.isdisjoint(_OUTSIDE):
             parts += map(ast.dump, _choices(tree))
     parts += map(ast.dump, _used_by(unseen, code))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
@@ -275,13 +276,10 @@ def _may_keep(argument: ast.keyword) -> bool:
 
 def _innermost(tree: ast.AST, line: int) -> list[ast.stmt]:
     """Return the smallest statements that have a line: several ones may be on it."""
-    found = [
-        each
-        for each in ast.walk(tree)
-        if isinstance(each, ast.stmt) and each.lineno <= line <= (each.end_lineno or each.lineno)
-    ]
+    found = [each for each in ast.walk(tree) if isinstance(each, ast.stmt) and has_line(each, line)]
     lengths = [(each.end_lineno or each.lineno) - each.lineno for each in found]
-    return [each for each, length in zip(found, lengths, strict=True) if length == min(lengths)]
+    shortest = min(lengths, default=0)
+    return [each for each, length in zip(found, lengths, strict=True) if length == shortest]
 
 
 def _only_shows(function: Function) -> bool:
@@ -295,13 +293,7 @@ def _only_shows(function: Function) -> bool:
     stored = (each for each in body if isinstance(each, ast.Attribute | ast.Subscript))
     if any(isinstance(each.ctx, ast.Store | ast.Del) for each in stored):
         return False
-    return all(_called(each) in _PLAIN for each in body if isinstance(each, ast.Call))
-
-
-def _called(call: ast.Call) -> str:
-    if isinstance(call.func, ast.Attribute):
-        return call.func.attr
-    return call.func.id if isinstance(call.func, ast.Name) else ""
+    return all(called_name(each) in _PLAIN for each in body if isinstance(each, ast.Call))
 
 
 def _uses(tree: ast.AST, name: str) -> int:
@@ -330,7 +322,7 @@ def _words(tree: ast.AST) -> Iterator[str]:
             yield from (each.module or "").split(".")
         elif isinstance(each, ast.keyword):
             yield each.arg or ""
-        elif isinstance(each, ast.Call) and _called(each) in _BY_TEXT:
+        elif isinstance(each, ast.Call) and called_name(each) in _BY_TEXT:
             # A text may have dots, as for `attrgetter`.
             texts = (arg.value for arg in each.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str))
             yield from (word for text in texts for word in text.split("."))

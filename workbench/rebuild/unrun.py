@@ -42,7 +42,7 @@ def may_write_more(script: Script, found: Sequence[StatementLineage]) -> bool:
 
 def _is_whole(tree: ast.Module, line: int, ran: Collection[int]) -> bool:
     """Return whether the branch that a decision leaves out can write nothing."""
-    inside = [each for each in ast.walk(tree) if _has(each, line)]
+    inside = [each for each in ast.walk(tree) if has_line(each, line)]
     if any(isinstance(each, ast.Assert) for each in inside):
         return True
     tests = [each for each in inside if isinstance(each, ast.If) and each.lineno <= line <= (each.test.end_lineno or 0)]
@@ -59,7 +59,14 @@ def _is_whole(tree: ast.Module, line: int, ran: Collection[int]) -> bool:
     return all(_has_any(each, ran) for each in writing) and (after or not leaves)
 
 
-def _has(node: ast.AST, line: int) -> bool:
+def has_line(node: ast.AST, line: int) -> bool:
+    """
+    Return whether a node is a statement that has a line.
+
+    Args:
+        node: the node.
+        line: the line, from 1.
+    """
     return isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
@@ -77,18 +84,24 @@ def _is_quiet(statement: ast.stmt) -> bool:
 
 
 def _leaves(statement: ast.stmt) -> bool:
-    return isinstance(statement, _LEAVING) or any(_name(each) in _EXITS for each in _calls(statement))
+    return isinstance(statement, _LEAVING) or any(called_name(each) in _EXITS for each in _calls(statement))
 
 
 def _is_plain(call: ast.Call) -> bool:
-    return _name(call) in _QUIET
+    return called_name(call) in _QUIET
 
 
 def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
     return (each for each in ast.walk(statement) if isinstance(each, ast.Call))
 
 
-def _name(call: ast.Call) -> str:
+def called_name(call: ast.Call) -> str:
+    """
+    Return the name of the function or method that is called; empty if an expression gives it.
+
+    Args:
+        call: the call.
+    """
     function = call.func
     if isinstance(function, ast.Attribute):
         return function.attr

@@ -523,8 +523,9 @@ class World:
 
     def _shape(self, frame: Any) -> str:
         """Return the shape of a DataFrame's plan; empty if shapes are not requested, or if Spark can't give it."""
-        with contextlib.suppress(*spark_errors()):
-            return self.session.shape_of(frame._jdf.queryExecution().analyzed())
+        if self.stage.request.shapes:
+            with contextlib.suppress(*spark_errors()):
+                return self.session.shape_of(frame._jdf.queryExecution().analyzed())
         return ""
 
     def _within(self) -> str:
