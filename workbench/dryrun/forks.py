@@ -16,11 +16,9 @@ from typing import NoReturn
 
 from openlineage_pyspark.workbench.dryrun.child import run_script
 from openlineage_pyspark.workbench.dryrun.empty_spark.session import import_converters
-from openlineage_pyspark.workbench.dryrun.script.request import Fork
+from openlineage_pyspark.workbench.dryrun.script.request import KILL, Fork
 
 _STDIN, _STDERR = 0, 2
-# The number of SIGKILL, on all systems.
-_KILL = 9
 
 
 def main() -> None:
@@ -65,7 +63,7 @@ def _status_of(number: int) -> int:
 
 def _end_group(number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(number, _KILL)
+        os.killpg(number, KILL)
 
 
 def _write_line(out: int, number: int) -> None:

@@ -18,7 +18,7 @@ import attrs
 from openlineage_pyspark.errors import LineageError
 from openlineage_pyspark.workbench.dryrun.sandbox.environment import PASSED_ON
 from openlineage_pyspark.workbench.dryrun.script.records import Spot
-from openlineage_pyspark.workbench.dryrun.script.request import AGAIN, Fork
+from openlineage_pyspark.workbench.dryrun.script.request import AGAIN, KILL, Fork
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,8 +33,6 @@ _KIND = "k"
 _TIME_OVER = "TIME_OVER"
 # A library that has threads of its own may hang in a forked process.
 _NO_THREADS = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-# The number of SIGKILL, on all systems.
-_KILL = 9
 
 ScriptRecords = tuple[dict[str, Any], ...]
 """The records of a script: lines in their order, each with its kind under `k`."""
@@ -179,7 +177,7 @@ class _Forks:
             if number is not None and status is None:
                 # Its group ends with it, and the line about its status follows.
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(number, _KILL)
+                    os.killpg(number, KILL)
                 self._number(_SECONDS_TO_START)
         return status
 
@@ -256,7 +254,7 @@ def _started(
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a process and all processes that it has started."""
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, _KILL)
+        os.killpg(process.pid, KILL)
     process.wait()
     if process.stdin is not None:
         process.stdin.close()

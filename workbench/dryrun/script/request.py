@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 AGAIN = 75
 """The exit status of a process that could not prepare its session, and can with what it has learned."""
+KILL = 9
+"""The number of SIGKILL, on all systems."""
 
 Columns = tuple[tuple[str, str], ...]
 """The columns of a dataset in order, each with its type in DDL."""
