@@ -17,14 +17,14 @@ from openlineage_pyspark.command.statement_formats import (
 )
 from openlineage_pyspark.command.view import opened_from
 from openlineage_pyspark.workbench.answer import Answer, Values
-from openlineage_pyspark.workbench.dryrun.script.kinds import is_python_script
+from openlineage_pyspark.workbench.dryrun.script.kinds import SPECIFICATIONS, is_run
+from openlineage_pyspark.workbench.dryrun.script.notebooks import ENDING, commands_in, runnable_of, script_of_notebook
 from openlineage_pyspark.workbench.model.document import document_of
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, readers_of
 from openlineage_pyspark.workbench.predict.outcome import summary_of
 from openlineage_pyspark.workbench.predict.project.folders import ignored_by_git
-from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook
 from openlineage_pyspark.workbench.questions.below_changes import downstream_of
 from openlineage_pyspark.workbench.questions.changes import Diff, markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.rebuild.findings import ChangeFinding, findings_of
@@ -88,7 +88,7 @@ def file_steps(
         folder: the folder with the files of another revision; None for the files of the working tree.
     """
     paths = {each.name: Path(each.name) for each in scripts}
-    sql = [each for each in scripts if not is_python_script(paths[each.name])]
+    sql = [each for each in scripts if not is_run(paths[each.name])]
     of_sql = steps_of_answers(answers, found, sql)
     within = {
         name: path if folder is None else folder / os.path.relpath(path.resolve(), Path.cwd())
@@ -101,7 +101,9 @@ def file_steps(
             steps += [step for step in of_sql if step.file == each.name]
             continue
         others = [path if path.is_absolute() or folder is None else folder / path for path in options.py_files]
-        beside = surroundings_of(within[each.name], each.text, within.values(), others)
+        # The outputs of a notebook's cells, for example, do not decide what it does.
+        script = attrs.evolve(each, text=_python_of(each.name, each.text))
+        beside = surroundings_of(within[each.name], script.text, within.values(), others)
         # If a notebook had only SQL in that revision, its lines name it as their file, and no script.
         own = [line for line in found if each.name in (line.script, line.statement.file)]
         base, names = folder or Path.cwd(), {line.opened for line in own if line.opened}
@@ -111,23 +113,33 @@ def file_steps(
         listed = sorted(line.listed for line in own if line.listed)
         surroundings = f"{given} {beside} {hash_of_files(base, names)} {listed}"
         acts = None
-        is_plain = each.name.endswith(".py") and not is_notebook(each.text)
-        if is_plain and not options.branches and not options.py_files:
-            texts = {each.name: each.text, **_modules(base, own)}
+        if not each.name.endswith(SPECIFICATIONS) and not options.branches and not options.py_files:
+            texts = {each.name: script.text, **_modules(base, own)}
             data = hash_of_files(base, {line.opened for line in own if line.is_data} & names)
-            acts = _acts(each, own, texts, surroundings, f"{given} {listed} {data}")
+            settings = f"{given} {listed} {data} {[commands_in(text) for _, text in sorted(texts.items())]}"
+            acts = _acts(each, own, texts, surroundings, settings)
         if acts is None:
             opened = [file for name in names for file in files_read_at(base, name)]
-            words = words_of(within[each.name], f"{each.text} {given}", within.values(), others, opened)
-            acts = (step_of_script(each, own, surroundings, words),)
+            words = words_of(within[each.name], f"{script.text} {given}", within.values(), others, opened)
+            acts = (step_of_script(script, own, surroundings, words),)
         steps += acts
     return tuple(steps)
 
 
+def _python_of(name: str, text: str) -> str:
+    """Return what is executed of a script, a module or a notebook."""
+    found = runnable_of(text, Path(name).suffix.lower())
+    return text if found is None else found
+
+
 def _modules(base: Path, own: Sequence[StatementLineage]) -> dict[str, str]:
-    """Return the text of each module of a script's own, by its name relative to the folder in which it runs."""
-    names = {line.opened for line in own if line.opened.endswith(".py") and not line.is_data}
-    return {name: (base / name).read_text("utf-8", "replace") for name in sorted(names) if (base / name).is_file()}
+    """Return the text of each module that a script runs, by its name relative to the folder in which it runs."""
+    executed = {line.executed.file for line in own if line.executed}
+    names = {
+        line.opened for line in own if not line.is_data and (line.opened.endswith(".py") or line.opened in executed)
+    }
+    files = {name: base / name for name in sorted(names) if (base / name).is_file()}
+    return {name: _python_of(name, file.read_text("utf-8", "replace")) for name, file in files.items()}
 
 
 def _acts(
@@ -136,9 +148,25 @@ def _acts(
     """Return each act of a script as one step; None if only the script as a whole can be compared."""
     executed = {line.executed.file: line.executed.lines for line in own if line.executed}
     code = user_code(texts, executed) if script.name in executed else None
-    if code is None or not is_transparent(code, own):
+    if code is None or not is_transparent(code, _by_lines(script, own)):
         return None
-    return steps_of_acts(script, own, whole_code(script, surroundings), f"{settings} {unseen_code(code)}")
+    run = attrs.evolve(script, text=texts[script.name])
+    return steps_of_acts(script, own, whole_code(run, surroundings), f"{settings} {unseen_code(code)}")
+
+
+def _by_lines(script: Script, own: Sequence[StatementLineage]) -> Sequence[StatementLineage]:
+    """Return what a dry run has found in a notebook by the lines of its script, instead of those of its cells."""
+    notebook = script_of_notebook(script.text) if script.name.lower().endswith(ENDING) else None
+    if notebook is None:
+        return own
+    cells = {f"{script.name}[{number}]": begin for number, begin in enumerate(notebook[1], 1)}
+    found = []
+    for each in own:
+        statement, begin = each.statement, cells.get(each.statement.file)
+        if begin is not None:
+            statement = attrs.evolve(statement, file=script.name, line=begin + statement.line - 1)
+        found.append(attrs.evolve(each, statement=statement))
+    return found
 
 
 def change_of(before: FileState, after: FileState, options: argparse.Namespace) -> JudgedChange:

@@ -35,7 +35,7 @@ from openlineage_pyspark.command.unfold_option import add_unfold, unfold_refusal
 from openlineage_pyspark.errors import LineageError, StoreError, TextError
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
-from openlineage_pyspark.workbench.dryrun.script.kinds import is_python_script
+from openlineage_pyspark.workbench.dryrun.script.kinds import is_run
 from openlineage_pyspark.workbench.model.graph import JobNode, node_id
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
 from openlineage_pyspark.workbench.predict.caching.answers import answers_of
@@ -217,7 +217,7 @@ def _make_folder(cache: Path) -> None:
 
 
 def _has_scripts(scripts: Iterable[Script]) -> bool:
-    return any(is_python_script(Path(each.name)) for each in scripts)
+    return any(is_run(Path(each.name)) for each in scripts)
 
 
 def _with_exposures(state: FileState, exposures: Sequence[Exposure]) -> FileState:

@@ -109,7 +109,7 @@ def _run(stage: Stage, port: int, secret: str) -> None:
         _perform(stage, flow)
     _wait_for_threads()
     for file, lines in executed.stop().items():
-        stage.record("executed", file=stage.spot_of(file, 1).file, lines=lines)
+        stage.record("executed", file=stage.name_of(file), lines=lines)
     stage.record("end")
 
 

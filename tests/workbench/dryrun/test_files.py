@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.workbench.dryrun.files import files_at
-from openlineage_pyspark.workbench.dryrun.script.kinds import is_python_script
+from openlineage_pyspark.workbench.dryrun.script.kinds import is_run
 from openlineage_pyspark.workbench.predict.outcome import fails, summary_of
 from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
@@ -22,11 +22,24 @@ def call(git: str, folder: Path, *arguments: str) -> None:
     subprocess.run(command, check=True, cwd=folder, capture_output=True)
 
 
-def test_a_file_of_python_is_a_script_unless_it_is_a_notebook(tmp_path: Path) -> None:
+def test_a_script_runs_and_a_notebook_that_does_more_than_its_sql(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text("x = 1\n", "utf-8")
     (tmp_path / "notebook.py").write_text("# Databricks notebook source\n", "utf-8")
-    names = ("job.py", "notebook.py", "gone.py", "a.sql")
-    assert [is_python_script(tmp_path / name) for name in names] == [True, False, True, False]
+    (tmp_path / "python.sql").write_text("-- Databricks notebook source\n-- MAGIC %python\n-- MAGIC x = 1\n", "utf-8")
+    (tmp_path / "notebook.sql").write_text("-- Databricks notebook source\nSELECT 1\n", "utf-8")
+    (tmp_path / "notebook.scala").write_text("// Databricks notebook source\nval x = 1\n", "utf-8")
+    (tmp_path / "plain.sql").write_text("SELECT 1 -- MAGIC %python\n", "utf-8")
+    names = (
+        "job.py",
+        "python.sql",
+        "notebook.scala",
+        "gone.py",
+        "notebook.py",
+        "notebook.sql",
+        "plain.sql",
+        "gone.sql",
+    )
+    assert [name for name in names if is_run(tmp_path / name)] == ["job.py", "python.sql", "notebook.scala", "gone.py"]
 
 
 def test_the_files_of_a_revision_are_those_that_it_had(

@@ -139,6 +139,45 @@ def test_a_notebook_of_databricks_runs_with_its_parameters(tmp_path: Path) -> No
     assert problems(every) == []
 
 
+NOTEBOOK_OF_SQL = """\
+-- Databricks notebook source
+CREATE WIDGET TEXT least DEFAULT "5";
+CREATE WIDGET TEXT day DEFAULT "2024-01-01"
+
+-- COMMAND ----------
+
+CREATE OR REPLACE TEMP VIEW big AS SELECT * FROM shop.orders WHERE amount > ${least} AND day = :day;
+REMOVE WIDGET day;
+CREATE TABLE mart.ids AS SELECT id FROM big
+
+-- COMMAND ----------
+
+-- MAGIC %run ./shared
+
+-- COMMAND ----------
+
+-- MAGIC %python
+-- MAGIC clean(spark.table("mart.ids")).write.saveAsTable("mart.clean")
+
+-- COMMAND ----------
+
+-- MAGIC %scala
+-- MAGIC spark.table("mart.ids").write.saveAsTable("mart.of_scala")
+"""
+
+
+def test_a_notebook_of_sql_with_other_cells_runs_in_the_order_of_its_cells(tmp_path: Path) -> None:
+    (tmp_path / "shared.sql").write_text(
+        "-- Databricks notebook source\n-- MAGIC %python\n-- MAGIC def clean(df):\n-- MAGIC   return df.limit(1)\n",
+        "utf-8",
+    )
+    (tmp_path / "job.sql").write_text(NOTEBOOK_OF_SQL, "utf-8")
+    every = found("job.sql", NOTEBOOK_OF_SQL)
+    assert edges(every) == {"shop.orders.id -> mart.ids.id", "mart.ids.id -> mart.clean.id"}
+    assert [each.statement.line for each in every if each.lineage is not None] == [9, 18]
+    assert problems(every) == [(22, "NOT_DONE")]
+
+
 GLUE = """\
 import sys
 from awsglue.transforms import *

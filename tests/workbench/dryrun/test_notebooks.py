@@ -7,6 +7,9 @@ import json
 import pytest
 from openlineage_pyspark.workbench.dryrun.script.notebooks import (
     cell_and_line,
+    commands_in,
+    is_harmless,
+    runnable_of,
     runs_as_script,
     script_of_notebook,
     script_of_source,
@@ -34,15 +37,15 @@ def test_the_cells_of_code_are_a_script_of_as_many_lines() -> None:
     assert found is not None
     source, begins = found
     assert source.splitlines() == [
-        "pass  # %pip install x",
+        "_left_out_of_cell('%pip install x')",
         "import a",
         "if a:",
-        "    pass  # !ls",
+        "    _left_out_of_cell('!ls')",
         "",
         "_sqldf = _sql_of_cell(\"CREATE TABLE t AS\\nSELECT 'it''s' AS a\")",
         "",
-        "# %%bash",
-        "# rm -rf /",
+        "_left_out_of_cell('%%bash\\nrm -rf /')",
+        "",
         "_sqldf = _sql_of_cell('SELECT 1')",
     ]
     compile(source, "notebook", "exec")
@@ -68,14 +71,20 @@ def test_the_code_of_a_cell_runs_where_its_magic_runs_it(magic: str) -> None:
     assert lines_of(f"{magic}\na = 1\n%matplotlib inline\nwrite(a)") == [
         f"# {magic}",
         "a = 1",
-        "pass  # %matplotlib inline",
+        "_left_out_of_cell('%matplotlib inline')",
         "write(a)",
     ]
 
 
 def test_the_code_of_a_line_runs_where_its_magic_runs_it() -> None:
     cell = "%time write(1)\nif a:\n    %timeit -n 3 -r 1 write(2)\n%time\n%timeit"
-    assert lines_of(cell) == ["write(1)", "if a:", "    write(2)", "pass  # %time", "pass  # %timeit"]
+    assert lines_of(cell) == [
+        "write(1)",
+        "if a:",
+        "    write(2)",
+        "_left_out_of_cell('%time')",
+        "_left_out_of_cell('%timeit')",
+    ]
 
 
 def test_questions_for_help_are_left_out() -> None:
@@ -134,6 +143,55 @@ day = dbutils.widgets.get("day")
 """
 
 
+def test_cells_of_sql_in_a_notebook_of_another_language_are_calls() -> None:
+    source = """\
+-- Databricks notebook source
+-- Orders.
+CREATE TABLE a AS SELECT 1 AS b;
+-- MAGIC no magic
+
+-- COMMAND ----------
+-- DBTITLE 1,Title
+-- MAGIC %python
+-- MAGIC x = 1
+-- COMMAND ----------
+-- MAGIC %run ./b"""
+    assert script_of_source(source, ".sql").split("\n") == [
+        "# -- Databricks notebook source",
+        "# -- Orders.",
+        "_sqldf = _sql_of_cell('CREATE TABLE a AS SELECT 1 AS b')",
+        "",
+        "",
+        "# COMMAND ----------",
+        "# -- DBTITLE 1,Title",
+        "",
+        "x = 1",
+        "# COMMAND ----------",
+        "_run_notebook('./b')",
+    ]
+    assert runs_as_script(source, ".sql")
+    assert not runs_as_script(source.split("-- COMMAND", maxsplit=1)[0], ".sql")
+    assert runnable_of(source, ".sql") == script_of_source(source, ".sql")
+    assert runnable_of("SELECT 1", ".sql") is None
+
+
+@pytest.mark.parametrize(("ending", "comment"), [(".scala", "//"), (".r", "#")])
+def test_cells_in_scala_and_r_are_left_out_of_the_script(ending: str, comment: str) -> None:
+    cells = "Databricks notebook source\na <- 1\nb\n", "COMMAND ----------\n", "MAGIC %sql\n", "MAGIC SELECT 1"
+    source = "".join(f"{comment} {each}" for each in cells)
+    assert script_of_source(source, ending).split("\n")[1:] == [
+        f"_left_out_of_cell('%{ending[1:]} a <- 1\\nb')",
+        "",
+        "# COMMAND ----------",
+        "",
+        "_sqldf = _sql_of_cell('SELECT 1')",
+    ]
+    assert runs_as_script(source, ending)
+
+
+OF_SQL = "# Databricks notebook source\n# MAGIC %sql\n# MAGIC SELECT 1\n\n# COMMAND ----------\n"
+
+
 def test_a_notebook_in_source_form_is_a_script_with_each_line_in_its_place() -> None:
     source = script_of_source(SOURCE)
     lines = source.split("\n")
@@ -144,14 +202,76 @@ def test_a_notebook_in_source_form_is_a_script_with_each_line_in_its_place() -> 
         15: "_sqldf = _sql_of_cell(\"INSERT INTO b SELECT 'x;y' AS c\")",
         16: "_sqldf = _sql_of_cell('INSERT INTO d VALUES (1)')",
         20: "_run_notebook('./shared $day=\"x\"')",
+        24: "_left_out_of_cell('%scala\\nval a = 1')",
         30: "print(day)",
     }
     compile(source, "notebook", "exec")
 
 
-def test_a_notebook_of_sql_alone_does_not_run() -> None:
+def test_a_magic_that_goes_on_in_the_next_line_is_one_call() -> None:
+    assert lines_of("!pip install \\\n    a \\\n    b\nx = 1") == [
+        "_left_out_of_cell('!pip install a b')",
+        "",
+        "",
+        "x = 1",
+    ]
+
+
+def test_a_command_between_lines_of_python_is_a_call_and_python_below_a_command_stays() -> None:
+    cells = "# DBTITLE 1,Title\n# MAGIC %pip install a\nx = 1", "if x:\n# MAGIC     !ls\n    y = 2"
+    source = script_of_source("# Databricks notebook source\n" + "\n# COMMAND ----------\n".join(cells))
+    assert source.split("\n") == [
+        "# Databricks notebook source",
+        "# DBTITLE 1,Title",
+        "_left_out_of_cell('%pip install a')",
+        "x = 1",
+        "# COMMAND ----------",
+        "if x:",
+        "    _left_out_of_cell('!ls')",
+        "    y = 2",
+    ]
+
+
+def test_commands_that_a_dry_run_leaves_out_are_found_in_the_script() -> None:
+    source = script_of_source(SOURCE)
+    assert commands_in(source) == ["%scala\nval a = 1"]
+    assert commands_in("no python") == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["!ls -l", "! pip install a", "%pip install a", "%sh\n# all\nls\n", "%%bash", "%fs ls /a", "%env A=1", "!"],
+)
+def test_a_command_that_only_shows_something_or_installs_a_package_is_harmless(command: str) -> None:
+    assert is_harmless(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "!ls > a",
+        "!wget a",
+        "%sh\nls\nrm -rf a",
+        "%%bash\necho `rm a`",
+        "%fs rm /a",
+        "%scala\nval a = 1",
+        "%%writefile a",
+        "%",
+    ],
+)
+def test_any_other_command_may_change_data(command: str) -> None:
+    assert not is_harmless(command)
+
+
+@pytest.mark.parametrize("magic", ["%run ./a", "%scala\n# MAGIC val a = 1", "!wget a", "%python\n# MAGIC a = 1"])
+def test_a_notebook_with_anything_but_sql_runs(magic: str) -> None:
     assert runs_as_script(SOURCE)
-    assert not runs_as_script("# Databricks notebook source\n# MAGIC %sql\n# MAGIC SELECT 1\n\n# COMMAND ----------\n")
+    assert runs_as_script(f"{OF_SQL}# MAGIC {magic}")
+
+
+@pytest.mark.parametrize("magic", ["%sql\n# MAGIC SELECT 2", "%md\n# MAGIC # Title", "%pip install a"])
+def test_a_notebook_of_sql_alone_does_not_run(magic: str) -> None:
+    assert not runs_as_script(f"{OF_SQL}# MAGIC {magic}")
 
 
 def test_a_statement_of_a_notebook_takes_the_parameters_that_it_names() -> None:

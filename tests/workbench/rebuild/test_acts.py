@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ from openlineage_pyspark.workbench.rebuild.plan import rebuild_plan
 from support.spark_jobs import SPARK_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan
@@ -316,6 +317,33 @@ PAIRS: Mapping[str, tuple[str, str]] = {
         ),
     ),
 }
+SQL_CELL = """\
+%sql
+-- The paid orders.
+CREATE OR REPLACE TABLE paid AS
+SELECT id, customer, amount FROM orders WHERE amount > 5;
+CREATE OR REPLACE TABLE totals AS SELECT id, amount * 2 AS total FROM paid"""
+# The cells of a notebook.
+CELLS = (
+    "%run ./shared",
+    "from pyspark.sql import functions as F",
+    "%pip install a==1\n",
+    'dbutils.widgets.text("state", "paid")\nstate = dbutils.widgets.get("state")',
+    SQL_CELL,
+    'counts = spark.table("orders").where(F.col("status") == state).groupBy("customer").count()\ndisplay(counts)',
+    'counts.write.mode("overwrite").saveAsTable("counts")',
+    "if counts.columns:\n    print(spark.table('paid').count())",
+)
+ALL_CELLS = {"paid", "totals", "counts"}
+CHANGED_CELLS: Mapping[str, tuple[str, str, set[str]]] = {
+    "a cell of SQL": ("amount > 5", "amount > 6", {"paid", "totals"}),
+    "an expression in SQL": ("amount * 2", "amount * 3", {"totals"}),
+    "a comment in SQL": ("The paid", "All paid", set()),
+    "a cell of Python": ('F.col("status")', 'F.upper("status")', {"counts"}),
+    "a parameter": ('"state", "paid"', '"state", "sent"', {"counts"}),
+    "what is shown": ("display(counts)", "display(counts.limit(5))", set()),
+    "a package": ("a==1", "a==2", ALL_CELLS),
+}
 HEAD = "from pyspark.sql import SparkSession, functions as F\nspark = SparkSession.builder.getOrCreate()\n"
 
 
@@ -344,11 +372,11 @@ def plan_of(runner: ScriptRunner, folder: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(files, "ScriptRunner", lambda *_: contextlib.nullcontext(runner))
     options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[], branches=False)
 
-    def steps(text: str) -> tuple[FileStep, ...]:
+    def steps(text: str, name: str) -> tuple[FileStep, ...]:
         if text == JOB and _OF_JOB:
             return _OF_JOB[0]
-        (folder / "job.py").write_text(text, "utf-8")
-        scripts = [Script("job.py", text)]
+        (folder / name).write_text(text, "utf-8")
+        scripts = [Script(name, text)]
         known = KnownColumns(list(TABLES))
         found = lineage_of_files(scripts, known, ScriptSettings(shapes=True), lambda *_: ())
         every = file_steps(scripts, (), found, options, None)
@@ -356,10 +384,22 @@ def plan_of(runner: ScriptRunner, folder: Path, monkeypatch: pytest.MonkeyPatch)
             _OF_JOB.append(every)
         return every
 
-    def plan(before: str, after: str) -> RebuildPlan:
-        return rebuild_plan(steps(before), steps(after))
+    def plan(before: str, after: str, name: str = "job.py") -> RebuildPlan:
+        return rebuild_plan(steps(before, name), steps(after, name))
 
     return plan
+
+
+def source_of(cells: Iterable[str]) -> str:
+    """Return a notebook as Databricks exports it as source."""
+    texts = ("\n".join(f"# MAGIC {line}" for line in each.split("\n")) if each[0] in "%!" else each for each in cells)
+    return "# Databricks notebook source\n" + "\n\n# COMMAND ----------\n\n".join(texts)
+
+
+def notebook_of(cells: Iterable[str], output: str) -> str:
+    """Return a notebook of Jupyter."""
+    made = [{"cell_type": "code", "source": each, "outputs": [{"text": output}]} for each in cells]
+    return json.dumps({"metadata": {"kernelspec": {"language": "python"}}, "cells": made})
 
 
 def made(plan: RebuildPlan) -> set[str]:
@@ -386,6 +426,31 @@ def test_a_script_that_did_not_change_rebuilds_nothing(plan_of: Callable[[str, s
 
     assert made(plan_of(text, text)) == set()
     assert "t0" in made(plan_of(text, f"x = 1\n{text}"))
+
+
+@pytest.mark.parametrize(
+    "what", [pytest.param(each, marks=[] if each == "a cell of SQL" else [pytest.mark.long]) for each in CHANGED_CELLS]
+)
+def test_a_change_of_a_notebook_rebuilds_only_what_it_writes_differently(
+    what: str, folder: Path, plan_of: Callable[..., RebuildPlan]
+) -> None:
+    old, new, expected = CHANGED_CELLS[what]
+    changed = [each.replace(old, new) for each in CELLS]
+    (folder / "shared.py").write_text("# Databricks notebook source\nRATE = 2\n", "utf-8")
+
+    assert made(plan_of(source_of(CELLS), source_of(changed), "nightly.py")) == expected
+    assert made(plan_of(notebook_of(CELLS, "1"), notebook_of(changed, "2"), "nightly.ipynb")) == expected
+
+
+@pytest.mark.parametrize("command", ["%sh\npython load.py", "!python load.py", "%scala\nload()"])
+@pytest.mark.long
+def test_a_notebook_with_a_command_that_a_dry_run_leaves_out_is_compared_as_a_whole(
+    command: str, plan_of: Callable[..., RebuildPlan]
+) -> None:
+    before, after = ((*CELLS[1:7], command.replace("load", name)) for name in ("load", "load_all"))
+
+    assert made(plan_of(source_of(before), source_of(before), "nightly.py")) == set()
+    assert made(plan_of(source_of(before), source_of(after), "nightly.py")) == {"paid", "totals", "counts"}
 
 
 @pytest.mark.long

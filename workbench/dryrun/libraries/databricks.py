@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, module_of
-from openlineage_pyspark.workbench.dryrun.script.notebooks import runnable_of
+from openlineage_pyspark.workbench.dryrun.script.notebooks import (
+    LEFT_OUT,
+    RUN_NOTEBOOK,
+    SQL_OF_CELL,
+    is_harmless,
+    runnable_of,
+)
+from openlineage_pyspark.workbench.dryrun.script.stage import shortened
 from openlineage_pyspark.workbench.dryrun.script.values import with_parameters
 
 if TYPE_CHECKING:
@@ -18,7 +26,9 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
 _DEFAULT_IS_SECOND = ("text", "dropdown", "combobox", "multiselect")
-_ENDINGS = ("", ".py", ".ipynb")
+_ENDINGS = ("", ".py", ".ipynb", ".sql", ".scala", ".r")
+_WIDGET = re.compile(r"""\s*CREATE\s+WIDGET\s+\w+\s+`?(\w+)`?\s+DEFAULT\s+(["'])(.*?)\2.*""", re.IGNORECASE | re.DOTALL)
+_NO_WIDGET = re.compile(r"\s*REMOVE\s+WIDGET\s+`?(\w+)`?\s*", re.IGNORECASE)
 
 
 class NotebookEnded(SystemExit):
@@ -129,12 +139,17 @@ class Databricks:
             whole = module_of("databricks", sdk=sdk, __path__=[])
             sys.modules.update({"databricks": whole, "databricks.sdk": sdk, "databricks.sdk.runtime": runtime})
         if self._stage.request.is_notebook:
-            # `%run` and SQL cells become calls of `_run_notebook` and `_sql_of_cell`.
-            self._names.update(given, _run_notebook=self._run, _sql_of_cell=self._sql(spark), table=spark.table)
+            self._names.update(given, table=spark.table)
+            self._names |= {RUN_NOTEBOOK: self._run, SQL_OF_CELL: self._sql(spark), LEFT_OUT: self._left_out}
             self._names["getArgument"] = self.widgets.getArgument
 
     def _sql(self, spark: Any) -> Any:
         def sql(text: str) -> Any:
+            made, removed = _WIDGET.fullmatch(text), _NO_WIDGET.fullmatch(text)
+            if made:
+                return self.widgets.text(made[1], made[3])
+            if removed:
+                return self.widgets.remove(removed[1])
             values = self.widgets.getAll()
             named, text = with_parameters(text, values)
             return spark.sql(text, args=named) if named else spark.sql(text)
@@ -154,12 +169,17 @@ class Databricks:
         self._stage.problem("STAND_IN", f"the secret {key} of {scope} is not read in a dry run: its value is unknown")
         return f"{{{key}}}"
 
+    def _left_out(self, command: str) -> None:
+        if not is_harmless(command):
+            shown = shortened(command)
+            self._stage.problem("NOT_DONE", f"the notebook calls {shown[:100]!r}, which a dry run does not do")
+
     def _run(self, given: str) -> None:
         """Run another notebook or a script in the namespace of this one."""
         name = given.strip().split(" ")[0].strip("\"'")
         folder = Path(self._stage.request.path).parent
         found = next((each for ending in _ENDINGS if (each := folder / f"{name}{ending}").is_file()), None)
-        source = None if found is None else runnable_of(found.read_text(encoding="utf-8-sig"), found.suffix)
+        source = None if found is None else runnable_of(found.read_text(encoding="utf-8-sig"), found.suffix.lower())
         if found is None or source is None:
             message = f"the notebook {name} was not found: what it defines is unknown"
             self._stage.problem("STAND_IN", message)

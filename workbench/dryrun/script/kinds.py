@@ -15,19 +15,34 @@ SPECIFICATIONS = (".yml", ".yaml")
 _PYTHON = ".py"
 
 
-def is_python_script(path: Path) -> bool:
-    """Return whether a file is a Python script, a notebook or a pipeline, and contains more than SQL."""
-    if path.suffix.lower() in (ENDING, *SPECIFICATIONS):
+def is_run(path: Path) -> bool:
+    """Return whether a file is executed: a Python script, a pipeline, or a notebook that contains more than SQL."""
+    ending = path.suffix.lower()
+    if ending in (ENDING, *SPECIFICATIONS):
         return True
-    if path.suffix.lower() != _PYTHON:
+    if ending != _PYTHON and not is_notebook(_first_line(path)):
         return False
     try:
-        return not is_of_sql(path.read_text(encoding="utf-8-sig"))
+        return not is_of_sql(path.read_text(encoding="utf-8-sig"), ending)
     except (OSError, UnicodeDecodeError):
         # A file that does not exist here may be a script in another revision: its text there decides.
-        return True
+        return ending == _PYTHON
 
 
-def is_of_sql(text: str) -> bool:
-    """Return whether a text is a notebook that has no code but SQL, so that nothing needs to run."""
-    return is_notebook(text) and not runs_as_script(text)
+def is_of_sql(text: str, ending: str) -> bool:
+    """
+    Return whether a text is a notebook that has no code but SQL, so that nothing needs to run.
+
+    Args:
+        text: the text.
+        ending: the ending of its file's name, in lower case, with the dot.
+    """
+    return is_notebook(text) and not runs_as_script(text, ending)
+
+
+def _first_line(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            return file.readline()
+    except OSError:
+        return ""

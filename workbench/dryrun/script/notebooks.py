@@ -2,8 +2,8 @@
 Turn notebooks of Jupyter, and those that Databricks exports as source, into scripts: their cells, one after the other.
 
 SQL cells (`%%sql`, `%sql`) become calls of the session, and `%run` a call that runs the other notebook. The code that a
-magic such as `%%time` runs is kept. Other magics, shell commands and questions for help are left out: they are not
-Python, and a dry run does not execute them.
+magic such as `%%time` runs is kept. Other magics and shell commands are not Python, and a dry run does not execute
+them: they become calls that report this. Markdown and questions for help are left out.
 """
 
 from __future__ import annotations
@@ -21,8 +21,36 @@ if TYPE_CHECKING:
 
 ENDING = ".ipynb"
 """The ending of the names of Jupyter notebooks."""
-_BORDER = "# COMMAND ----------"
-_MAGIC = "# MAGIC"
+_BORDER = "COMMAND ----------"
+_MAGIC = "MAGIC"
+_PYTHON = ("python", "#")
+_OTHERS = {".sql": ("sql", "--"), ".scala": ("scala", "//"), ".r": ("r", "#")}
+"""The ending of the name of a notebook in source form -> its language, and how comments begin in it."""
+SQL_OF_CELL = "_sql_of_cell"
+"""The name of the function that a cell of SQL calls."""
+RUN_NOTEBOOK = "_run_notebook"
+"""The name of the function that `%run` calls."""
+LEFT_OUT = "_left_out_of_cell"
+"""The name of the function that a magic or a shell command calls, if a dry run does not execute it."""
+# The magics of cells that only people read.
+_FOR_PEOPLE = frozenset({"css", "html", "javascript", "js", "latex", "markdown", "md", "md-sandbox", "svg"})
+# The magics of Databricks that make a whole cell another language, with one percent sign.
+_LANGUAGES = frozenset({"fs", "python", "r", "scala", "sh", "sql"})
+# The magics that neither read nor write data. Some of them set how the session starts.
+_HARMLESS = frozenset(
+    """additional_python_modules autoreload autosave cd colors conda config configure connections dhist doctest_mode env
+    extra_jars extra_py_files glue_version gui help history iam_role idle_timeout info lineage list_sessions load_ext
+    logs lsmagic mamba matplotlib number_of_workers pastebin pip precision profile pwd pylab quickref region reload_ext
+    session_id session_id_prefix session_type set_env status stop_session streaming system_info tags time timeit uv
+    who who_ls whos worker_type xmode""".split()
+)
+# The programs that only show something, or install packages.
+_SHOWING_PROGRAMS = frozenset(
+    """apt apt-get cat conda date df du echo env file free head java ls mamba nproc nvidia-smi pip pip3 printenv pwd
+    tail tree uname uv wc which whoami yum""".split()
+)
+_SHELLS = frozenset({"bash", "sh"})
+_SHELL = re.compile(r"[;&|`<>]|\$\(")
 _OF_CODE = frozenset({"capture", "lprun", "memit", "mprun", "prun", "pyspark", "spark", "time", "timeit"})
 """The magics of cells that run the code of their cell."""
 _TIMED = re.compile(r"%(?:memit|prun|timeit|time)\s+(?:-\w+(?:[ \t]+\d+)?\s+)*(?=\S)")
@@ -68,22 +96,40 @@ def _source(source: Any) -> str:
     return "".join(map(str, source)) if isinstance(source, list) else str(source or "")
 
 
-def runs_as_script(text: str) -> bool:
-    """Return whether a notebook that Databricks has exported as Python source has code besides its SQL cells."""
-    return any(line.strip() and not line.lstrip().startswith("#") for line in text.split("\n"))
+def runs_as_script(text: str, ending: str = ".py") -> bool:
+    """
+    Return whether a notebook that Databricks has exported as source does more than its SQL cells.
+
+    Args:
+        text: the notebook.
+        ending: the ending of its name, in lower case, with the dot.
+    """
+    language, comment = _OTHERS.get(ending, _PYTHON)
+    lines, prefix = text.split("\n"), f"{comment} {_MAGIC}"
+    magics = [line.removeprefix(prefix).strip() for line in lines if line.startswith(prefix)]
+    others = [each for each in magics if each.startswith(("%", "!")) and _word(each) not in (_FOR_PEOPLE | {"sql"})]
+    has_code = any(line.strip() and not line.lstrip().startswith(comment) for line in lines)
+    return (has_code and language != "sql") or not all(map(is_harmless, others))
 
 
-def script_of_source(text: str) -> str:
-    """Return the script of such a notebook: each line keeps its number, and SQL cells become calls."""
+def script_of_source(text: str, ending: str = ".py") -> str:
+    """
+    Return the script of such a notebook: each line keeps its number, and SQL cells become calls.
+
+    Args:
+        text: the notebook.
+        ending: the ending of its name, in lower case, with the dot.
+    """
+    language, comment = _OTHERS.get(ending, _PYTHON)
     lines: list[str] = []
     cell: list[str] = []
     for line in text.split("\n"):
-        if line.startswith(_BORDER):
-            lines += [*_lines_of_source(cell), line]
+        if line.startswith(f"{comment} {_BORDER}"):
+            lines += [*_lines_of_source(cell, language, comment), f"# {_BORDER}"]
             cell = []
         else:
             cell.append(line)
-    return "\n".join([*lines, *_lines_of_source(cell)])
+    return "\n".join([*lines, *_lines_of_source(cell, language, comment)])
 
 
 def runnable_of(text: str, ending: str) -> str | None:
@@ -92,7 +138,7 @@ def runnable_of(text: str, ending: str) -> str | None:
 
     Args:
         text: the content of the file.
-        ending: the ending of its name, with the dot.
+        ending: the ending of its name, in lower case, with the dot.
 
     Returns:
         None if it is not Python.
@@ -100,21 +146,32 @@ def runnable_of(text: str, ending: str) -> str | None:
     if ending == ENDING:
         found = script_of_notebook(text)
         return None if found is None else found[0]
-    return script_of_source(text) if is_notebook(text) else text
+    if ending in _OTHERS and not is_notebook(text):
+        return None
+    return script_of_source(text, ending) if is_notebook(text) else text
 
 
-def _lines_of_source(lines: list[str]) -> Iterator[str]:
-    """Yield the lines of a cell of a notebook in source form."""
-    code = [line.removeprefix(_MAGIC).removeprefix(" ") if line.startswith(_MAGIC) else "" for line in lines]
-    if any(each.strip() for each in code):
-        yield from _lines_of_cell(code) if any(map(_is_supported, code)) else lines
-    else:
-        yield from lines
-
-
-def _is_supported(line: str) -> bool:
-    """Return whether a line of magic begins a supported cell."""
-    return line.lstrip().lstrip("%").partition(" ")[0] in ("sql", "run", "python") and line.lstrip().startswith("%")
+def _lines_of_source(lines: list[str], language: str, comment: str) -> Iterator[str]:
+    """Yield the lines of a cell of a notebook in source form as Python."""
+    prefix = f"{comment} {_MAGIC}"
+    is_magic = [line.startswith(prefix) for line in lines]
+    code = [line.removeprefix(prefix).removeprefix(" ") for line in lines]
+    begins = next(
+        (at for at, line in enumerate(lines) if line.strip() and (is_magic[at] or not line.startswith(comment))),
+        len(lines),
+    )
+    # Comments above a magic, such as the cell's title, are no part of it.
+    yield from lines[:begins] if language == "python" else (f"# {line}".rstrip() for line in lines[:begins])
+    below = code[begins:]
+    if below and is_magic[begins] and below[0].lstrip().startswith(("%", "!")):
+        yield from _lines_of_cell(below)
+    elif language == "python":
+        for at, each in enumerate(below, begins):
+            yield _plain(each) if is_magic[at] and each.lstrip().startswith(("%", "!")) else lines[at]
+    elif language == "sql":
+        yield from _calls_of(["" if is_magic[at] else each for at, each in enumerate(below, begins)])
+    elif below:
+        yield from _left_out([f"%{language} {below[0]}", *below[1:]])
 
 
 def _lines_of_cell(lines: list[str]) -> Iterator[str]:
@@ -124,21 +181,31 @@ def _lines_of_cell(lines: list[str]) -> Iterator[str]:
         yield from lines
         return
     begins = lines[first].lstrip()
-    word, _, rest = begins.lstrip("%").partition(" ")
-    is_whole = begins.startswith("%%") or (begins.startswith("%") and word in ("sql", "python"))
+    word = _word(begins)
+    rest = begins.lstrip("%").removeprefix(word).lstrip()
+    is_cell = begins.startswith("%%")
+    is_whole = is_cell or (begins.startswith("%") and word in (_LANGUAGES | _FOR_PEOPLE))
     if is_whole and word == "python":
         yield from (*lines[:first], rest, *lines[first + 1 :])
     elif is_whole and word == "sql":
         yield from _calls_of([*lines[:first], "" if rest.startswith("-") else rest, *lines[first + 1 :]])
-    elif begins.startswith("%%") and begins[2:].partition(" ")[0] in _OF_CODE:
-        yield from (*lines[:first], f"# {begins}", *map(_plain, lines[first + 1 :]))
-    elif begins.startswith("%%"):
+    elif is_cell and word in _OF_CODE:
+        yield from (*lines[:first], f"# {begins}", *_plain_lines(lines[first + 1 :]))
+    elif is_whole and word in _FOR_PEOPLE:
         yield from (f"# {line}" for line in lines)
+    elif is_whole:
+        yield from (*lines[:first], *_left_out(lines[first:]))
     elif _is_python(lines):
         # A line that begins with `%` may go on with an expression.
         yield from lines
     else:
-        yield from map(_plain, lines)
+        yield from _plain_lines(lines)
+
+
+def _left_out(lines: list[str]) -> list[str]:
+    """Return as many lines, of which the first reports that a dry run does not execute them."""
+    text = "\n".join(lines).strip()
+    return [f"{LEFT_OUT}({text!r})", *[""] * (len(lines) - 1)]
 
 
 def _is_python(lines: list[str]) -> bool:
@@ -150,14 +217,28 @@ def _is_python(lines: list[str]) -> bool:
     return True
 
 
+def _plain_lines(lines: list[str]) -> Iterator[str]:
+    """Yield lines as Python; a magic that goes on in the next line leaves this one empty."""
+    left = iter(lines)
+    for line in left:
+        whole, more = line, 0
+        while whole.lstrip().startswith(("%", "!")) and whole.endswith("\\"):
+            following = next(left, None)
+            if following is None:
+                break
+            whole, more = f"{whole[:-1].rstrip()} {following.strip()}", more + 1
+        yield _plain(whole)
+        yield from [""] * more
+
+
 def _plain(line: str) -> str:
-    """Return a line of Python: a magic is a call, its code, or is left out."""
+    """Return a line of Python: a magic is a call, or its code; a question for help is left out."""
     stripped = line.lstrip()
     indent = line[: len(line) - len(stripped)]
     if stripped.startswith("%run "):
-        return f"{indent}_run_notebook({stripped[5:].strip()!r})"
+        return f"{indent}{RUN_NOTEBOOK}({stripped[5:].strip()!r})"
     if stripped.startswith("%sql "):
-        return f"{indent}_sql_of_cell({stripped[5:]!r})"
+        return f"{indent}{SQL_OF_CELL}({stripped[5:]!r})"
     timed = _TIMED.match(stripped)
     if timed:
         return f"{indent}{stripped[timed.end() :]}"
@@ -165,10 +246,48 @@ def _plain(line: str) -> str:
     if assigned:
         target, magic, text = assigned.groups()
         call = f"__import__('subprocess').check_output({text!r}, shell=True).splitlines()"
-        return f"{indent}{target} = {call if magic == '!' else f'_sql_of_cell({text!r})'}"
-    # It may be the only line of a block.
-    is_left_out = stripped.startswith(("%", "!")) or _HELP.fullmatch(stripped.rstrip())
-    return f"{indent}pass  # {stripped}" if is_left_out else line
+        return f"{indent}{target} = {call if magic == '!' else f'{SQL_OF_CELL}({text!r})'}"
+    if _HELP.fullmatch(stripped.rstrip()):
+        # It may be the only line of a block.
+        return f"{indent}pass  # {stripped}"
+    return f"{indent}{LEFT_OUT}({stripped.rstrip()!r})" if stripped.startswith(("%", "!")) else line
+
+
+def is_harmless(command: str) -> bool:
+    """
+    Return whether a magic or a shell command neither reads nor writes data.
+
+    Args:
+        command: the command as the notebook has it, with its first characters.
+    """
+    word = _word(command)
+    text = command.lstrip("%").removeprefix(word).strip() if command.startswith("%") else command.lstrip("!")
+    if command.startswith("!") or word in _SHELLS:
+        lines = [each.strip() for each in text.split("\n")]
+        calls = [each for each in lines if each and not each.startswith("#")]
+        return all(each.split()[0] in _SHOWING_PROGRAMS and not _SHELL.search(each) for each in calls)
+    return word in _HARMLESS or (word == "fs" and text.startswith(("ls", "head", "help", "mounts")))
+
+
+def _word(command: str) -> str:
+    """Return the name of a magic."""
+    return next(iter(command.lstrip("%").split()), "")
+
+
+def commands_in(source: str) -> list[str]:
+    """
+    Return the magics and shell commands that a dry run of a notebook does not execute.
+
+    Args:
+        source: the script of the notebook.
+    """
+    try:
+        calls = [each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.Call)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    of_cells = [each for each in calls if isinstance(each.func, ast.Name) and each.func.id == LEFT_OUT]
+    texts = [each.args[0].value for each in of_cells if isinstance(each.args[0], ast.Constant)]
+    return [each for each in texts if isinstance(each, str)]
 
 
 def _calls_of(lines: list[str]) -> Iterator[str]:
@@ -176,5 +295,5 @@ def _calls_of(lines: list[str]) -> Iterator[str]:
     calls = [""] * len(lines)
     for each in statements_of("\n".join(lines), ""):
         at = each.line - 1
-        calls[at] += f"{'; ' if calls[at] else ''}_sqldf = _sql_of_cell({each.text!r})"
+        calls[at] += f"{'; ' if calls[at] else ''}_sqldf = {SQL_OF_CELL}({each.text!r})"
     yield from calls

@@ -246,8 +246,14 @@ class Stage:
                 return Spot(request.name, line, text)
             cell, inside = cell_and_line(request.cells, line)
             return Spot(f"{request.name}[{cell}]", inside, text)
-        below = os.path.relpath(file, request.begins)
-        return Spot(file if below.startswith("..") else below, line, linecache.getline(file, line).strip())
+        return Spot(self.name_of(file), line, linecache.getline(file, line).strip())
+
+    def name_of(self, file: str) -> str:
+        """Return a file of the user's as people name it."""
+        below = os.path.relpath(file, self.request.begins)
+        if file == self.request.path:
+            return self.request.name
+        return file if below.startswith("..") else below
 
     def columns_of(self, place: DataPlace, *, header: bool, inferred: bool, base: str = "") -> Columns | None:
         """
