@@ -178,6 +178,27 @@ def test_a_notebook_of_sql_with_other_cells_runs_in_the_order_of_its_cells(tmp_p
     assert problems(every) == [(22, "NOT_DONE")]
 
 
+PARAMETERS = """\
+# Databricks notebook source
+# MAGIC %sql
+# MAGIC CREATE TABLE mart.a AS SELECT id FROM shop.orders WHERE amount > ${least} AND day = :day AND id <> {{ other }};
+# MAGIC CREATE TABLE mart.b AS SELECT id, ':day' AS x FROM ${schema}.orders WHERE amount > getArgument("least");
+# MAGIC CREATE TABLE mart.c AS SELECT ${columns} FROM shop.orders
+x = 1
+"""
+
+
+def test_parameters_of_sql_cells_without_a_value_are_reported_and_taken_for_values(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(PARAMETERS, "utf-8")
+    every = found("job.py", PARAMETERS, ScriptSettings(parameters={"schema": "shop"}))
+    assert edges(every) == {"shop.orders.id -> mart.a.id", "shop.orders.id -> mart.b.id"}
+    assert problems(every) == [
+        *((3, "STAND_IN"),) * 4,
+        *((4, "STAND_IN"),) * 1,
+        *((5, "STAND_IN"), (5, "UNKNOWN_STATEMENT")),
+    ]
+
+
 GLUE = """\
 import sys
 from awsglue.transforms import *

@@ -14,7 +14,6 @@ from openlineage_pyspark.workbench.dryrun.script.notebooks import (
     script_of_notebook,
     script_of_source,
 )
-from openlineage_pyspark.workbench.dryrun.script.values import with_parameters
 
 
 def notebook(*cells: tuple[str, str], language: str = "python") -> str:
@@ -272,12 +271,3 @@ def test_a_notebook_with_anything_but_sql_runs(magic: str) -> None:
 @pytest.mark.parametrize("magic", ["%sql\n# MAGIC SELECT 2", "%md\n# MAGIC # Title", "%pip install a"])
 def test_a_notebook_of_sql_alone_does_not_run(magic: str) -> None:
     assert not runs_as_script(f"{OF_SQL}# MAGIC {magic}")
-
-
-def test_a_statement_of_a_notebook_takes_the_parameters_that_it_names() -> None:
-    values = {"day": "2024-01-01", "env": "dev"}
-    text = "SELECT a:b, '${day}', ':env' FROM ${env}.t WHERE day = :day AND x = ${other}"
-    assert with_parameters(text, values) == (
-        {"day": "2024-01-01"},
-        "SELECT a:b, '2024-01-01', ':env' FROM dev.t WHERE day = :day AND x = ${other}",
-    )

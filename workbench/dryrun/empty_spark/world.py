@@ -22,6 +22,7 @@ from openlineage_pyspark.workbench.dryrun.script.partitions import with_more_col
 from openlineage_pyspark.workbench.dryrun.script.places import data_place, datasets_of, qualified, with_whole_paths
 from openlineage_pyspark.workbench.dryrun.script.records import WriteRecord
 from openlineage_pyspark.workbench.dryrun.script.request import document_of_table
+from openlineage_pyspark.workbench.dryrun.script.values import with_assumed_values
 from openlineage_pyspark.workbench.predict.acts import PLACES, SETTINGS
 from openlineage_pyspark.workbench.predict.caching.cache import document_of_answer
 from openlineage_pyspark.workbench.predict.compare import name_of
@@ -626,6 +627,17 @@ class World:
         """Return a statement with absolute paths."""
         return with_whole_paths(text, self.stage.request.folder)
 
+    def assumed(self, text: str) -> str:
+        """Return a statement that Spark can read, if only values in it come from data; else the same statement."""
+        if not _is_of_data(text) or self._parsed_plan(text) is not None:
+            return text
+        assumed = with_assumed_values(text)
+        if assumed == text or self._parsed_plan(assumed) is None:
+            return text
+        names = ", ".join(dict.fromkeys(_STAND_IN.findall(text)))
+        self.stage.problem("STAND_IN", f"{names} in this statement is assumed to be a value, and no column")
+        return assumed
+
     def of_data(self, text: str) -> Unknown | None:
         """
         Return what is known about a statement that Spark can't read because parts of it come from data.
@@ -642,7 +654,8 @@ class World:
         parsed = self._parsed_plan(quoted)
         if parsed is not None and self._of_known_query(parsed, target.replace("`", "")):
             return read
-        message = "parts of this statement come from data: only the tables and paths that its text names are known"
+        names = ", ".join(dict.fromkeys(_STAND_IN.findall(text)))
+        message = f"{names} in this statement is unknown: only the tables and paths that its text names are known"
         self.stage.problem("UNKNOWN_STATEMENT", message)
         if parsed is not None and not self.is_query(quoted):
             self._record_of_data(parsed, quoted, target, read)

@@ -18,7 +18,7 @@ from openlineage_pyspark.workbench.dryrun.script.notebooks import (
     runnable_of,
 )
 from openlineage_pyspark.workbench.dryrun.script.stage import shortened
-from openlineage_pyspark.workbench.dryrun.script.values import with_parameters
+from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, substituted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _DEFAULT_IS_SECOND = ("text", "dropdown", "combobox", "multiselect")
 _ENDINGS = ("", ".py", ".ipynb", ".sql", ".scala", ".r")
 _WIDGET = re.compile(r"""\s*CREATE\s+WIDGET\s+\w+\s+`?(\w+)`?\s+DEFAULT\s+(["'])(.*?)\2.*""", re.IGNORECASE | re.DOTALL)
+_ARGUMENT = re.compile(r"""(\$\{)?\bgetArgument\(\s*["'](\w+)["']\s*\)(?(1)\})""", re.IGNORECASE)
 _NO_WIDGET = re.compile(r"\s*REMOVE\s+WIDGET\s+`?(\w+)`?\s*", re.IGNORECASE)
 
 
@@ -150,11 +151,20 @@ class Databricks:
                 return self.widgets.text(made[1], made[3])
             if removed:
                 return self.widgets.remove(removed[1])
-            values = self.widgets.getAll()
-            named, text = with_parameters(text, values)
-            return spark.sql(text, args=named) if named else spark.sql(text)
+            text = _ARGUMENT.sub(lambda found: f"${{{found[2]}}}" if found[1] else f":{found[2]}", text)
+            return spark.sql(self._with_parameters(text, self.widgets.getAll()))
 
         return sql
+
+    def _with_parameters(self, text: str, values: Mapping[str, str]) -> str:
+        """Return a statement with the values of the parameters that it names; one without a value is reported."""
+        try:
+            return substituted(text, values.get)
+        except UnknownVariableError as problem:
+            if not problem.name or problem.name in values:
+                return substituted(text, values.get, keeps=True)
+            assumed = {problem.name: self.widgets.get(problem.name)}
+        return self._with_parameters(text, {**values, **assumed})
 
     def _exit(self, *_: Any) -> None:
         raise NotebookEnded(0)

@@ -213,7 +213,7 @@ class Patches:
             if named:
                 formatter = sys.modules["pyspark.sql.session"].SQLStringFormatter(session)
                 text = formatter.format(text, **named)
-            text = world.whole_paths(text)
+            text = world.assumed(world.whole_paths(text))
             of_data = world.of_data(text)
             if of_data is not None:
                 return self._unknown(session, of_data)

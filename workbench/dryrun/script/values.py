@@ -5,16 +5,19 @@ from __future__ import annotations
 import datetime
 import decimal
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 _OPERATORS = frozenset("<>=!+-*/%&|^~") | {"=>"}
-_IN_BRACES = re.compile(r"\$\{(?:getArgument\([\"'])?(\w+)(?:[\"']\))?\}")
+_COMPARED = re.compile(
+    r"""(?P<quoted>`[^`]*`|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+    |(?P<before>(?:[<>=]|\b(?:BETWEEN|LIKE|RLIKE))\s*)(?P<name>\{[\w.]+\})
+    (?=\s*(?:$|[;)]|(?:AND|OR|GROUP|HAVING|ORDER|LIMIT|UNION|EXCEPT|INTERSECT|QUALIFY|WINDOW)\b))""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _OPERATOR_WORDS = frozenset({"and", "or", "not", "in"})
+_UPPER_BOUND = re.compile(r"(\bBETWEEN\s+(?:'[^']*'|[\w.]+)\s+AND\s+)(\{[\w.]+\})", re.IGNORECASE)
 
 
 def with_values(text: str, given: Any) -> str:
@@ -43,18 +46,17 @@ def with_values(text: str, given: Any) -> str:
     return "".join(parts)
 
 
-def with_parameters(text: str, values: Mapping[str, str]) -> tuple[dict[str, str], str]:
+def with_assumed_values(text: str) -> str:
     """
-    Return the parameters that a notebook's statement names by `:name`, and the statement with the values of the others.
+    Return a statement in which strings replace the stand-ins, such as `{day}`, that can hardly be anything but values.
+
+    Such a stand-in is compared with something: it is behind an operator, as in `amount > {least} AND ...`.
 
     Args:
-        text: the statement; `${name}` in it is replaced by the value of a parameter.
-        values: the parameters with their values.
+        text: the statement.
     """
-    text = _IN_BRACES.sub(lambda found: values.get(found[1], found[0]), text)
-    every = list(tokens(text))
-    after = (each.text for at, each in enumerate(every) if at and every[at - 1].text == ":")
-    return {name: values[name] for name in after if name in values}, text
+    text = _COMPARED.sub(lambda found: found[0] if found["quoted"] else f"{found['before']}'{found['name']}'", text)
+    return _UPPER_BOUND.sub(r"\1'\2'", text)
 
 
 def with_quoted_operators(text: str) -> str:

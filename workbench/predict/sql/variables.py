@@ -72,12 +72,14 @@ class UnknownVariableError(ValueError):
 
     Args:
         message: the missing value, and how to set it.
+        name: the variable; empty if it is a template.
         line: its line within the statement, from 1.
         column: its position on that line, from 0.
     """
 
-    def __init__(self, message: str, line: int, column: int) -> None:
+    def __init__(self, message: str, name: str, line: int, column: int) -> None:
         super().__init__(message)
+        self.name = name
         self.line = line
         self.column = column
 
@@ -255,7 +257,7 @@ def _with_templates(text: str, value_of: Callable[[str], str | None], *, keeps: 
             raise _unknown(name, text, found.start())
         message = " ".join(found[0].split())
         why = f"the template {message} is not rendered: use the rendered files, such as those that dbt compiles"
-        raise UnknownVariableError(why, *_place(text, found.start()))
+        raise UnknownVariableError(why, "", *_place(text, found.start()))
 
     return _TEMPLATE.sub(value, text)
 
@@ -300,7 +302,7 @@ def _is_parameter(text: str, found: re.Match[str]) -> bool:
 
 def _unknown(name: str, text: str, at: int) -> UnknownVariableError:
     message = f"the variable {name} has no value: set it with --conf {name}=VALUE, or with SET in a file"
-    return UnknownVariableError(message, *_place(text, at))
+    return UnknownVariableError(message, name, *_place(text, at))
 
 
 def _place(text: str, at: int) -> tuple[int, int]:
