@@ -9,7 +9,7 @@ the plan wants to be made has its rows in another order then, as in any run, and
 is kept must have the very rows that its statements give now, and so must each column that the plan keeps of a table
 whose rows stay. No expectation is written by hand. With several samples of rows, a table that no proof could spare is
 told from one that was made again in vain: some sample shows that its rows are others. With `--scripts`, each pipeline
-is a PySpark script, and the plan comes from its dry runs.
+is a PySpark script or a notebook, and the plan comes from its dry runs.
 The exit code is 1 if a table was skipped that is different. A finding names its seed and its change.
 """
 
@@ -49,7 +49,7 @@ from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
 from pyspark.errors import PySparkException
 from support import class_archive
 
-from truth.as_script import script_of
+from truth.as_script import FORMS
 from truth.layers import SOURCES, TYPES, Changer, Maker
 
 if TYPE_CHECKING:
@@ -183,10 +183,15 @@ class Judge:
         self._ddl = Script("ddl.sql", ddl, is_ddl=True)
         self._answers: dict[tuple[object, ...], list[StatementAnswer]] = {}
         self._known: dict[str, tuple[object, ...]] = {}
-        self.begin()
+        self.begin(0)
 
-    def begin(self) -> None:
-        """Begin with another pipeline."""
+    def begin(self, number: int) -> None:  # noqa: ARG002 (those that write scripts use it)
+        """
+        Begin with another pipeline.
+
+        Args:
+            number: its number.
+        """
         self._session = ScriptSession(self._spark.newSession(), DeclaredTables(), shapes=True)
         self._answers = {}
         self._known = {}
@@ -343,12 +348,18 @@ class ScriptJudge(Judge):
         ]
         self.whole = 0
 
-    def begin(self) -> None:
-        """Keep nothing of another pipeline: each script is run as it is."""
+    def begin(self, number: int) -> None:
+        """
+        Keep nothing of another pipeline: each script is run as it is.
+
+        Args:
+            number: the number of the pipeline, which decides about its form.
+        """
+        self._name, self._text_of = FORMS[number % len(FORMS)]
 
     def steps(self, pipeline: Pipeline) -> tuple[FileStep, ...]:
         """Return what a script with the statements of a pipeline does, as the command has it."""
-        script = Script("job.py", script_of(pipeline))
+        script = Script(self._name, self._text_of(pipeline))
         Path(script.name).write_text(script.text, "utf-8")
         settings = files.ScriptSettings(conf=_SETTINGS, shapes=True)
         found = files.lineage_of_files([script], KnownColumns(list(self._declared)), settings, lambda *_: ())
@@ -449,7 +460,7 @@ def _pipeline(judge: Judge, number: int, score: Score, options: argparse.Namespa
     for sample in range(1, options.samples):
         own = random.Random(f"{options.seed}-{number}-sample-{sample}")  # noqa: S311
         sources.append(judge.world.sources(own))
-    judge.begin()
+    judge.begin(number)
     steps = judge.steps(pipeline)
     contents = [judge.execute(pipeline, each) for each in sources]
     for at in range(_CHANGES_OF_ONE):
@@ -511,7 +522,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first pipeline")
     parser.add_argument("--only", type=int, help="the only change of it that is tried, and shown")
     parser.add_argument("--samples", type=int, default=1, help="how many random rows of the sources are tried")
-    parser.add_argument("--scripts", action="store_true", help="write each pipeline as a PySpark script")
+    parser.add_argument("--scripts", action="store_true", help="write each pipeline as a PySpark script or a notebook")
     parser.add_argument("--vain", action="store_true", help="show each table that was made again in vain")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so many")
     return int(run(parser.parse_args()) > 0)
