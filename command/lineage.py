@@ -35,7 +35,7 @@ from openlineage_pyspark.command.unfold_option import add_unfold, unfold_refusal
 from openlineage_pyspark.errors import LineageError, StoreError, TextError
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
-from openlineage_pyspark.workbench.dryrun.script.kinds import is_run
+from openlineage_pyspark.workbench.dryrun.script.kinds import is_run, with_unreadable_notebooks
 from openlineage_pyspark.workbench.model.graph import JobNode, node_id
 from openlineage_pyspark.workbench.model.joined import StatementGraph, join_statements
 from openlineage_pyspark.workbench.predict.caching.answers import answers_of
@@ -161,7 +161,8 @@ def run(options: argparse.Namespace) -> int:
             if not options.files:
                 return 0
         known.tables += () if project is None else project.tables
-        now = [*scripts_now(options.ddl, is_ddl=True), *scripts_now(options.files, globs=options.glob)]
+        files = with_unreadable_notebooks(scripts_now(options.files, globs=options.glob))
+        now = [*scripts_now(options.ddl, is_ddl=True), *files]
         base = None if options.diff is None else _base(options)
         unreadable = _unreadable(now, base or (), options)
         now, base = _readable(now, unreadable, project), base and _readable(base, unreadable, project)
@@ -342,7 +343,7 @@ def _readable(scripts: Sequence[Script], unreadable: Iterable[Script], project: 
 
 def _base(options: argparse.Namespace) -> list[Script]:
     """Return the files as they were in the revision to compare with."""
-    files = scripts_at(options.diff, options.files, globs=options.glob)
+    files = with_unreadable_notebooks(scripts_at(options.diff, options.files, globs=options.glob))
     return [*scripts_at(options.diff, options.ddl, is_ddl=True), *files]
 
 

@@ -37,7 +37,7 @@ _ALL_NAMES = frozenset({"globals", "locals", "vars"})
 _OUTSIDE = frozenset(
     """argv argparse ArgumentParser parse_args environ getenv widgets dbutils input getpass click typer fire docopt
     hydra absl getResolvedOptions open load safe_load loads read_text configparser tomllib yaml now today utcnow
-    localtime gmtime conf""".split()
+    localtime gmtime conf _take_parameters""".split()
 )
 # Words of code that reads or writes tables.
 _OF_SPARK = frozenset(

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 
 import pytest
+from openlineage_pyspark.workbench.dryrun.script.kinds import with_unreadable_notebooks
 from openlineage_pyspark.workbench.dryrun.script.notebooks import (
     cell_and_line,
     commands_in,
     is_harmless,
+    language_of_cell,
     runnable_of,
     runs_as_script,
     script_of_notebook,
     script_of_source,
 )
+from openlineage_pyspark.workbench.dryrun.script.values import value_like
+from openlineage_pyspark.workbench.predict.scripts import Script
+from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook
+from openlineage_pyspark.workbench.predict.sql.statements import statements_of
 
 
 def notebook(*cells: tuple[str, str], language: str = "python") -> str:
@@ -55,6 +61,35 @@ def test_the_cells_of_code_are_a_script_of_as_many_lines() -> None:
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"cells": 5}', notebook(("code", "1"), language="scala")])
 def test_what_is_no_notebook_of_python_is_none(text: str) -> None:
     assert script_of_notebook(text) is None
+
+
+@pytest.mark.parametrize(
+    ("metadata", "is_python"),
+    [
+        ({"kernelspec": {"language": "Python", "name": "synapse_pyspark"}}, True),
+        ({"kernelspec": {"language": "", "name": "pysparkkernel"}, "language_info": {"name": "pyspark"}}, True),
+        ({"kernelspec": None, "language_info": {"name": "python"}}, True),
+        ({"kernelspec": {"name": "glue_pyspark"}, "language_info": {"name": "Python_Glue_Session"}}, True),
+        ({"kernelspec": {"name": "synapse_pyspark"}, "language_info": {"name": "scala"}}, True),
+        ({"language_info": {"name": "scala"}}, False),
+        ({"kernelspec": {"language": "Scala", "name": "synapse_spark"}}, False),
+        ({"kernelspec": {"name": "sqldatawarehouse"}, "language_info": {"name": "sql"}}, False),
+        (None, True),
+    ],
+)
+def test_a_notebook_is_python_however_its_kernel_spells_that(metadata: object, *, is_python: bool) -> None:
+    document = {**json.loads(notebook(("code", "a = 1"))), "metadata": metadata}
+    assert (script_of_notebook(json.dumps(document)) is not None) is is_python
+
+
+def test_a_notebook_that_is_not_python_counts_as_unreadable() -> None:
+    scripts = [Script("a.ipynb", notebook(("code", "1"), language="scala")), Script("b.ipynb", notebook(("code", "1")))]
+    found = with_unreadable_notebooks([*scripts, Script("c.py", "{")])
+    assert [(each.name, each.text, each.unreadable) for each in found] == [
+        ("a.ipynb", "", "is not a Python notebook"),
+        ("b.ipynb", scripts[1].text, ""),
+        ("c.py", "{", ""),
+    ]
 
 
 def lines_of(cell: str) -> list[str]:
@@ -260,6 +295,115 @@ def test_a_command_that_only_shows_something_or_installs_a_package_is_harmless(c
 )
 def test_any_other_command_may_change_data(command: str) -> None:
     assert not is_harmless(command)
+
+
+FABRIC = """\
+# Fabric notebook source
+
+# METADATA ********************
+
+# META {
+# META   "kernel_info": {"name": "synapse_pyspark"}
+# META }
+
+# PARAMETERS CELL ********************
+
+day = "2024-01-01"
+
+# METADATA ********************
+
+# META {"language": "python"}
+
+# MARKDOWN ********************
+
+# # A title
+
+# CELL ********************
+
+%pip install semantic-link
+df = spark.table("orders")
+
+# CELL ********************
+
+# MAGIC %%sql
+# MAGIC INSERT INTO b SELECT 1;
+# MAGIC DELETE FROM c
+
+# CELL ********************
+
+# MAGIC %%spark
+# MAGIC df.write.saveAsTable("d")
+
+# CELL ********************
+
+# MAGIC %%sh
+# MAGIC ls
+
+# CELL ********************
+
+# MAGIC %run shared
+"""
+
+
+def test_a_notebook_of_fabric_is_a_script_with_each_line_in_its_place() -> None:
+    assert is_notebook(FABRIC)
+    source = script_of_source(FABRIC)
+    lines = source.split("\n")
+    assert len(lines) == len(FABRIC.split("\n"))
+    assert {at: line for at, line in enumerate(lines, 1) if line and not line.startswith("#")} == {
+        11: 'day = "2024-01-01"',
+        13: "_take_parameters()",
+        23: "_left_out_of_cell('%pip install semantic-link')",
+        24: 'df = spark.table("orders")',
+        29: "_sqldf = _sql_of_cell('INSERT INTO b SELECT 1')",
+        30: "_sqldf = _sql_of_cell('DELETE FROM c')",
+        34: "_left_out_of_cell('%%scala\\ndf.write.saveAsTable(\"d\")')",
+        39: "_left_out_of_cell('%%sh\\nls')",
+        44: "_run_notebook('shared')",
+    }
+    compile(source, "notebook", "exec")
+
+
+def test_the_statements_of_a_notebook_of_fabric_keep_their_places() -> None:
+    found = statements_of(FABRIC, "notebook-content.py")
+    assert [(each.line, each.column, each.text) for each in found] == [
+        (29, 9, "INSERT INTO b SELECT 1"),
+        (30, 9, "DELETE FROM c"),
+    ]
+
+
+def test_the_parameters_of_a_notebook_of_jupyter_are_taken_after_their_cell() -> None:
+    document = json.loads(notebook(("code", "day = 1"), ("code", "b = day")))
+    document["cells"][0]["metadata"] = {"tags": ["parameters"]}
+    assert script_of_notebook(json.dumps(document)) == ("day = 1\n_take_parameters()\nb = day\n", (1, 3))
+
+
+@pytest.mark.parametrize(
+    ("text", "default", "expected"),
+    [("7", "1", "7"), ("7", 1, 7), ("7", 1.5, 7.0), ("true", False, True), ("[1, 2]", [], [1, 2]), ("x", 1, "x")],
+)
+def test_the_value_of_a_parameter_has_the_type_of_the_value_that_it_replaces(
+    text: str, default: object, expected: object
+) -> None:
+    assert (value_like(text, default), type(value_like(text, default))) == (expected, type(expected))
+
+
+def test_a_cell_in_another_language_is_reported_where_it_is() -> None:
+    assert lines_of("\n%%scala\ndf.show()") == ["", "_left_out_of_cell('%%scala\\ndf.show()')", ""]
+    assert lines_of("%%spark\nval a = 1") == ["_left_out_of_cell('%%spark\\nval a = 1')", ""]
+    databricks = "# Databricks notebook source\n# MAGIC %r\n# MAGIC library(SparkR)"
+    assert script_of_source(databricks).split("\n")[1:] == ["_left_out_of_cell('%r\\nlibrary(SparkR)')", ""]
+    commands = ("%%scala\n1", "%r\n1", "%%spark\nval a = 1", "%%sh\nls", "!scala a", "%matplotlib inline")
+    assert [language_of_cell(each) for each in commands] == ["Scala", "R", "Scala", "", "", ""]
+
+
+def test_a_cell_that_is_not_python_is_reported_and_leaves_the_other_cells() -> None:
+    assert lines_of("a = 1\nprint 'x'") == [
+        "# a = 1",
+        """_invalid_cell("Missing parentheses in call to 'print'. Did you mean print(...)?")""",
+    ]
+    source = "# Databricks notebook source\na = 1\n\n# COMMAND ----------\n\nif :\n"
+    assert script_of_source(source).split("\n")[5] == "_invalid_cell('invalid syntax')"
 
 
 @pytest.mark.parametrize("magic", ["%run ./a", "%scala\n# MAGIC val a = 1", "!wget a", "%python\n# MAGIC a = 1"])

@@ -1,4 +1,8 @@
-"""The environment of Databricks' notebooks and jobs: parameters, `dbutils`, and notebooks that run in others."""
+"""
+The environment of notebooks, and of Databricks' jobs: parameters, `dbutils`, and notebooks that run in others.
+
+Fabric and Synapse call their objects `notebookutils` and `mssparkutils`.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,17 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, module_of
 from openlineage_pyspark.workbench.dryrun.script.notebooks import (
+    INVALID_CELL,
     LEFT_OUT,
     RUN_NOTEBOOK,
     SQL_OF_CELL,
+    TAKE_PARAMETERS,
     is_harmless,
+    language_of_cell,
     runnable_of,
 )
 from openlineage_pyspark.workbench.dryrun.script.stage import shortened
+from openlineage_pyspark.workbench.dryrun.script.values import value_like
 from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, substituted
 
 if TYPE_CHECKING:
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_IS_SECOND = ("text", "dropdown", "combobox", "multiselect")
 _ENDINGS = ("", ".py", ".ipynb", ".sql", ".scala", ".r")
+_IN_FABRIC = "notebook-content.py"
 _WIDGET = re.compile(r"""\s*CREATE\s+WIDGET\s+\w+\s+`?(\w+)`?\s+DEFAULT\s+(["'])(.*?)\2.*""", re.IGNORECASE | re.DOTALL)
 _ARGUMENT = re.compile(r"""(\$\{)?\bgetArgument\(\s*["'](\w+)["']\s*\)(?(1)\})""", re.IGNORECASE)
 _NO_WIDGET = re.compile(r"\s*REMOVE\s+WIDGET\s+`?(\w+)`?\s*", re.IGNORECASE)
@@ -129,6 +138,14 @@ class Databricks:
         vars(secrets).update(get=self._secret)
         vars(self.utils).update(widgets=self.widgets, notebook=notebook, jobs=jobs, secrets=secrets)
 
+    def _utilities(self) -> Any:
+        """Return what notebooks of Fabric and Synapse have instead of `dbutils`."""
+        found, notebook, credentials = (StandIn(f"notebookutils{each}") for each in ("", ".notebook", ".credentials"))
+        vars(notebook).update(exit=self._exit, run=self._not_run, runMultiple=self._not_run)
+        vars(credentials).update(getSecret=self._secret, getSecretWithLS=self._secret)
+        vars(found).update(notebook=notebook, credentials=credentials, mssparkutils=found)
+        return found
+
     def install(self, spark: Any) -> None:
         """Put these objects into the modules from which a script imports them, and into the namespace of a notebook."""
         shown = dict.fromkeys(("display", "displayHTML"), lambda *_, **__: None)
@@ -139,10 +156,23 @@ class Databricks:
             sdk = module_of("databricks.sdk", runtime=runtime, WorkspaceClient=StandIn("WorkspaceClient"), __path__=[])
             whole = module_of("databricks", sdk=sdk, __path__=[])
             sys.modules.update({"databricks": whole, "databricks.sdk": sdk, "databricks.sdk.runtime": runtime})
+        utilities = self._utilities()
+        for name in ("notebookutils", "notebookutils.mssparkutils"):
+            sys.modules[name] = module_of(name, **vars(utilities), __getattr__=utilities.__getattr__)
         if self._stage.request.is_notebook:
             self._names.update(given, table=spark.table)
             self._names |= {RUN_NOTEBOOK: self._run, SQL_OF_CELL: self._sql(spark), LEFT_OUT: self._left_out}
-            self._names["getArgument"] = self.widgets.getArgument
+            self._names |= {INVALID_CELL: self._invalid, TAKE_PARAMETERS: self._take}
+            self._names.update(notebookutils=utilities, mssparkutils=utilities, getArgument=self.widgets.getArgument)
+
+    def _take(self) -> None:
+        """Replace the values of the notebook's parameters by those that are given."""
+        for name, text in self._stage.request.parameters.items():
+            if name in self._names:
+                self._names[name] = value_like(text, self._names[name])
+
+    def _invalid(self, why: str) -> None:
+        self._stage.problem("SCRIPT_FAILED", f"this cell is left out, because it is not valid Python: {why}")
 
     def _sql(self, spark: Any) -> Any:
         def sql(text: str) -> Any:
@@ -175,12 +205,15 @@ class Databricks:
         )
         return "{dbutils.notebook.run}"
 
-    def _secret(self, scope: Any = "", key: Any = "") -> str:
+    def _secret(self, scope: Any = "", key: Any = "", *_: Any) -> str:
         self._stage.problem("STAND_IN", f"the secret {key} of {scope} is not read in a dry run: its value is unknown")
         return f"{{{key}}}"
 
     def _left_out(self, command: str) -> None:
-        if not is_harmless(command):
+        language = language_of_cell(command)
+        if language:
+            self._stage.problem("NOT_DONE", f"this cell is in {language}: what it reads and writes is unknown")
+        elif not is_harmless(command):
             shown = shortened(command)
             self._stage.problem("NOT_DONE", f"the notebook calls {shown[:100]!r}, which a dry run does not do")
 
@@ -188,7 +221,9 @@ class Databricks:
         """Run another notebook or a script in the namespace of this one."""
         name = given.strip().split(" ")[0].strip("\"'")
         folder = Path(self._stage.request.path).parent
-        found = next((each for ending in _ENDINGS if (each := folder / f"{name}{ending}").is_file()), None)
+        # In Fabric, each notebook has a folder of its own.
+        among = [*(folder / f"{name}{each}" for each in _ENDINGS), folder.parent / f"{name}.Notebook" / _IN_FABRIC]
+        found = next((each for each in among if each.is_file()), None)
         source = None if found is None else runnable_of(found.read_text(encoding="utf-8-sig"), found.suffix.lower())
         if found is None or source is None:
             message = f"the notebook {name} was not found: what it defines is unknown"

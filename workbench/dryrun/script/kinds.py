@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.dryrun.script.notebooks import ENDING, runs_as_script
+import attrs
+from openlineage_pyspark.workbench.dryrun.script.notebooks import ENDING, runs_as_script, script_of_notebook
 from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
+
+    from openlineage_pyspark.workbench.predict.scripts import Script
 
 SPECIFICATIONS = (".yml", ".yaml")
 """The endings of the file names of pipeline specifications."""
@@ -46,3 +50,13 @@ def _first_line(path: Path) -> str:
             return file.readline()
     except OSError:
         return ""
+
+
+def with_unreadable_notebooks(scripts: Iterable[Script]) -> list[Script]:
+    """Return scripts, of which Jupyter notebooks that are not Python count as unreadable."""
+    return [
+        attrs.evolve(each, text="", unreadable="is not a Python notebook")
+        if Path(each.name).suffix.lower() == ENDING and not each.unreadable and script_of_notebook(each.text) is None
+        else each
+        for each in scripts
+    ]

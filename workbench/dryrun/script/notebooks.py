@@ -1,9 +1,9 @@
 """
-Turn notebooks of Jupyter, and those that Databricks exports as source, into scripts: their cells, one after the other.
+Turn notebooks of Jupyter, and those that Databricks and Fabric keep as source, into scripts: cell after cell.
 
 SQL cells (`%%sql`, `%sql`) become calls of the session, and `%run` a call that runs the other notebook. The code that a
-magic such as `%%time` runs is kept. Other magics and shell commands are not Python, and a dry run does not execute
-them: they become calls that report this. Markdown and questions for help are left out.
+magic such as `%%time` runs is kept. A dry run does not execute a cell that is in another language or can't be parsed,
+other magics, and shell commands: they become calls that report this. Markdown and questions for help are left out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook
+from openlineage_pyspark.workbench.predict.sql.notebooks import begins_parameters, is_border, is_notebook
 from openlineage_pyspark.workbench.predict.sql.statements import statements_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 ENDING = ".ipynb"
 """The ending of the names of Jupyter notebooks."""
-_BORDER = "COMMAND ----------"
 _MAGIC = "MAGIC"
 _PYTHON = ("python", "#")
 _OTHERS = {".sql": ("sql", "--"), ".scala": ("scala", "//"), ".r": ("r", "#")}
@@ -32,10 +31,14 @@ RUN_NOTEBOOK = "_run_notebook"
 """The name of the function that `%run` calls."""
 LEFT_OUT = "_left_out_of_cell"
 """The name of the function that a magic or a shell command calls, if a dry run does not execute it."""
+INVALID_CELL = "_invalid_cell"
+"""The name of the function that is called instead of a cell that is not valid Python."""
+TAKE_PARAMETERS = "_take_parameters"
+"""The name of the function that gives the variables of a cell the values of the notebook's parameters."""
 # The magics of cells that only people read.
 _FOR_PEOPLE = frozenset({"css", "html", "javascript", "js", "latex", "markdown", "md", "md-sandbox", "svg"})
 # The magics of Databricks that make a whole cell another language, with one percent sign.
-_LANGUAGES = frozenset({"fs", "python", "r", "scala", "sh", "sql"})
+_WHOLE = frozenset({"fs", "python", "r", "scala", "sh", "sql"})
 # The magics that neither read nor write data. Some of them set how the session starts.
 _HARMLESS = frozenset(
     """additional_python_modules autoreload autosave cd colors conda config configure connections dhist doctest_mode env
@@ -53,6 +56,9 @@ _SHELLS = frozenset({"bash", "sh"})
 _SHELL = re.compile(r"[;&|`<>]|\$\(")
 _OF_CODE = frozenset({"capture", "lprun", "memit", "mprun", "prun", "pyspark", "spark", "time", "timeit"})
 """The magics of cells that run the code of their cell."""
+_LANGUAGES = {"csharp": "C#", "r": "R", "scala": "Scala", "spark": "Scala", "sparkr": "R"}
+"""The magics of cells in other languages that have a Spark session: they may read and write."""
+_PARAMETERS = f"{TAKE_PARAMETERS}()"
 _TIMED = re.compile(r"%(?:memit|prun|timeit|time)\s+(?:-\w+(?:[ \t]+\d+)?\s+)*(?=\S)")
 """A magic of a line that runs the code of its line, with its options."""
 _HELP = re.compile(r"\?{1,2}\s*[\w.*%]+|[\w.*%]+\s*\?{1,2}")
@@ -71,19 +77,28 @@ def script_of_notebook(text: str) -> tuple[str, tuple[int, ...]] | None:
     """
     try:
         document = json.loads(text)
-        language = document.get("metadata", {}).get("kernelspec", {}).get("language", "python")
+        language = _language_of(document.get("metadata") or {})
         cells = [cell for cell in document["cells"] if isinstance(cell, dict)]
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-    if language != "python":
+    if not language.startswith("py"):
         return None
     lines: list[str] = []
     begins: list[int] = []
     for cell in cells:
         begins.append(len(lines) + 1)
         if cell.get("cell_type") == "code":
-            lines += _lines_of_cell(_source(cell.get("source")).splitlines())
+            lines += _valid(_lines_of_cell(_source(cell.get("source")).splitlines()))
+            if "parameters" in ((cell.get("metadata") or {}).get("tags") or ()):
+                lines.append(_PARAMETERS)
     return "\n".join([*lines, ""]), tuple(begins)
+
+
+def _language_of(metadata: dict[str, Any]) -> str:
+    """Return the language of a notebook in lower case: kernels write `python`, `Python`, `pyspark` or nothing."""
+    kernel, language = metadata.get("kernelspec") or {}, metadata.get("language_info") or {}
+    named = kernel.get("language") or ("python" if "py" in str(kernel.get("name")) else language.get("name"))
+    return str(named or "python").lower()
 
 
 def cell_and_line(begins: tuple[int, ...], line: int) -> tuple[int, int]:
@@ -123,13 +138,16 @@ def script_of_source(text: str, ending: str = ".py") -> str:
     language, comment = _OTHERS.get(ending, _PYTHON)
     lines: list[str] = []
     cell: list[str] = []
+    of_parameters = False
     for line in text.split("\n"):
-        if line.startswith(f"{comment} {_BORDER}"):
-            lines += [*_lines_of_source(cell, language, comment), f"# {_BORDER}"]
-            cell = []
+        if is_border(line):
+            border = f"#{line.removeprefix(comment)}"
+            lines += [*_lines_of_source(cell, language, comment), _PARAMETERS if of_parameters else border]
+            cell, of_parameters = [], begins_parameters(line)
         else:
             cell.append(line)
-    return "\n".join([*lines, *_lines_of_source(cell, language, comment)])
+    lines += _lines_of_source(cell, language, comment)
+    return "\n".join([*lines, _PARAMETERS] if of_parameters else lines)
 
 
 def runnable_of(text: str, ending: str) -> str | None:
@@ -160,18 +178,34 @@ def _lines_of_source(lines: list[str], language: str, comment: str) -> Iterator[
         (at for at, line in enumerate(lines) if line.strip() and (is_magic[at] or not line.startswith(comment))),
         len(lines),
     )
-    # Comments above a magic, such as the cell's title, are no part of it.
-    yield from lines[:begins] if language == "python" else (f"# {line}".rstrip() for line in lines[:begins])
     below = code[begins:]
+    # Comments above a magic, such as the cell's title, are no part of it.
+    above = [line if language == "python" else f"# {line}".rstrip() for line in lines[:begins]]
     if below and is_magic[begins] and below[0].lstrip().startswith(("%", "!")):
-        yield from _lines_of_cell(below)
+        yield from above
+        # In this form, `%%spark` is never Python.
+        yield from _valid(_lines_of_cell(["%%scala" if line.strip() == "%%spark" else line for line in below]))
     elif language == "python":
-        for at, each in enumerate(below, begins):
-            yield _plain(each) if is_magic[at] and each.lstrip().startswith(("%", "!")) else lines[at]
+        of_magics = [is_ and each.lstrip().startswith(("%", "!")) for is_, each in zip(is_magic, code, strict=True)]
+        own = [each if is_ else line for is_, each, line in zip(of_magics, code, lines, strict=True)]
+        yield from _valid(_lines_of_cell(own))
     elif language == "sql":
-        yield from _calls_of(["" if is_magic[at] else each for at, each in enumerate(below, begins)])
-    elif below:
-        yield from _left_out([f"%{language} {below[0]}", *below[1:]])
+        yield from (*above, *_calls_of(["" if is_magic[at] else each for at, each in enumerate(below, begins)]))
+    else:
+        yield from (*above, *(_left_out([f"%{language} {below[0]}", *below[1:]]) if below else ()))
+
+
+def _valid(lines: Iterator[str]) -> list[str]:
+    """Return the lines of a cell; if they are not Python, a call that reports that, and comments."""
+    found = list(lines)
+    try:
+        ast.parse("\n".join(found))
+    except (SyntaxError, ValueError) as problem:
+        at, why = getattr(problem, "lineno", None) or 1, getattr(problem, "msg", None) or str(problem)
+        left_out = [f"# {line}" for line in found]
+        left_out[min(at, len(found)) - 1] = f"{INVALID_CELL}({why!r})"
+        return left_out
+    return found
 
 
 def _lines_of_cell(lines: list[str]) -> Iterator[str]:
@@ -184,12 +218,12 @@ def _lines_of_cell(lines: list[str]) -> Iterator[str]:
     word = _word(begins)
     rest = begins.lstrip("%").removeprefix(word).lstrip()
     is_cell = begins.startswith("%%")
-    is_whole = is_cell or (begins.startswith("%") and word in (_LANGUAGES | _FOR_PEOPLE))
+    is_whole = is_cell or (begins.startswith("%") and word in (_WHOLE | _FOR_PEOPLE))
     if is_whole and word == "python":
         yield from (*lines[:first], rest, *lines[first + 1 :])
     elif is_whole and word == "sql":
         yield from _calls_of([*lines[:first], "" if rest.startswith("-") else rest, *lines[first + 1 :]])
-    elif is_cell and word in _OF_CODE:
+    elif is_cell and word in _OF_CODE and not (word == "spark" and not _is_python([*_plain_lines(lines[first + 1 :])])):
         yield from (*lines[:first], f"# {begins}", *_plain_lines(lines[first + 1 :]))
     elif is_whole and word in _FOR_PEOPLE:
         yield from (f"# {line}" for line in lines)
@@ -267,6 +301,16 @@ def is_harmless(command: str) -> bool:
         calls = [each for each in lines if each and not each.startswith("#")]
         return all(each.split()[0] in _SHOWING_PROGRAMS and not _SHELL.search(each) for each in calls)
     return word in _HARMLESS or (word == "fs" and text.startswith(("ls", "head", "help", "mounts")))
+
+
+def language_of_cell(command: str) -> str:
+    """
+    Return the language of a cell that has a Spark session but is not Python; empty if it has none.
+
+    Args:
+        command: the cell with its magic.
+    """
+    return _LANGUAGES.get(_word(command), "") if command.startswith("%") else ""
 
 
 def _word(command: str) -> str:

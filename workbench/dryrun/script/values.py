@@ -1,7 +1,8 @@
-"""Write the values of parameters into the text of an SQL statement."""
+"""Write the values of parameters into the text of an SQL statement, or give them the type that a script expects."""
 
 from __future__ import annotations
 
+import ast
 import datetime
 import decimal
 import re
@@ -57,6 +58,26 @@ def with_assumed_values(text: str) -> str:
     """
     text = _COMPARED.sub(lambda found: found[0] if found["quoted"] else f"{found['before']}'{found['name']}'", text)
     return _UPPER_BOUND.sub(r"\1'\2'", text)
+
+
+def value_like(text: str, default: Any) -> Any:
+    """
+    Return the value of a parameter of a notebook.
+
+    Args:
+        text: the value, as it is given.
+        default: the notebook's own value.
+
+    Returns:
+        A value of the type of the default; the text if it is none of that type.
+    """
+    if isinstance(default, str) or default is None:
+        return text
+    try:
+        found = ast.literal_eval(text.capitalize() if isinstance(default, bool) else text)
+    except (SyntaxError, ValueError):
+        return text
+    return float(found) if isinstance(default, float) and type(found) is int else found
 
 
 def with_quoted_operators(text: str) -> str:

@@ -85,7 +85,7 @@ def _text(file: Path, read: bytes, *, is_ddl: bool) -> str:
     text = _decoded(read)
     is_script = file.suffix.lower() == _PYTHON and not is_ddl
     if file.suffix.lower() in NOTEBOOK_ENDINGS and not is_script and not is_notebook(text):
-        why = "files in this language must be notebooks exported from Databricks"
+        why = "files in this language must be notebooks of Databricks or Fabric"
         raise TextError(f"{file} is not SQL: {why}", path=str(file))
     return text
 

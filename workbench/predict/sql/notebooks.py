@@ -1,8 +1,8 @@
 """
-The SQL of notebooks that Databricks exports as source files.
+The SQL of notebooks that Databricks exports as source files, and that Microsoft Fabric keeps in git.
 
-Such a file begins with a comment, `Databricks notebook source`, and a comment separates its cells. In a notebook
-of another language than SQL, and for Markdown, each line of a cell is a comment that begins with MAGIC.
+Such a file begins with a comment, `Databricks notebook source` or `Fabric notebook source`, and comments separate its
+cells. In a notebook of another language than SQL, each line of a cell of SQL is a comment that begins with MAGIC.
 """
 
 from __future__ import annotations
@@ -13,21 +13,34 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NOTEBOOK = "Databricks notebook source"
-"""The text in the first line of such a notebook."""
+NOTEBOOK = " notebook source"
+"""The end of the first line of such a notebook."""
 NOTEBOOK_ENDINGS = (".py", ".r", ".scala")
 """The endings of the names of files that may be such notebooks, besides SQL files."""
 
-_HEADER = re.compile(rf"(--|#|//) {NOTEBOOK}\s*$")
+_HEADER = re.compile(rf"(--|#|//) (?:Databricks|Fabric){NOTEBOOK}\s*$")
 _SQL = "--"
-_BORDER = " COMMAND ----------"
+_BORDER = re.compile(
+    r"(?:--|#|//) (?:COMMAND ----------|(PARAMETERS CELL|CELL|MARKDOWN|METADATA|ATTACHMENT) \*{10,}\s*$)"
+)
 _MAGIC = " MAGIC"
-_BEGIN_OF_SQL = re.compile(r"(\s*%sql\b)")
+_BEGIN_OF_SQL = re.compile(r"(\s*%{1,2}sql\b)")
 
 
 def is_notebook(text: str) -> bool:
     """Return whether a text is such a notebook."""
     return _HEADER.match(text.split("\n", 1)[0]) is not None
+
+
+def is_border(line: str) -> bool:
+    """Return whether a line of such a notebook begins a cell."""
+    return _BORDER.match(line) is not None
+
+
+def begins_parameters(line: str) -> bool:
+    """Return whether a line of such a notebook begins the cell whose variables are the notebook's parameters."""
+    border = _BORDER.match(line)
+    return border is not None and border[1] == "PARAMETERS CELL"
 
 
 def sql_in(text: str) -> str:
@@ -48,7 +61,7 @@ def _lines(lines: list[str], comment: str) -> Iterator[str]:
     """Yield the SQL of each line of a notebook; an empty line if it has none."""
     in_sql = comment == _SQL
     for line in lines:
-        if line.startswith(f"{comment}{_BORDER}"):
+        if is_border(line):
             in_sql = comment == _SQL
             yield ";"
             continue
