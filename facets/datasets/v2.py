@@ -147,7 +147,8 @@ def v2_table(
     if described is not None and described.simple_name in _OF_REWRITES:
         described, identifier = None, None
     name = _table_of_branch(_name(identifier), own_name, described)
-    if described is not None and described.text("name") == SESSION_CATALOG and name and not session.case_sensitive:
+    in_session = described is not None and described.text("name") == SESSION_CATALOG
+    if in_session and name and not session.case_sensitive and not _ends_with_path(identifier):
         name = name.lower()
     name = name or own_name
     if not name:
@@ -249,6 +250,11 @@ def _about(table: Described | None, own_name: str, place: Identifier) -> Identif
         kind = re.split(r"[.#]", own_name)[-1].lower()
         return Identifier(place.namespace, f"{place.name}#{kind}")
     return place
+
+
+def _ends_with_path(identifier: object) -> bool:
+    """Return whether a name is a format and a path, as in ``parquet.`/Lake/Orders` ``: Spark distinguishes its case."""
+    return isinstance(identifier, Described) and naming.is_absolute(identifier.text("name") or "")
 
 
 def _is_path(identifier: object) -> bool:

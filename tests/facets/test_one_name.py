@@ -223,6 +223,18 @@ def test_a_table_that_is_made_in_the_session_catalog_has_the_name_that_later_eve
     assert catalog_key(made) == catalog_key(used)
 
 
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [(("Db", "T"), "db.t"), (("delta", "s3://b/Lake/T"), "delta.s3://b/Lake/T"), (("json", "/A/b"), "json./A/b")],
+)
+def test_a_path_in_the_session_catalog_keeps_its_case(parts, expected):
+    catalog = Described("openlineage.InFront", {"name": "spark_catalog"})
+    table = Described("openlineage.DeclaredTable", {"name": "t"})
+    found = v2_table(table, catalog, identifier(*parts), Session("file:/wh"))
+    assert found is not None
+    assert found.identifier.name == expected
+
+
 @pytest.mark.parametrize("reference", ["branch_b1", "tag_t1", "snapshot_id_1", "at_timestamp_1"])
 def test_a_branch_or_a_tag_is_the_table(reference):
     there = v2_table(iceberg("i1.db.t"), HADOOP, identifier("db", "t", reference), Session("file:/wh"))

@@ -15,6 +15,15 @@ def test_a_name_is_found_whatever_its_case() -> None:
     assert tables.get(("spark_catalog", "other", "orders")) is None
 
 
+def test_a_path_is_found_in_its_own_case_only() -> None:
+    tables = DeclaredTables([table("spark_catalog", "delta", "s3://b/Lake/T"), table("spark_catalog", "delta", "/t")])
+    assert tables.get(("spark_catalog", "Delta", "s3://b/Lake/T")) == table("spark_catalog", "delta", "s3://b/Lake/T")
+    assert tables.get(("spark_catalog", "delta", "s3://b/lake/t")) is None
+    assert tables.get(("spark_catalog", "delta", "/T")) is None
+    tables.drop(("spark_catalog", "DELTA", "s3://b/Lake/T"))
+    assert tables.get(("spark_catalog", "delta", "s3://b/Lake/T")) is None
+
+
 def test_a_name_of_a_store_may_lack_its_catalog_and_its_database() -> None:
     tables = DeclaredTables([table("shop", "orders"), table("orders"), table("x", "orders")])
     assert tables.get(("lake", "shop", "orders")) == table("shop", "orders")

@@ -182,8 +182,12 @@ public final class DeclaredTables {
         return (Table) TABLES.get(key(catalog, identifier));
     }
 
+    /** Returns a name in lower case, except for a path in it, such as that of parquet.`/Lake/Orders`. */
     private static String key(String catalog, Identifier identifier) {
-        return (catalog + "." + identifier.toString()).toLowerCase();
+        String name = identifier.name();
+        boolean isPath = name.indexOf(":/") > 0 || name.startsWith("/");
+        String before = String.join(".", identifier.namespace());
+        return (catalog + "." + before + ".").toLowerCase() + (isPath ? name : name.toLowerCase());
     }
 
     /** Makes the call of a function that can't be read: Spark's own expression for a function in Python. */

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.facets.datasets.naming import is_absolute
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,7 +45,7 @@ class DeclaredTable:
 
     @property
     def key(self) -> Parts:
-        """Return its name in lower case, because Spark does not distinguish tables by case."""
+        """Return what Spark distinguishes it by."""
         return name_key(self.parts)
 
     def with_column(self, added: tuple[str, str], behind: str | None = None) -> DeclaredTable:
@@ -108,7 +109,7 @@ class DeclaredTables:
     def drop(self, parts: Parts) -> None:
         """Forget a table."""
         if self._tables.pop(name_key(parts), None) is not None:
-            self._ends[parts[-1].lower()].remove(name_key(parts))
+            self._ends[name_key(parts)[-1]].remove(name_key(parts))
 
     def get(self, parts: Parts) -> DeclaredTable | None:
         """
@@ -124,8 +125,8 @@ class DeclaredTables:
 
 
 def name_key(parts: Parts) -> Parts:
-    """Return a name in lower case."""
-    return tuple(part.lower() for part in parts)
+    """Return a name in lower case, except for a path in it: Spark distinguishes paths by case."""
+    return tuple(part if is_absolute(part) else part.lower() for part in parts)
 
 
 def in_backticks(name: str) -> str:
