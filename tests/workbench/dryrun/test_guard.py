@@ -47,18 +47,24 @@ def told(folder: Path, source: str, **settings: object) -> list[tuple[object, ..
     return [(each["what"],) if each["k"] == "raised" else (each["spot"]["line"], each["code"]) for each in lines]
 
 
-def records(folder: Path, source: str, **settings: object) -> list[dict[str, Any]]:
-    """Return the records of a script."""
+def records(
+    folder: Path, source: str, *, at: str = "", beside: dict[str, str] | None = None, **settings: object
+) -> list[dict[str, Any]]:
+    """Return the records of a script in a folder, below the current one, with other files."""
     (work := folder / "work").mkdir()
     (scratch := folder / "scratch").mkdir()
-    (work / "job.py").write_text(source, "utf-8")
-    place, here = str(work / "job.py"), str(work)
+    for name, text in (beside or {}).items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text(text, "utf-8")
+    (job := work / at / "job.py").parent.mkdir(parents=True, exist_ok=True)
+    job.write_text(source, "utf-8")
+    place, here = str(job), str(work)
     request = ScriptRequest("job.py", place, source, (), here, str(scratch), here, **settings)  # type: ignore[arg-type]
     (scratch / "request.json").write_text(request.to_text(), "utf-8")
     command = [sys.executable, "-c", DRIVER, str(scratch / "request.json")]
     variables = {**os.environ, "A_SECRET": "token"}
     done = subprocess.run(command, check=True, capture_output=True, cwd=work, env=variables)
-    assert [each.name for each in work.iterdir()] == ["job.py"]
+    assert beside or [each.name for each in work.iterdir()] == ["job.py"]
     return list(map(json.loads, done.stdout.splitlines()))
 
 
@@ -421,3 +427,17 @@ os.unlink("lock")
 os.close(os.open("job.py", os.O_RDONLY))
 """
     assert told(tmp_path, source) == [(3, "NOT_DONE"), (9, "NOT_DONE"), (9, "NOT_DONE"), (13, "NOT_DONE")]
+
+
+@pytest.mark.slow
+def test_a_module_in_a_folder_above_the_script_is_taken_and_named(tmp_path: Path) -> None:
+    source = "import empty\nfrom utils.columns import NAMES\nimport elsewhere\nassert NAMES == ['id'] and empty.other\n"
+    beside = {"bundle/utils/columns.py": "NAMES = ['id']", "bundle/empty/data.csv": ""}
+    found = records(tmp_path, source, at="bundle/src/jobs", beside=beside)
+    assert not [each for each in found if each["k"] == "raised"]
+    told = [(each["spot"]["line"], each["message"].partition(",")[0]) for each in found if each["k"] == "problem"]
+    assert told[:3] == [
+        (1, "the module empty is not installed: what it returns is unknown"),
+        (2, "the module utils is taken from the folder bundle"),
+        (3, "the module elsewhere is not installed: what it returns is unknown"),
+    ]

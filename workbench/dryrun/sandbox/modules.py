@@ -12,9 +12,11 @@ import dis
 import importlib.abc
 import importlib.machinery
 import inspect
+import os
 import re
 import sys
 import types
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -409,9 +411,34 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 return None
             if self._is_last and (path is not None or first in sys.stdlib_module_names):
                 return None
+            found = self._above(fullname) if self._is_last else None
+            if found is not None:
+                return found
             why = "is not installed" if self._is_last else f"contacts other systems (--allow {first} loads it)"
             self._stage.problem("STAND_IN", f"the module {first} {why}: what it returns is unknown")
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def _above(self, name: str) -> importlib.machinery.ModuleSpec | None:
+        """
+        Return the spec of a module in a folder above that of the script; None if there is none.
+
+        Projects often put such a folder on Python's path in the settings of their jobs.
+        """
+        folder, begins = Path(self._stage.request.path).parent, Path(self._stage.request.begins)
+        for each in folder.parents if folder.is_relative_to(begins) else ():
+            if not each.is_relative_to(begins):
+                break
+            inside = each / name
+            if (each / f"{name}.py").is_file() or (inside.is_dir() and any(inside.glob("*.py"))):
+                sys.path.append(str(each))
+                where = os.path.relpath(each, begins)
+                self._stage.problem(
+                    "STAND_IN",
+                    f"the module {name} is taken from the folder {where}, above that of the script: a real run finds it"
+                    f" if that folder is on Python's path (--py-files {where})",
+                )
+                return importlib.machinery.PathFinder.find_spec(name, [str(each)])
+        return None
 
     def _is_users_import(self) -> bool:
         """Return whether the user's code imports the module, and not a library."""
