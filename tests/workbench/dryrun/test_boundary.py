@@ -10,6 +10,8 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.boundary import Reader, Wr
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
+
 URL = "jdbc:postgresql://h/d"
 
 
@@ -41,6 +43,18 @@ def is_whole(call: Callable[[Any], Any]) -> bool:
 def test_all_that_a_read_gets_counts(one: Callable[[Any], Any], other: Callable[[Any], Any]) -> None:
     assert reading(one) == reading(one) != ""
     assert reading(one) != reading(other)
+
+
+def test_a_version_at_the_end_of_a_path_is_no_part_of_the_path_and_counts() -> None:
+    places: list[tuple[tuple[str, ...], str]] = []
+
+    def load(place: DataPlace, _schema: object, reader: Reader) -> None:
+        places.append((place.paths, reader.manner()))
+
+    for format_, path in (("delta", "/t"), ("delta", "/t@v1"), ("delta", "/t@v2"), ("parquet", "/t@v1")):
+        Reader("parquet", "/", load, lambda *_: None).format(format_).load(path)
+    assert [paths for paths, _ in places] == [("/t",), ("/t",), ("/t",), ("/t@v1",)]
+    assert len({manner for _, manner in places}) == 4
 
 
 def test_an_object_that_does_not_describe_itself_is_unknown() -> None:

@@ -194,3 +194,13 @@ def test_the_paths_of_a_statement_are_below_the_folder_of_the_script() -> None:
         "INSERT OVERWRITE LOCAL DIRECTORY '/job/out/x' USING json SELECT 'a/b' FROM parquet.`/job/data/k`, csv.`/c`"
     )
     assert with_whole_paths("INSERT OVERWRITE DIRECTORY 's3a://b/x' SELECT 1", "/job").count("'s3a://b/x'") == 1
+
+
+def test_the_version_at_the_end_of_a_path_of_delta_lake_becomes_a_clause() -> None:
+    text = (
+        "SELECT * FROM delta.`x/t@v12` a JOIN Delta.`s3://b/T@20240131235958123` b JOIN parquet.`/p@v1`, delta.`/a@vx`"
+    )
+    assert with_whole_paths(text, "/job") == (
+        "SELECT * FROM delta.`/job/x/t` VERSION AS OF 12 a "
+        "JOIN Delta.`s3://b/T` TIMESTAMP AS OF '2024-01-31 23:59:58.123' b JOIN parquet.`/p@v1`, delta.`/a@vx`"
+    )

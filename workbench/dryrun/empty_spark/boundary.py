@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, data_place
+from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, data_place, without_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,7 +142,14 @@ class Reader(_Given):
 
     def load(self, paths: Any = None) -> Any:
         """Return the DataFrame of the read."""
-        place = self.place(texts_of(paths), streamed=self._streamed)
+        found = texts_of(paths)
+        if self.given_format.lower() == "delta":
+            versions = list(map(without_version, found))
+            found = tuple(path for path, _ in versions)
+            for _, version in versions:
+                if version:
+                    self.note("version", version)
+        place = self.place(found, streamed=self._streamed)
         if place.table is not None:
             return self._load_table(place.table, self)
         return self._load_place(place, self._schema, self)
