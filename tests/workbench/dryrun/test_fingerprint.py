@@ -198,3 +198,106 @@ def test_it_is_the_same_in_another_process() -> None:
 def test_a_function_that_calls_itself_or_holds_itself_ends() -> None:
     cycle: Callable[[str], str] = of
     assert cycle("def f(x):\n    return f(x - 1) if x else H[0]\nH = []\nH.append(f)") != ""
+
+
+RUN = """
+import sys
+from openlineage_pyspark.workbench.dryrun.script.fingerprint import fingerprint
+folder = sys.argv[1]
+sys.path.insert(0, folder)
+names = vars(sys.modules["__main__"])
+exec(compile(open(f"{folder}/job.py").read(), f"{folder}/job.py", "exec"), names)
+print(fingerprint(names["f"], lambda file: file.startswith(folder)))
+"""
+
+
+def of_files(folder: Path, texts: dict[str, str]) -> str:
+    """Return the fingerprint of `f` of a script, in a process of its own."""
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    command = [sys.executable, "-B", "-c", RUN, str(folder)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param({"job.py": "def f(x): return x * f.rate\nf.rate = 2"}, id="attribute of a function"),
+        pytest.param(
+            {"job.py": "class A:\n    def f(self, x): return x * A.f.rate\nA.f.rate = 2\nf = A().f"},
+            id="attribute of a method",
+        ),
+        pytest.param(
+            {"job.py": "import lib.rates\ndef f(x): return x * lib.rates.RATE", "lib/rates.py": "RATE = 2"},
+            id="module in a folder without a file of its own",
+        ),
+        pytest.param(
+            {"job.py": "import m\ndef f(x): return m.RATE", "m.py": "def __getattr__(name): return 2"},
+            id="attribute that a module computes",
+        ),
+        pytest.param(
+            {
+                "job.py": "import m\nm.S.RATE = 9\nfrom m import f",
+                "m.py": "class S:\n    RATE = 2\ndef f(x): return S.RATE",
+            },
+            id="class that only the driver changes",
+        ),
+        pytest.param(
+            {
+                "job.py": "import m\nm.g = abs\nfrom m import f",
+                "m.py": "def g(x): return 2\ndef f(x): return g(x)",
+            },
+            id="function that only the driver replaces",
+        ),
+        pytest.param(
+            {"job.py": "import m\nm.T['a'] = 9\nfrom m import f", "m.py": "T = {}\nT.update(a=2)\ndef f(x): return T"},
+            id="dictionary that only the driver changes",
+        ),
+        pytest.param(
+            {
+                "job.py": "import p.m\np.m.R = 9\nfrom p.m import f",
+                "p/__init__.py": "",
+                "p/m.py": "from .n import *\ndef f(x): return R",
+                "p/n.py": "R = 2",
+            },
+            id="constant of a further module that only the driver changes",
+        ),
+        pytest.param(
+            {
+                "job.py": "import m\nm.R = 9\nfrom m import f",
+                "m.py": "import n\nR = n.R\ndef f(x): return R",
+                "n.py": "R = 2",
+            },
+            id="constant of a module that the module imports",
+        ),
+    ],
+)
+def test_what_a_worker_sees_counts(tmp_path: Path, texts: dict[str, str]) -> None:
+    before = of_files(tmp_path, texts)
+    changed = {name: text.replace("2", "3") for name, text in texts.items()}
+    assert texts != changed
+    assert "" != before != of_files(tmp_path, changed)
+    assert of_files(tmp_path, {name: f"# A comment.\n\n{text}" for name, text in texts.items()}) == before
+
+
+@pytest.mark.slow
+def test_a_definition_of_a_module_that_a_function_does_not_name_does_not_count(tmp_path: Path) -> None:
+    texts = {"job.py": "from m import f", "m.py": "def f(x): return g(x)\ndef g(x): return 1\ndef h(x): return x"}
+    before = of_files(tmp_path, texts)
+    assert of_files(tmp_path, {**texts, "m.py": texts["m.py"].replace("return x", "return x + 1")}) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param({"job.py": "def f(x):\n    import calendar", "calendar.py": ""}, id="named as one of Python's"),
+        pytest.param({"job.py": "from p.m import f", "p/m.py": "def f(x):\n    from .types import T"}, id="relative"),
+        pytest.param({"job.py": "def f(x): return f.__globals__['R']"}, id="globals of a function"),
+        pytest.param({"job.py": "import sys\ndef f(x): return sys.modules['m'].R"}, id="modules of Python"),
+    ],
+)
+def test_code_that_reaches_what_its_names_do_not_show_has_none(tmp_path: Path, texts: dict[str, str]) -> None:
+    assert of_files(tmp_path, texts) == ""

@@ -13,10 +13,12 @@ import decimal
 import dis
 import functools
 import hashlib
+import importlib.machinery
 import linecache
 import re
 import sys
 import types
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,7 +30,10 @@ _PLAIN = frozenset({bool, int, float, complex, str, bytes, datetime.date, dateti
 _OF_TIME = frozenset({"datetime", "zoneinfo"})
 """The modules of time zones that describe themselves."""
 _MOST_PARTS = 10_000
-_DYNAMIC = frozenset({"getattr", "globals", "locals", "vars", "eval", "exec", "__import__", "import_module"})
+_DYNAMIC = frozenset(
+    """getattr setattr delattr globals locals vars eval exec __import__ import_module importlib attrgetter methodcaller
+    __dict__ __globals__ __closure__ modules inspect builtins __builtins__""".split()
+)
 """Functions by which code refers to what its own names do not show."""
 _OPENING = frozenset(
     """open load loadtxt genfromtxt fromfile connect SparkFiles Path getLines input get_data read_csv read_json
@@ -139,15 +144,27 @@ class _Parts:
         yield from self._code(code)
         yield from self._each("defaults", (function.__defaults__, function.__kwdefaults__))
         yield from self._each("closure", self._cells(function))
+        yield from self._each("attributes", [part for pair in sorted(function.__dict__.items()) for part in pair])
+        file, module = str(function.__globals__.get("__file__") or ""), str(function.__module__)
+        yield from self._written(file, module, function.__qualname__)
         names = _names(code)
         if not names.isdisjoint(_DYNAMIC | _OPENING):
             raise UnknownPartError
         for name in sorted(names & function.__globals__.keys()):
             yield f"global {name}"
             yield from self._global(function.__globals__[name], names)
-            yield from _bindings(str(function.__globals__.get("__file__") or ""), str(function.__module__), name)
+            yield from self._written(file, module, name)
         for name in sorted(_imported(code)):
             yield from self._imported_module(name)
+
+    def _written(self, file: str, module: str, name: str) -> Iterator[str]:
+        """
+        Yield what a module of the user writes about a name.
+
+        A worker imports the modules of the user itself, so what a script has changed in them does not count.
+        """
+        if module != "__main__" and self._is_users(file):
+            yield from _sliced(file, name.partition(".")[0], self._is_users)
 
     def _cells(self, function: types.FunctionType) -> list[Any]:
         try:
@@ -166,20 +183,27 @@ class _Parts:
             yield from self.of(value)
             return
         yield f"module {value.__name__}"
-        if self._is_users(getattr(value, "__file__", None) or ""):
-            for name in sorted(names & vars(value).keys()):
+        if self._is_of_user(value):
+            for name in sorted((names | {"__getattr__"}) & vars(value).keys()):
                 yield f"of module {name}"
                 yield from self._global(vars(value)[name], names)
-                yield from _bindings(str(value.__file__), value.__name__, name)
+                yield from self._written(getattr(value, "__file__", None) or "", value.__name__, name)
+
+    def _is_of_user(self, module: types.ModuleType) -> bool:
+        """Return whether a module, or a folder of modules that has no file of its own, is the user's."""
+        file = getattr(module, "__file__", None)
+        folders = [] if file else list(getattr(module, "__path__", ()))
+        return any(map(self._is_users, [file or "", *(f"{each}/__init__.py" for each in folders)]))
 
     def _imported_module(self, name: str) -> Iterator[str]:
         """Yield a module that the function imports itself; those of the user must be known."""
         yield f"imports {name}"
         first = name.partition(".")[0]
-        if first in sys.stdlib_module_names:
+        there = importlib.machinery.PathFinder.find_spec(first) if first else None
+        if first in sys.stdlib_module_names and not (there is not None and self._is_users(there.origin or "")):
             return
         found = sys.modules.get(first)
-        if found is None or self._is_users(getattr(found, "__file__", None) or ""):
+        if found is None or self._is_of_user(found):
             raise UnknownPartError
 
     def _class(self, class_: type) -> Iterator[str]:
@@ -191,6 +215,8 @@ class _Parts:
             own = {name: each for name, each in vars(class_).items() if name not in _OWN}
             yield from self._each("bases", class_.__bases__)
             yield from self._each("class", [part for name in sorted(own) for part in (name, own[name])])
+            file = str(getattr(sys.modules.get(class_.__module__), "__file__", None) or "")
+            yield from self._written(file, class_.__module__, class_.__qualname__)
 
     def _is_own(self, class_: type) -> bool:
         """Return whether a class is of the user."""
@@ -227,32 +253,91 @@ def _inner(value: Any) -> Iterable[Any] | None:
     return found
 
 
-def _bindings(file: str, module: str, name: str) -> Iterator[str]:
-    """
-    Yield the statements by which a module gives a name a value.
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_EVERY = "*"
+"""Any name, as in `from rules import *`."""
 
-    A worker imports the modules of the user itself, so what a script has assigned to their names does not count.
+
+class _Statement:
     """
-    if module == "__main__":
-        return
-    names, found = {name}, list[str]()
-    for statement in reversed(_statements_of(file)):
-        nodes = [each for each in ast.walk(statement) if isinstance(each, ast.Name)]
-        if any(each.id in names and isinstance(each.ctx, ast.Store) for each in nodes):
-            names.update(each.id for each in nodes)
-            found.append(ast.dump(statement))
-    yield from found
+    A statement of a module.
+
+    Args:
+        node: its tree.
+        file: the file of its module.
+    """
+
+    def __init__(self, node: ast.stmt, file: str) -> None:
+        self.text = ast.dump(node)
+        nodes = list(ast.walk(node))
+        named = {each.id for each in nodes if isinstance(each, ast.Name)}
+        aliases = [each for each in nodes if isinstance(each, ast.alias)]
+        self.uses = named | {each.asname or each.name.partition(".")[0] for each in aliases}
+        self._about = {node.name} if isinstance(node, _DEFINITIONS) else self.uses
+        self.imports = [place for each in nodes for place in _imports(each, file)]
+
+    def is_about(self, name: str) -> bool:
+        """Return whether it may decide about the value of a name: a definition does if it is that of the name."""
+        return name == _EVERY or not self._about.isdisjoint({name, _EVERY})
+
+
+def _sliced(file: str, name: str, is_users: Callable[[str], bool]) -> list[str]:
+    """
+    Return the statements of modules that may decide about the value of a name, also through other names.
+
+    Args:
+        file: the file of the module.
+        name: the name.
+        is_users: returns whether a file is one of the user's.
+    """
+    left, seen, found = [(file, name)], set[tuple[str, str]](), set[str]()
+    while left:
+        place = left.pop()
+        if place in seen or not is_users(place[0]):
+            continue
+        seen.add(place)
+        for each in _statements_of(place[0]):
+            if each.is_about(place[1]):
+                found.add(each.text)
+                left += [(place[0], used) for used in each.uses]
+                left += [
+                    (other, place[1] if wanted == _EVERY and bound else wanted) for other, wanted, bound in each.imports
+                ]
+    return sorted(found)
+
+
+def _imports(node: ast.AST, file: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield what a statement imports: the file of a module, a name in it, and whether the name is any."""
+    if isinstance(node, ast.Import):
+        for each in node.names:
+            parts = each.name.split(".")
+            for end in range(1, len(parts) + 1):
+                yield from ((found, _EVERY, False) for found in _files_of(".".join(parts[:end])))
+    elif isinstance(node, ast.ImportFrom):
+        above = Path(file).parents[node.level - 1] if node.level else None
+        for each in node.names:
+            is_any = each.name == _EVERY
+            yield from ((found, each.name, is_any) for found in _files_of(node.module or "", above))
+            inner = ".".join(filter(None, (node.module, each.name)))
+            yield from ((found, _EVERY, False) for found in _files_of(inner, above) if not is_any)
+
+
+def _files_of(module: str, above: Path | None = None) -> list[str]:
+    """Return the file of a module, as a list; with a folder, the module is below it."""
+    if above is None:
+        file = getattr(sys.modules.get(module), "__file__", None)
+        return [file] if file else []
+    path = above.joinpath(*filter(None, module.split(".")))
+    return [str(each) for each in (path.with_name(f"{path.name}.py"), path / "__init__.py") if each.is_file()]
 
 
 @functools.lru_cache
-def _statements_of(file: str) -> list[ast.stmt]:
-    """Return the statements of a module, except definitions; none if its text is not at hand."""
+def _statements_of(file: str) -> list[_Statement]:
+    """Return the statements of a module; none if its text is not at hand."""
     try:
-        body = ast.parse("".join(linecache.getlines(file))).body
+        return [_Statement(each, file) for each in ast.parse("".join(linecache.getlines(file))).body]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
-    return [each for each in body if not isinstance(each, kinds)]
 
 
 def _names(code: types.CodeType) -> frozenset[str]:
@@ -262,7 +347,13 @@ def _names(code: types.CodeType) -> frozenset[str]:
 
 
 def _imported(code: types.CodeType) -> frozenset[str]:
-    """Return the modules that some code imports when it runs."""
-    own = {str(each.argval) for each in dis.get_instructions(code) if each.opname == "IMPORT_NAME"}
+    """Return the modules that some code imports when it runs; the name of a relative one is empty."""
+    every = [each for each in dis.get_instructions(code) if each.opname not in ("CACHE", "EXTENDED_ARG")]
+    # The level and the names are on the stack.
+    own = {str(each.argval) if every[at - 2].argval == 0 else "" for at, each in enumerate(every) if _imports_now(each)}
     inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
     return frozenset(own).union(*map(_imported, inner))
+
+
+def _imports_now(instruction: dis.Instruction) -> bool:
+    return instruction.opname == "IMPORT_NAME"
