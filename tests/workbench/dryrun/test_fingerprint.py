@@ -111,6 +111,12 @@ def test_what_a_closure_has_and_its_defaults_count(old: str, new: str) -> None:
         "def f(x):\n    return globals()[x]",
         "def f(x):\n    return open('names.csv').read()",
         "import pathlib\ndef f(x):\n    return pathlib.Path('names.csv').read_text()",
+        "import linecache\ndef f(x):\n    return linecache.getline('names.csv', x)",
+        "import configparser\ndef f(x):\n    return configparser.ConfigParser().read('names.ini')",
+        "import xml.etree.ElementTree as tree\ndef f(x):\n    return tree.parse('names.xml')",
+        "import pandas\ndef f(x):\n    return pandas.read_fwf('names.txt')",
+        "import os\ndef f(x):\n    return os.path.exists('names.txt')",
+        "def f(x: 2):\n    return f.__annotations__['x']",
         "class Names(dict):\n    pass\nNAMES = Names(a=1)\ndef f(x):\n    return NAMES[x]",
         "class Low(int):\n    def of(self, x):\n        return x + 1\nLOW = Low(3)\ndef f(x):\n    return LOW.of(x)",
         (
@@ -250,6 +256,14 @@ def of_files(folder: Path, texts: dict[str, str]) -> str:
                 "m.py": "def g(x): return 2\ndef f(x): return g(x)",
             },
             id="function that only the driver replaces",
+        ),
+        pytest.param(
+            {
+                "job.py": "import m\nm.g = abs\nfrom m import f",
+                "m.py": "def g(x):\n    from n import R\n    return R\ndef f(x): return g(x)",
+                "n.py": "R = 2",
+            },
+            id="module that only a worker imports",
         ),
         pytest.param(
             {"job.py": "import m\nm.T['a'] = 9\nfrom m import f", "m.py": "T = {}\nT.update(a=2)\ndef f(x): return T"},

@@ -32,15 +32,21 @@ _OF_TIME = frozenset({"datetime", "zoneinfo"})
 _MOST_PARTS = 10_000
 _DYNAMIC = frozenset(
     """getattr setattr delattr globals locals vars eval exec __import__ import_module importlib attrgetter methodcaller
-    __dict__ __globals__ __closure__ modules inspect builtins __builtins__""".split()
+    __annotations__ __dict__ __globals__ __closure__ builtins __builtins__ get_type_hints inspect modules""".split()
 )
 """Functions by which code refers to what its own names do not show."""
 _OPENING = frozenset(
     """open load loadtxt genfromtxt fromfile connect SparkFiles Path getLines input get_data read_csv read_json
     read_parquet read_table read_excel read_text read_bytes read_pickle read_feather read_sql read_xml urlopen
-    requests urllib subprocess""".split()
+    requests urllib subprocess getline getlines ConfigParser RawConfigParser run_path run_module fileinput memmap mmap
+    ZipFile listdir scandir walk glob iglob iterdir exists isfile isdir is_file is_dir stat getsize shelve popen system
+    load_workbook from_file from_pretrained load_model""".split()
 )
 """Words of code that reads files or asks other machines where it runs: its own names do not show the values."""
+_READING = re.compile(r"read_\w+")
+"""The names of functions that read files, such as those of pandas."""
+_OF_XML = ("xml", "lxml")
+"""Packages whose function `parse` reads a file."""
 _BY_MEMBERS = frozenset({"abc", "typing"})
 """The modules of base classes by which an object holds no more than its attributes."""
 _THIS = __name__.partition(".")[0]
@@ -148,7 +154,7 @@ class _Parts:
         file, module = str(function.__globals__.get("__file__") or ""), str(function.__module__)
         yield from self._written(file, module, function.__qualname__)
         names = _names(code)
-        if not names.isdisjoint(_DYNAMIC | _OPENING):
+        if not names.isdisjoint(_DYNAMIC | _OPENING) or any(map(_READING.fullmatch, names)):
             raise UnknownPartError
         for name in sorted(names & function.__globals__.keys()):
             yield f"global {name}"
@@ -173,7 +179,7 @@ class _Parts:
             raise UnknownPartError from None
 
     def _code(self, code: types.CodeType) -> Iterator[str]:
-        yield f"code {code.co_code.hex()} {code.co_argcount} {code.co_kwonlyargcount} {code.co_flags}"
+        yield f"code {code.co_name} {code.co_code.hex()} {code.co_argcount} {code.co_kwonlyargcount} {code.co_flags}"
         yield getattr(code, "co_exceptiontable", b"").hex()
         yield f"{code.co_names} {code.co_varnames} {code.co_freevars} {code.co_cellvars}"
         yield from self._each("constants", code.co_consts)
@@ -182,6 +188,8 @@ class _Parts:
         if not isinstance(value, types.ModuleType):
             yield from self.of(value)
             return
+        if "parse" in names and value.__name__.startswith(_OF_XML):
+            raise UnknownPartError
         yield f"module {value.__name__}"
         if self._is_of_user(value):
             for name in sorted((names | {"__getattr__"}) & vars(value).keys()):
@@ -326,7 +334,15 @@ def _files_of(module: str, above: Path | None = None) -> list[str]:
     """Return the file of a module, as a list; with a folder, the module is below it."""
     if above is None:
         file = getattr(sys.modules.get(module), "__file__", None)
-        return [file] if file else []
+        if file or module in sys.modules:
+            return [file] if file else []
+        # A function that has not run here may import it.
+        first, _, module = module.partition(".")
+        spec = importlib.machinery.PathFinder.find_spec(first) if first else None
+        folders = list((spec and spec.submodule_search_locations) or ())
+        if not module or not folders:
+            return [spec.origin] if spec is not None and spec.origin else []
+        above = Path(folders[0])
     path = above.joinpath(*filter(None, module.split(".")))
     return [str(each) for each in (path.with_name(f"{path.name}.py"), path / "__init__.py") if each.is_file()]
 
