@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -52,6 +53,8 @@ _OF_CODES: dict[str, Reason] = {
     "UNSUPPORTED_STATEMENT": "unsupported",
 }
 _WORDS = {"exact": "exactly", "text": "from the text", "nothing": "not at all"}
+_CELL = re.compile(r"(?<=\.ipynb)\[\d+\]$")
+"""The number of the cell behind the name of a notebook."""
 _MOST_PLACES = 5
 _MOST_MESSAGES_OF_A_LINE = 3
 
@@ -212,7 +215,7 @@ def summary_of(found: Iterable[StatementLineage]) -> Summary:
         # A note of a script is not a statement.
         if each.lineage is not None or each.problem is None or each.problem.code not in NOTES:
             counts[certainty_of_statement(each)] += 1
-        files.add(each.statement.file)
+        files.add(_CELL.sub("", each.statement.file))
         if each.problem is not None:
             # Each file that can't be read has a line of its own.
             name = each.problem.file if each.problem.code == UNREADABLE else ""

@@ -68,6 +68,12 @@ def test_the_outcome_counts_how_much_is_known_and_says_each_cause_once() -> None
     assert summary_of([]).lines() == []
 
 
+def test_the_cells_of_a_notebook_are_one_file() -> None:
+    names = ("a.ipynb[1]", "a.ipynb[12]", "b.ipynb[1]", "c[1].py", "c[2].py")
+    found = [StatementLineage(ScriptStatement("", each, 1, 1), FOUND) for each in names]
+    assert summary_of(found).files == 4
+
+
 def test_a_refused_temporary_view_is_known_from_its_text() -> None:
     refused = Analyzed("CreateViewCommand", refusal=Refusal("TABLE_OR_VIEW_NOT_FOUND", "no", {}, None, None))
     statement = ScriptStatement("CREATE TEMPORARY VIEW v AS SELECT a FROM nope", "a.sql", 1, 1)
