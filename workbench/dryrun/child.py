@@ -7,6 +7,7 @@ This process may end at any time, by itself or by a signal: each record that it 
 from __future__ import annotations
 
 import os
+import re
 import resource
 import sys
 import tempfile
@@ -45,6 +46,9 @@ from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_OF_PIPELINE = re.compile(
+    r"^\s*(?:import|from)\s+(?:dlt|pyspark\.pipelines)\b|pyspark import .*\bpipelines\b", re.MULTILINE
+)
 _MEGABYTE = 1024 * 1024
 _SUCCESS = 0
 # What libraries report when the kernel refuses a change or a connection.
@@ -163,9 +167,9 @@ def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
     """Run the script as `python script.py` does."""
     request = stage.request
     Databricks(stage, names).install(spark)
-    if "pyspark.pipelines" in request.source or "pyspark import pipelines" in request.source:
+    if _OF_PIPELINE.search(request.source):
         # In a real run, the runner of pipelines defines it.
-        names["spark"] = spark
+        names.setdefault("spark", spark)
     exec(compiled_code(request.source, request.path), names)  # noqa: S102 (this is what the user asks for)
 
 

@@ -86,6 +86,51 @@ def test_each_flow_of_a_pipeline_runs_after_what_it_reads_and_for_itself() -> No
     assert problems(every) == [(19, "SCRIPT_FAILED"), (23, "UNKNOWN_TABLE")]
 
 
+def test_a_file_of_databricks_pipelines_has_a_session() -> None:
+    text = """\
+import dlt
+@dlt.table(name="clean")
+def clean():
+    return spark.readStream.table("shop.orders").select("id")
+"""
+    every = found("pipeline.py", text)
+    assert edges(every) == {"shop.orders.id -> default.clean.id"}
+    assert problems(every) == []
+
+
+FABRIC = """\
+# Fabric notebook source
+
+# PARAMETERS CELL ********************
+
+target = "none"
+
+# METADATA ********************
+
+# META {}
+
+# CELL ********************
+
+# MAGIC %%sql
+# MAGIC INSERT INTO shop.orders SELECT * FROM shop.orders
+
+# CELL ********************
+
+from notebookutils import mssparkutils
+spark.table("shop.orders").select("id").write.saveAsTable(target)
+notebookutils.notebook.exit("done")
+never()
+"""
+
+
+def test_a_notebook_of_fabric_runs_with_its_parameters(tmp_path: Path) -> None:
+    (tmp_path / "notebook-content.py").write_text(FABRIC, "utf-8")
+    every = found("notebook-content.py", FABRIC, ScriptSettings(parameters={"target": "mart.ids"}))
+    assert "shop.orders.id -> mart.ids.id" in edges(every)
+    assert [each.statement.line for each in every if each.lineage is not None] == [14, 19]
+    assert problems(every) == []
+
+
 @pytest.mark.skipif(SPARK_VERSION < "4.1", reason="Spark has declarative pipelines from 4.1 on")
 def test_the_specification_of_a_pipeline_has_the_flows_of_its_files(tmp_path: Path) -> None:
     (libraries := tmp_path / "flows").mkdir()
@@ -254,6 +299,21 @@ else:
 if spark.catalog.tableExists("shop.orders"):
     o.select("day").write.parquet("s3://b/always")
 """
+
+
+def test_names_of_glue_may_have_hyphens(tmp_path: Path) -> None:
+    text = """\
+from awsglue.context import GlueContext
+from pyspark.context import SparkContext
+glue = GlueContext(SparkContext())
+orders = glue.create_dynamic_frame.from_catalog(database="raw-zone", table_name="all-orders")
+glue.write_dynamic_frame.from_catalog(orders, database="my-mart", table_name="orders")
+"""
+    (tmp_path / "job.py").write_text(text, "utf-8")
+    table = DeclaredTable(("raw-zone", "all-orders"), (("id", "BIGINT"),))
+    every = lineage_of_files([Script("job.py", text)], KnownColumns([table]), ScriptSettings(), lambda *_: ())
+    assert edges(every) == {"raw-zone.all-orders.id -> my-mart.orders.id"}
+    assert problems(every) == []
 
 
 def test_the_other_sides_of_decisions_are_united_and_marked(tmp_path: Path) -> None:

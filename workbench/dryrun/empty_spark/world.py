@@ -73,6 +73,11 @@ _FIXED: dict[str, Columns] = {
     "rate-micro-batch": (("timestamp", "TIMESTAMP"), ("value", "BIGINT")),
     "socket": (("value", "STRING"),),
 }  # fmt: skip
+# The columns that Hudi adds to each table.
+_OF_HUDI: Columns = tuple(
+    (f"_hoodie_{name}", "STRING")
+    for name in ("commit_time", "commit_seqno", "record_key", "partition_path", "file_name")
+)
 _MADE_UP = frozenset({"rate", "rate-micro-batch"})
 _PROVIDED_VIEW = "CreateTempViewUsing"
 _TEMPORARY_VIEW, _DROPPED_VIEW, _CACHED = "CreateViewCommand", "DropView", "CacheTableAsSelect"
@@ -236,6 +241,9 @@ class World:
         if known is None and place.is_of_files and len(place.paths) == 1:
             table = self.session.known((SPARK_CATALOG, place.short, place.paths[0]))
             known = table.columns if table is not None else None
+        if known is not None and place.short == "hudi":
+            names = {name.lower() for name, _ in known}
+            known = (*(each for each in _OF_HUDI if each[0] not in names), *known)
         return None if known is None else self._parsed(", ".join(f"{in_backticks(n)} {t}" for n, t in known))
 
     def _declared_schema(self, place: DataPlace, reader: Reader) -> Any:

@@ -7,6 +7,7 @@ The library is not installed outside of Glue. In Glue, the databases and tables 
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -216,7 +217,7 @@ class _Sources:
 
     def from_catalog(self, database: str = "", table_name: str = "", **_: Any) -> Any:
         """Read a table."""
-        return self._made(self._context.spark_session.table(f"{database}.{table_name}"))
+        return self._made(self._context.spark_session.table(_table(database, table_name)))
 
     def from_options(
         self,
@@ -246,7 +247,7 @@ class _Sinks:
 
     def from_catalog(self, frame: Any = None, database: str = "", table_name: str = "", **_: Any) -> Any:
         """Write to a table."""
-        _frame(frame).write.mode("append").saveAsTable(f"{database}.{table_name}")
+        _frame(frame).write.mode("append").saveAsTable(_table(database, table_name))
         return frame
 
     def from_options(
@@ -299,6 +300,12 @@ class _Sink:
         if name.startswith("_"):
             raise AttributeError(name)
         return lambda *_, **__: self
+
+
+def _table(database: str, name: str) -> str:
+    """Return the name of a table in Spark's form: in Glue, a name may contain any characters, such as hyphens."""
+    parts = (str(database), str(name))
+    return ".".join(each if re.fullmatch(r"\w+", each) or "{" in each else in_backticks(each) for each in parts)
 
 
 def _frame(frame: Any) -> Any:
