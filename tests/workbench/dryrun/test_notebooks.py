@@ -16,7 +16,7 @@ from openlineage_pyspark.workbench.dryrun.script.notebooks import (
     script_of_notebook,
     script_of_source,
 )
-from openlineage_pyspark.workbench.dryrun.script.values import value_like
+from openlineage_pyspark.workbench.dryrun.script.values import executed_text, value_like
 from openlineage_pyspark.workbench.predict.scripts import Script
 from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook
 from openlineage_pyspark.workbench.predict.sql.statements import statements_of
@@ -415,3 +415,15 @@ def test_a_notebook_with_anything_but_sql_runs(magic: str) -> None:
 @pytest.mark.parametrize("magic", ["%sql\n# MAGIC SELECT 2", "%md\n# MAGIC # Title", "%pip install a"])
 def test_a_notebook_of_sql_alone_does_not_run(magic: str) -> None:
     assert not runs_as_script(f"{OF_SQL}# MAGIC {magic}")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("execute IMMEDIATE 'INSERT INTO t SELECT ? AS a' USING 5", "INSERT INTO t SELECT (5) AS a"),
+        ("SELECT 'EXECUTE IMMEDIATE'", "SELECT 'EXECUTE IMMEDIATE'"),
+        ("EXECUTE IMMEDIATE statement", ""),
+    ],
+)
+def test_the_text_that_a_statement_runs_is_the_statement(text: str, expected: str) -> None:
+    assert executed_text(text) == expected

@@ -40,7 +40,7 @@ from openlineage_pyspark.workbench.dryrun.sandbox.handled import is_absence_hand
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, taken_next
 from openlineage_pyspark.workbench.dryrun.script.fingerprint import fingerprint
 from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
-from openlineage_pyspark.workbench.dryrun.script.values import texts_in, with_values
+from openlineage_pyspark.workbench.dryrun.script.values import executed_text, texts_in, with_values
 from openlineage_pyspark.workbench.predict.acts import CODE
 from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
@@ -213,6 +213,11 @@ class Patches:
             if named:
                 formatter = sys.modules["pyspark.sql.session"].SQLStringFormatter(session)
                 text = formatter.format(text, **named)
+            text = executed_text(text)
+            if not text:
+                message = "the text that EXECUTE IMMEDIATE runs is in a variable: what it reads and writes is unknown"
+                self._stage.problem("UNKNOWN_STATEMENT", message)
+                return self._unknown(session, Unknown())
             text = world.assumed(world.whole_paths(text))
             of_data = world.of_data(text)
             if of_data is not None:
@@ -441,11 +446,11 @@ class Patches:
 
     def _patch_rdds_of_frames(self) -> None:
         frame = self._frame
-        rows = frame.rdd
 
         def rdd(self_: Any) -> Any:
             if taken_next(sys._getframe(1)) in _WITHOUT_ROWS:
-                return rows.__get__(self_)
+                # The plan of a declared table can't become an RDD.
+                return self_.sparkSession.sparkContext.emptyRDD()
             message = "rows pass through an RDD here: the columns of what is made from them have no known source"
             self._stage.problem("STAND_IN", message)
             session = self_.sparkSession

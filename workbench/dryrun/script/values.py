@@ -1,4 +1,4 @@
-"""Write the values of parameters into the text of an SQL statement, or give them the type that a script expects."""
+"""Read the text of an SQL statement with the values of its parameters, or give these the type that a script expects."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+from openlineage_pyspark.workbench.predict.sql.statements import statements_of
 
 _OPERATORS = frozenset("<>=!+-*/%&|^~") | {"=>"}
 _COMPARED = re.compile(
@@ -17,6 +18,7 @@ _COMPARED = re.compile(
     (?=\s*(?:$|[;)]|(?:AND|OR|GROUP|HAVING|ORDER|LIMIT|UNION|EXCEPT|INTERSECT|QUALIFY|WINDOW)\b))""",
     re.IGNORECASE | re.VERBOSE,
 )
+_EXECUTES = re.compile(r"\s*EXECUTE\s+IMMEDIATE\b", re.IGNORECASE)
 _OPERATOR_WORDS = frozenset({"and", "or", "not", "in"})
 _UPPER_BOUND = re.compile(r"(\bBETWEEN\s+(?:'[^']*'|[\w.]+)\s+AND\s+)(\{[\w.]+\})", re.IGNORECASE)
 
@@ -58,6 +60,22 @@ def with_assumed_values(text: str) -> str:
     """
     text = _COMPARED.sub(lambda found: found[0] if found["quoted"] else f"{found['before']}'{found['name']}'", text)
     return _UPPER_BOUND.sub(r"\1'\2'", text)
+
+
+def executed_text(text: str) -> str:
+    """
+    Return the statement that a statement runs: the text that EXECUTE IMMEDIATE names, with its values.
+
+    Args:
+        text: any statement.
+
+    Returns:
+        The same statement if it is no such statement; an empty text if the text that it runs is in a variable.
+    """
+    if _EXECUTES.match(text) is None:
+        return text
+    found = [each.text for each in statements_of(text, "")]
+    return found[0] if len(found) == 1 and _EXECUTES.match(found[0]) is None else ""
 
 
 def value_like(text: str, default: Any) -> Any:
