@@ -27,7 +27,7 @@ _HIDING = frozenset(
     """random secrets uuid urandom getpid gethostname getuser applicationId uiWebUrl defaultParallelism exists
     isfile isdir is_file is_dir lexists access is_symlink getsize getmtime getctime stat getNumPartitions
     lastProgress recentProgress exec eval __import__ importlib runpy settrace setprofile threading concurrent
-    multiprocessing asyncio _gateway _jvm _jsparkSession _jsc _jdf pipelines foreachBatch""".split()
+    multiprocessing asyncio _gateway _jvm _jsparkSession _jsc _jdf pipelines foreachBatch forEachBatch""".split()
 )
 # Functions that take a name as a text.
 _BY_TEXT = frozenset({"attrgetter", "getattr", "methodcaller"})

@@ -301,6 +301,54 @@ if spark.catalog.tableExists("shop.orders"):
 """
 
 
+def test_each_frame_of_a_relationalized_one_is_written(tmp_path: Path) -> None:
+    text = """\
+from awsglue.context import GlueContext
+from awsglue.transforms import Relationalize
+from pyspark.context import SparkContext
+glue = GlueContext(SparkContext())
+orders = glue.create_dynamic_frame.from_catalog(database="shop", table_name="orders")
+frames = orders.relationalize("flat", "s3://b/temp")
+for name in frames.keys():
+    glue.write_dynamic_frame.from_options(frames.select(name), "s3", {"path": f"s3://b/{name}"}, format="parquet")
+root = Relationalize.apply(frame=orders, staging_path="s3://b/temp", name="root").select("root")
+root.toDF().write.parquet("s3://b/root")
+"""
+    (tmp_path / "job.py").write_text(text, "utf-8")
+    lineages = [each.lineage for each in found("job.py", text) if each.lineage is not None]
+    written = [dataset.identifier.name for each in lineages for dataset, _ in each.outputs if dataset is not None]
+    assert sorted(written) == ["flat", "flat_{field}", "root"]
+    assert {dataset.identifier.name for each in lineages for dataset in each.inputs} == {"shop.orders"}
+
+
+def test_the_batches_of_a_stream_of_glue_are_written(tmp_path: Path) -> None:
+    text = """\
+from awsglue.context import GlueContext
+from pyspark.context import SparkContext
+glue = GlueContext(SparkContext())
+glue._jsc.hadoopConfiguration().set("fs.s3.x", "y")
+orders = glue.create_data_frame.from_catalog(database="shop", table_name="orders", additional_options={"x": "y"})
+def process(batch, number):
+    if batch.count() > 0:
+        timed = glue.add_ingestion_time_columns(batch.select("id"), "day")
+        timed.write.parquet("s3://b/timed")
+        batch.createOrReplaceTempView("batch")
+        glue.sql("SELECT amount FROM batch").write.parquet("s3://b/amounts")
+glue.forEachBatch(frame=orders, batch_function=process, options={"windowSize": "100 seconds"})
+days = glue.getSource("file", paths=["s3://b/amounts"])
+days.setFormat("parquet")
+days.getFrame().toDF().write.parquet("s3://b/again")
+"""
+    (tmp_path / "job.py").write_text(text, "utf-8")
+    every = found("job.py", text)
+    assert edges(every) == {
+        "shop.orders.id -> timed.id",
+        "shop.orders.amount -> amounts.amount",
+        "amounts.amount -> again.amount",
+    }
+    assert problems(every) == [(7, "DECISION")]
+
+
 def test_names_of_glue_may_have_hyphens(tmp_path: Path) -> None:
     text = """\
 from awsglue.context import GlueContext

@@ -106,10 +106,11 @@ class DynamicFrame:
         self.stage.problem("UNKNOWN_SCHEMA", f"{message} from them")
         return self._with(type(self).without_columns(self._frame))
 
-    def relationalize(self, *_: Any, **__: Any) -> Any:
-        """Return a collection of frames whose columns depend on data."""
+    def relationalize(self, root_table_name: Any = None, *_: Any, name: Any = None, **__: Any) -> Any:
+        """Return a collection of frames whose columns depend on data: the root, and one for each field with lists."""
         self.stage.problem("UNKNOWN_SCHEMA", "the frames that relationalize() returns depend on the data")
-        return DynamicFrameCollection({}, self._with(type(self).without_columns(self._frame)))
+        root, frame = str(root_table_name or name or "roottable"), self._with(type(self).without_columns(self._frame))
+        return DynamicFrameCollection({root: frame, f"{root}_{{field}}": frame}, frame)
 
     def join(self, paths1: Sequence[str], paths2: Sequence[str], frame2: Any, *_: Any, **__: Any) -> Any:
         """Return the rows of two frames whose keys are the same."""
@@ -192,6 +193,27 @@ class GlueContext:
         """Return a sink that writes one frame."""
         return _Sink(self, connection_type, {**options, **({"path": path} if path else {})})
 
+    def getSource(  # noqa: N802 (Glue's)
+        self,
+        connection_type: str,
+        transformation_ctx: str = "",  # noqa: ARG002
+        push_down_predicate: str = "",  # noqa: ARG002
+        **options: Any,
+    ) -> Any:
+        """Return a source of one frame."""
+        return _Source(self, connection_type, options)
+
+    def forEachBatch(self, frame: Any, batch_function: Any, options: Any = None) -> None:  # noqa: ARG002, N802 (Glue's)
+        """Call a function once, with a batch of a stream."""
+        batch_function(frame, 0)
+
+    def add_ingestion_time_columns(self, frame: Any, timeGranularity: str = "") -> Any:
+        """Return a frame with the parts of the current time, down to a day, an hour or a minute."""
+        found, last = _frame(frame), {"day": 3, "hour": 4}.get(timeGranularity, 5)
+        for part in ("year", "month", "day", "hour", "minute")[:last]:
+            found = found.withColumn(f"ingest_{part}", F.date_part(F.lit(part), F.current_timestamp()).cast("int"))
+        return DynamicFrame(found, self) if isinstance(frame, DynamicFrame) else found
+
     def get_logger(self) -> Any:
         """Return a logger."""
         return logging.getLogger("glue")
@@ -205,9 +227,13 @@ class GlueContext:
         ):
             if name.startswith(begin):
                 return getattr(getattr(self, of), name.removeprefix(begin))
+        if name in ("_jsc", "_jvm", "_sc"):
+            context = self.spark_session.sparkContext
+            return context if name == "_sc" else getattr(context, name)
         if name.startswith("_"):
             raise AttributeError(name)
-        return StandIn(f"GlueContext.{name}")
+        # It is also the context of Spark's SQL.
+        return getattr(self.spark_session, name) if hasattr(SparkSession, name) else StandIn(f"GlueContext.{name}")
 
 
 class _Sources:
@@ -239,6 +265,22 @@ class _Sources:
     def from_rdd(self, data: Any, *_: Any, **__: Any) -> Any:
         """Make a frame from an RDD."""
         return self._made(self._context.spark_session.createDataFrame(data))
+
+
+class _Source:
+    def __init__(self, context: GlueContext, connection_type: str, options: Mapping[str, Any]) -> None:
+        self._context = context
+        self._type = connection_type
+        self._options = options
+        self._format: str | None = None
+
+    def setFormat(self, format: str, **_: Any) -> None:  # noqa: A002, N802 (Glue's)
+        """Set the format."""
+        self._format = format
+
+    def getFrame(self, **_: Any) -> Any:  # noqa: N802 (Glue's)
+        """Read the frame."""
+        return self._context.create_dynamic_frame.from_options(self._type, self._options, self._format)
 
 
 class _Sinks:
