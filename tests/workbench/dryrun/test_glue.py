@@ -6,8 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from openlineage_pyspark.workbench.dryrun.libraries import glue
-from openlineage_pyspark.workbench.dryrun.libraries.glue import DynamicFrame, GlueContext
+
+glue = pytest.importorskip(
+    "openlineage_pyspark.workbench.dryrun.libraries.glue", reason="PySpark is not installed", exc_type=ImportError
+)
 
 
 class Remembering:
@@ -36,8 +38,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     builder = SimpleNamespace(getOrCreate=lambda: session)
     monkeypatch.setattr(glue, "SparkSession", SimpleNamespace(builder=builder, sql=None, table=None))
     problems = SimpleNamespace(problem=lambda code, _message: found.append(code))
-    monkeypatch.setattr(DynamicFrame, "stage", problems, raising=False)
-    monkeypatch.setattr(DynamicFrame, "without_columns", staticmethod(lambda frame: frame), raising=False)
+    monkeypatch.setattr(glue.DynamicFrame, "stage", problems, raising=False)
+    monkeypatch.setattr(glue.DynamicFrame, "without_columns", staticmethod(lambda frame: frame), raising=False)
     return found
 
 
@@ -51,14 +53,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ],
 )
 def test_a_name_of_glue_may_have_any_characters(asked: list[str], database: str, table: str, expected: str) -> None:
-    frame = GlueContext().create_dynamic_frame.from_catalog(database=database, table_name=table)
-    GlueContext().write_dynamic_frame_from_catalog(frame, database, table)
+    frame = glue.GlueContext().create_dynamic_frame.from_catalog(database=database, table_name=table)
+    glue.GlueContext().write_dynamic_frame_from_catalog(frame, database, table)
     assert asked[0] == f".table({expected})"
     assert asked[-1].endswith(f".saveAsTable({expected})")
 
 
 def test_the_function_for_batches_is_called_once_with_the_stream(asked: list[str]) -> None:
-    context, batches = GlueContext(), list[tuple[Any, int]]()
+    context, batches = glue.GlueContext(), list[tuple[Any, int]]()
     frame = context.create_data_frame.from_catalog("shop", "orders")
     context.forEachBatch(frame=frame, batch_function=lambda *batch: batches.append(batch), options={})
     assert batches == [(frame, 0)]
@@ -66,7 +68,7 @@ def test_the_function_for_batches_is_called_once_with_the_stream(asked: list[str
 
 
 def test_a_source_reads_with_its_format(asked: list[str]) -> None:
-    source = GlueContext().getSource("file", paths=["s3://b/a"])
+    source = glue.GlueContext().getSource("file", paths=["s3://b/a"])
     source.setFormat("csv")
     source.getFrame()
     assert asked == [
@@ -77,7 +79,7 @@ def test_a_source_reads_with_its_format(asked: list[str]) -> None:
 
 
 def test_a_context_of_glue_is_one_of_sql_and_of_java(asked: list[str]) -> None:
-    context = GlueContext()
+    context = glue.GlueContext()
     context.sql("SELECT 1")
     context._jsc.hadoopConfiguration()
     assert context._sc is not None
@@ -87,7 +89,7 @@ def test_a_context_of_glue_is_one_of_sql_and_of_java(asked: list[str]) -> None:
 
 
 def test_a_relationalized_frame_has_its_root_and_those_of_fields_with_lists(asked: list[str]) -> None:
-    frame = DynamicFrame(Remembering(asked), None)
+    frame = glue.DynamicFrame(Remembering(asked), None)
     found = frame.relationalize("flat", "s3://b/temp")
     assert list(found.keys()) == ["flat", "flat_{field}"]
     assert found.select("flat_items") is found["flat"]

@@ -41,7 +41,7 @@ except BaseException as problem:
 """
 
 
-def told(folder: Path, source: str, **settings: object) -> list[tuple[object, ...]]:
+def told(folder: Path, source: str, **settings: Any) -> list[tuple[object, ...]]:
     """Return what a script has told: a line and a code for each problem, and what it raised at last."""
     lines = [each for each in records(folder, source, **settings) if each["k"] not in ("file", "names")]
     return [(each["what"],) if each["k"] == "raised" else (each["spot"]["line"], each["code"]) for each in lines]

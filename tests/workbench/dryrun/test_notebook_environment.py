@@ -36,10 +36,13 @@ def test_given_parameters_replace_the_variables_of_the_notebook(names: dict[str,
 
 
 def test_cells_that_do_not_run_are_reported(names: dict[str, Any]) -> None:
-    names["_other_cell"]("Scala")
+    names["_left_out_of_cell"]("%%scala\nval a = 1")
+    names["_left_out_of_cell"]("%matplotlib inline")
+    names["_left_out_of_cell"]("!wget a")
     names["_invalid_cell"]("invalid syntax")
     assert names["problems"] == [
         ("NOT_DONE", "this cell is in Scala: what it reads and writes is unknown"),
+        ("NOT_DONE", "the notebook calls '!wget a', which a dry run does not do"),
         ("SCRIPT_FAILED", "this cell is left out, because it is not valid Python: invalid syntax"),
     ]
 
@@ -60,7 +63,20 @@ def test_the_utilities_of_fabric_are_there(names: dict[str, Any], name: str) -> 
 def test_a_notebook_runs_another_one_of_fabric(names: dict[str, Any], tmp_path: Path) -> None:
     for folder in ("A", "B"):
         (tmp_path / f"{folder}.Notebook").mkdir()
-    text = "# Fabric notebook source\n\n# CELL ********************\n\n%pip install x\nmade = day + 1\n"
+    text = """\
+# Fabric notebook source
+
+# PARAMETERS CELL ********************
+
+a = 5
+b = 5
+
+# CELL ********************
+
+%pip install x
+made = a, b, dbutils.widgets.get("c")
+"""
     (tmp_path / "B.Notebook" / "notebook-content.py").write_text(text, "utf-8")
-    names["_run_notebook"]('B {"a": 1}')
-    assert (names["made"], names["problems"]) == (2, [])
+    names["_run_notebook"]('B {"a": 1, "c": "x"}')
+    assert (names["made"], names["problems"]) == ((1, 5, "x"), [])
+    assert names["dbutils"].widgets.get("c") == "{c}"

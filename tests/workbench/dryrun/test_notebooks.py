@@ -16,7 +16,7 @@ from openlineage_pyspark.workbench.dryrun.script.notebooks import (
     script_of_notebook,
     script_of_source,
 )
-from openlineage_pyspark.workbench.dryrun.script.values import executed_text, value_like
+from openlineage_pyspark.workbench.dryrun.script.values import executed_text, passed_values, value_like
 from openlineage_pyspark.workbench.predict.scripts import Script
 from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook
 from openlineage_pyspark.workbench.predict.sql.statements import statements_of
@@ -427,3 +427,19 @@ def test_a_notebook_of_sql_alone_does_not_run(magic: str) -> None:
 )
 def test_the_text_that_a_statement_runs_is_the_statement(text: str, expected: str) -> None:
     assert executed_text(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("./shared", {}),
+        (
+            './shared $day="2024-01-01" $env=\'dev\' $n=3 $none=""',
+            {"day": "2024-01-01", "env": "dev", "n": "3", "none": ""},
+        ),
+        ('Shared { "day": "x", "n": 3, "on": true }', {"day": "x", "n": "3", "on": "True"}),
+        ("Shared {day}", {}),
+    ],
+)
+def test_a_notebook_passes_values_to_one_that_it_runs(text: str, expected: dict[str, str]) -> None:
+    assert passed_values(text) == expected

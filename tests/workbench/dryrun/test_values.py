@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from openlineage_pyspark.workbench.dryrun.script.values import with_assumed_values
+from openlineage_pyspark.workbench.dryrun.script.values import fills_variables, with_assumed_values
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,15 @@ from openlineage_pyspark.workbench.dryrun.script.values import with_assumed_valu
 )
 def test_a_stand_in_that_is_compared_with_something_is_taken_for_a_value(text: str, assumed: str) -> None:
     assert with_assumed_values(text) == assumed
+
+
+@pytest.mark.parametrize(
+    ("text", "fills"),
+    [
+        ("EXECUTE IMMEDIATE 'SELECT max(a) FROM t' INTO b", True),
+        ("execute immediate 'INSERT INTO t SELECT 1'", False),
+        ("INSERT INTO t SELECT 1", False),
+    ],
+)
+def test_a_statement_that_executes_a_text_may_set_variables(text: str, *, fills: bool) -> None:
+    assert fills_variables(text) is fills

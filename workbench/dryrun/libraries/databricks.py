@@ -25,7 +25,7 @@ from openlineage_pyspark.workbench.dryrun.script.notebooks import (
     runnable_of,
 )
 from openlineage_pyspark.workbench.dryrun.script.stage import shortened
-from openlineage_pyspark.workbench.dryrun.script.values import value_like
+from openlineage_pyspark.workbench.dryrun.script.values import passed_values, value_like
 from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, substituted
 
 if TYPE_CHECKING:
@@ -56,6 +56,13 @@ class Widgets:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._defaults: dict[str, str] = {}
+        self.passed: dict[str, str] = {}
+        """What a notebook passes to one that it runs."""
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The values that a notebook gets from outside."""
+        return {**self._stage.request.parameters, **self.passed}
 
     def __getattr__(self, name: str) -> Any:
         if name not in _DEFAULT_IS_SECOND:
@@ -67,9 +74,8 @@ class Widgets:
 
     def get(self, name: str) -> str:
         """Return the value of a parameter: the given one, its default, or a stand-in."""
-        given: Mapping[str, str] = self._stage.request.parameters
-        if name in given:
-            return given[name]
+        if name in self.given:
+            return self.given[name]
         if name in self._defaults:
             return self._defaults[name]
         message = f"the parameter {name} has no value: it is assumed to be {{{name}}} (--param {name}=VALUE sets it)"
@@ -78,12 +84,12 @@ class Widgets:
 
     def getArgument(self, name: str, default: Any = None) -> str:  # noqa: N802 (Databricks')
         """Return the value of a parameter, or a default."""
-        known = name in self._stage.request.parameters or name in self._defaults
+        known = name in self.given or name in self._defaults
         return str(default) if default is not None and not known else self.get(name)
 
     def getAll(self) -> dict[str, str]:  # noqa: N802 (Databricks')
         """Return all parameters."""
-        return {**self._defaults, **self._stage.request.parameters}
+        return {**self._defaults, **self.given}
 
     def remove(self, name: str) -> None:
         """Forget a parameter."""
@@ -167,7 +173,7 @@ class Databricks:
 
     def _take(self) -> None:
         """Replace the values of the notebook's parameters by those that are given."""
-        for name, text in self._stage.request.parameters.items():
+        for name, text in self.widgets.given.items():
             if name in self._names:
                 self._names[name] = value_like(text, self._names[name])
 
@@ -229,4 +235,9 @@ class Databricks:
             message = f"the notebook {name} was not found: what it defines is unknown"
             self._stage.problem("STAND_IN", message)
             return
-        exec(compiled_code(source, os.path.realpath(found)), self._names)  # noqa: S102 (this is what the user asks for)
+        before = self.widgets.passed
+        self.widgets.passed = {**before, **passed_values(given)}
+        try:
+            exec(compiled_code(source, os.path.realpath(found)), self._names)  # noqa: S102 (this is what the user asks for)
+        finally:
+            self.widgets.passed = before

@@ -40,7 +40,7 @@ from openlineage_pyspark.workbench.dryrun.sandbox.handled import is_absence_hand
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, taken_next
 from openlineage_pyspark.workbench.dryrun.script.fingerprint import fingerprint
 from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
-from openlineage_pyspark.workbench.dryrun.script.values import executed_text, texts_in, with_values
+from openlineage_pyspark.workbench.dryrun.script.values import executed_text, fills_variables, texts_in, with_values
 from openlineage_pyspark.workbench.predict.acts import CODE
 from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
@@ -213,6 +213,8 @@ class Patches:
             if named:
                 formatter = sys.modules["pyspark.sql.session"].SQLStringFormatter(session)
                 text = formatter.format(text, **named)
+            if fills_variables(text):
+                self._stage.hides("the variables that EXECUTE IMMEDIATE sets")
             text = executed_text(text)
             if not text:
                 message = "the text that EXECUTE IMMEDIATE runs is in a variable: what it reads and writes is unknown"

@@ -19,6 +19,8 @@ _COMPARED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _EXECUTES = re.compile(r"\s*EXECUTE\s+IMMEDIATE\b", re.IGNORECASE)
+_PASSED = re.compile(r"\$(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+))")
+_JSON_WORDS = re.compile(r"(?<=[:\s])(?:true|false)(?=[\s,}])")
 _OPERATOR_WORDS = frozenset({"and", "or", "not", "in"})
 _UPPER_BOUND = re.compile(r"(\bBETWEEN\s+(?:'[^']*'|[\w.]+)\s+AND\s+)(\{[\w.]+\})", re.IGNORECASE)
 
@@ -76,6 +78,29 @@ def executed_text(text: str) -> str:
         return text
     found = [each.text for each in statements_of(text, "")]
     return found[0] if len(found) == 1 and _EXECUTES.match(found[0]) is None else ""
+
+
+def passed_values(text: str) -> dict[str, str]:
+    """
+    Return the values that a notebook passes to one that it runs.
+
+    Args:
+        text: what follows `%run`: the name of the notebook, and `$name="value"` for each value, or all as JSON.
+    """
+    begin = text.find("{")
+    if begin >= 0 and text.rstrip().endswith("}"):
+        try:
+            found = ast.literal_eval(_JSON_WORDS.sub(lambda word: word[0].capitalize(), text[begin:].strip()))
+        except (SyntaxError, ValueError):
+            return {}
+        return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+    return {each[1]: next(filter(None, each.groups()[1:]), "") for each in _PASSED.finditer(text)}
+
+
+def fills_variables(text: str) -> bool:
+    """Return whether a statement is an EXECUTE IMMEDIATE that writes its result into variables."""
+    words = (each.text.upper() for each in tokens(text) if each.kind is TokenKind.WORD)
+    return _EXECUTES.match(text) is not None and "INTO" in words
 
 
 def value_like(text: str, default: Any) -> Any:
