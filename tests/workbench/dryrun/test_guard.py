@@ -432,7 +432,7 @@ os.close(os.open("job.py", os.O_RDONLY))
 @pytest.mark.slow
 def test_a_module_in_a_folder_above_the_script_is_taken_and_named(tmp_path: Path) -> None:
     source = "import empty\nfrom utils.columns import NAMES\nimport elsewhere\nassert NAMES == ['id'] and empty.other\n"
-    beside = {"bundle/utils/columns.py": "NAMES = ['id']", "bundle/empty/data.csv": ""}
+    beside = {"bundle/utils/columns.py": "NAMES = ['id']", "bundle/empty/settings.py": ""}
     found = records(tmp_path, source, at="bundle/src/jobs", beside=beside)
     assert not [each for each in found if each["k"] == "raised"]
     told = [(each["spot"]["line"], each["message"].partition(",")[0]) for each in found if each["k"] == "problem"]

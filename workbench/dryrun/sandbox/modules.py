@@ -12,6 +12,7 @@ import dis
 import importlib.abc
 import importlib.machinery
 import inspect
+import linecache
 import os
 import re
 import sys
@@ -358,6 +359,22 @@ def _missing(function: Callable[..., Any], given: int, named: Container[str]) ->
     ]
 
 
+def _importer() -> str:
+    """Return the file of the code whose import a finder handles; empty if there is none."""
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith("<frozen importlib") and file != __file__ and "importlib" not in file:
+            return file
+        frame = frame.f_back
+    return ""
+
+
+def _is_module(path: Path) -> bool:
+    """Return whether a path without an ending is that of a module, or of a folder of modules."""
+    return path.with_name(f"{path.name}.py").is_file() or path.is_dir()
+
+
 class _StandInModule(types.ModuleType):
     """A module of stand-ins."""
 
@@ -403,7 +420,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> importlib.machinery.ModuleSpec | None:
         """Return the spec of a module's stand-in; None if the real module is to be loaded."""
         first = fullname.partition(".")[0]
-        if first in self._allowed or not self._is_users_import():
+        importer = _importer()
+        if first in self._allowed or not self._stage.is_users(importer):
             return None
         is_below = isinstance(sys.modules.get(first), _StandInModule)
         if not is_below:
@@ -411,25 +429,30 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 return None
             if self._is_last and (path is not None or first in sys.stdlib_module_names):
                 return None
-            found = self._above(fullname) if self._is_last else None
+            found = self._above(fullname, importer) if self._is_last else None
             if found is not None:
                 return found
             why = "is not installed" if self._is_last else f"contacts other systems (--allow {first} loads it)"
             self._stage.problem("STAND_IN", f"the module {first} {why}: what it returns is unknown")
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
-    def _above(self, name: str) -> importlib.machinery.ModuleSpec | None:
+    def _above(self, name: str, importer: str) -> importlib.machinery.ModuleSpec | None:
         """
         Return the spec of a module in a folder above that of the script; None if there is none.
 
-        Projects often put such a folder on Python's path in the settings of their jobs.
+        Projects often put such a folder on Python's path in the settings of their jobs. A folder that only has the name
+        of a library, such as one with settings for it, does not count.
         """
         folder, begins = Path(self._stage.request.path).parent, Path(self._stage.request.begins)
         for each in folder.parents if folder.is_relative_to(begins) else ():
             if not each.is_relative_to(begins):
                 break
             inside = each / name
-            if (each / f"{name}.py").is_file() or (inside.is_dir() and any(inside.glob("*.py"))):
+            if (
+                (each / f"{name}.py").is_file()
+                or (inside / "__init__.py").is_file()
+                or any(_is_module(inside / part) for part in self._parts_of(name, importer) if inside.is_dir())
+            ):
                 sys.path.append(str(each))
                 where = os.path.relpath(each, begins)
                 self._stage.problem(
@@ -440,17 +463,14 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 return importlib.machinery.PathFinder.find_spec(name, [str(each)])
         return None
 
-    def _is_users_import(self) -> bool:
-        """Return whether the user's code imports the module, and not a library."""
-        frame = sys._getframe(2)
-        while frame is not None:
-            file = frame.f_code.co_filename
-            if not file.startswith("<frozen importlib") and file != __file__ and "importlib" not in file:
-                return self._stage.is_users(file)
-            if frame.f_back is None:
-                break
-            frame = frame.f_back
-        return False
+    def _parts_of(self, name: str, importer: str) -> list[str]:
+        """Return the parts of a module that a file of the user imports."""
+        request = self._stage.request
+        text = request.source if importer == request.path else "".join(linecache.getlines(importer))
+        found = re.findall(rf"\b(?:from|import)\s+{re.escape(name)}\.(\w+)", text)
+        for each in re.findall(rf"\bfrom\s+{re.escape(name)}\s+import\s+(\([^)]*\)|[^\n]*)", text):
+            found += re.findall(r"\w+", each)
+        return found
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         """Return a module of stand-ins."""
