@@ -441,3 +441,25 @@ def test_a_module_in_a_folder_above_the_script_is_taken_and_named(tmp_path: Path
         (2, "the module utils is taken from the folder bundle"),
         (3, "the module elsewhere is not installed: what it returns is unknown"),
     ]
+
+
+@pytest.mark.slow
+def test_a_write_of_what_an_absent_module_returns_is_named(tmp_path: Path) -> None:
+    source = """\
+import absent
+frame = absent.cleaned(1)
+frame.write.mode("overwrite").saveAsTable("a")
+frame.writeStream.format("delta").start("b")
+frame.writeTo("c").append()
+absent.file().write("text")
+frame.select("x").write.parquet("d")
+"""
+    found = [each for each in records(tmp_path, source) if each["k"] == "problem"]
+    assert [(each["spot"]["line"], each["code"]) for each in found] == [
+        (1, "STAND_IN"),
+        (3, "NOT_DONE"),
+        (4, "NOT_DONE"),
+        (5, "NOT_DONE"),
+        (7, "NOT_DONE"),
+    ]
+    assert found[1]["message"] == "what absent.cleaned() returns is unknown, so what this line writes is left out"

@@ -35,6 +35,8 @@ CLIENTS = frozenset(
     """.split()
 )
 """The top-level names of modules that contact other systems."""
+_WRITERS = frozenset({"write", "writeStream", "writeTo"})
+"""The attributes by which DataFrames are written."""
 _MOST_SHOWN = 40
 _QUOTES = re.compile(r"[\"'`{}]")
 
@@ -60,7 +62,16 @@ class StandIn:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
+        if name in _WRITERS:
+            self._report_write(name, sys._getframe(1))
         return _error_class(name) or StandIn(f"{self._name}.{name}")
+
+    def _report_write(self, name: str, frame: types.FrameType) -> None:
+        """Report that a write is left out; a `write` that is called at once is none of a DataFrame."""
+        is_users = self.stage is not None and self.stage.is_users(frame.f_code.co_filename)
+        if self.stage is not None and is_users and (name == "writeTo" or taken_next(frame)):
+            message = f"what {self._name} returns is unknown, so what this line writes is left out"
+            self.stage.problem("NOT_DONE", message)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         """Return a stand-in for the result. If the call may decorate a function or a class, these still work."""
