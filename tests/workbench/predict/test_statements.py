@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from openlineage_pyspark.facets.model.lineage import UseKind
+from openlineage_pyspark.workbench.predict.from_text.reading import Known, read_statement
 from openlineage_pyspark.workbench.predict.sql.headers import plainly_created
 from openlineage_pyspark.workbench.predict.sql.inline_tables import with_queries_of_values
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement, statements_of
@@ -599,6 +601,12 @@ BEGIN m := (SELECT min(b) FROM s); k := 1; UPDATE v SET c = m + k; END $$ LANGUA
          "tsql", [(), (), ("@m",)]),
         ("DECLARE @n INT\nSET @n = (SELECT a FROM s)\nUPDATE v SET c = @n", "tsql", [(), (), ("@n",)]),
         ("SELECT a INTO n FROM s;\nINSERT INTO t SELECT n FROM u", "", [(), ()]),
+        # Without a block: a variable of BigQuery, of MySQL and of Snowflake.
+        ("DECLARE n INT64; SET n = (SELECT max(a) FROM s); INSERT INTO t SELECT n, m FROM u", "", [(), (), ("n",)]),
+        ("SELECT a INTO @x FROM s LIMIT 1; INSERT INTO t (b) VALUES (@x); SET @x = 1; SELECT x FROM t",
+         "", [(), ("@x",), ("@x",), ()]),
+        ("SET v = (SELECT max(a) FROM s); CREATE TABLE t AS SELECT b, $v AS m FROM u; SELECT v, '$v' FROM t",
+         "", [(), ("$v",), ()]),
     ],
 )  # fmt: skip
 def test_a_variable_that_a_query_sets_is_known_to_later_statements(
@@ -606,3 +614,50 @@ def test_a_variable_that_a_query_sets_is_known_to_later_statements(
 ) -> None:
     told = [each for each in statements_of(text, "a.sql", dialect) if not each.text.startswith("END")]
     assert [each.filled for each in told] == found
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("SELECT a INTO @x FROM s LIMIT 1", "SELECT a FROM s LIMIT 1"),
+        ("SELECT a, b INTO @x, @y FROM s", "SELECT a, b FROM s"),
+        ("SELECT q.NEXTVAL INTO :NEW.id FROM dual", "SELECT q.NEXTVAL FROM dual"),
+        ("SELECT a INTO t FROM s", "SELECT a INTO t FROM s"),
+    ],
+)
+def test_a_query_into_a_variable_with_a_mark_creates_no_table(given: str, expected: str) -> None:
+    (found,) = statements_of(given, "f.sql")
+    assert " ".join(found.text.split()) == expected
+
+
+PACKAGE = """\
+CREATE PACKAGE BODY k AS
+  PROCEDURE p (d IN DATE) IS
+    CURSOR c IS SELECT a FROM s WHERE b = d AND e = p.d;
+  BEGIN
+    FOR x IN c LOOP INSERT INTO t (a) VALUES (x.a); END LOOP;
+    EXECUTE IMMEDIATE 'INSERT INTO t SELECT a FROM s WHERE b = :1' USING d;
+  END p;
+END k;"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (PACKAGE, {"SELECT a FROM s": ("d", "p.d"), "INSERT INTO t (a)": ("d", "p.d"), "INSERT INTO t SELECT": ("d",)}),
+        (
+            "CREATE FUNCTION f(a int) RETURNS SETOF t AS $$ BEGIN RETURN QUERY SELECT z.a FROM s z; END $$",
+            {"SELECT z.a": ("a",)},
+        ),
+    ],
+)
+def test_parameters_are_known_to_cursors_to_texts_that_are_run_and_after_the_name_of_their_routine(
+    text: str, expected: dict[str, tuple[str, ...]]
+) -> None:
+    found = statements_of(text, "f.sql")
+    assert {begin: each.variables for begin in expected for each in found if each.text.startswith(begin)} == expected
+
+
+def test_a_parameter_after_the_name_of_its_routine_is_no_column() -> None:
+    (read,) = read_statement("SELECT z.a FROM s z WHERE z.a = f.a", Known(variables=("a", "f.a"))) or ()
+    assert read.rows == {("s", "a"): frozenset((UseKind.FILTER,))}

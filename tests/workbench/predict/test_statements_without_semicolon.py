@@ -82,7 +82,7 @@ def found_in(text: str, dialect: str) -> list[str]:
             "THEN UPDATE SET b = 1 WHEN NOT MATCHED THEN INSERT (a) VALUES (1)¦; ¦COMMIT TRAN¦ END TRY "
             "BEGIN CATCH ¦ROLLBACK¦ ¦THROW¦ END CATCH ¦SELECT 5¦"
         ),
-        "CREATE TRIGGER g ON t AFTER INSERT, UPDATE AS IF UPDATE(a) ¦INSERT INTO log SELECT a FROM inserted¦",
+        "CREATE TRIGGER g ON t AFTER INSERT, UPDATE AS IF UPDATE(a) ¦INSERT INTO log SELECT a FROM s¦",
         (
             "DECLARE c CURSOR FOR ¦SELECT a FROM t¦ ¦OPEN c¦ ¦FETCH NEXT FROM c INTO @a¦ WHILE @@FETCH_STATUS = 0 "
             "BEGIN ¦UPDATE x SET a = @a¦ ¦FETCH NEXT FROM c INTO @a¦ END ¦CLOSE c¦ ¦DEALLOCATE c¦"

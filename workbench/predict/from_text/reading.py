@@ -485,7 +485,7 @@ def _without_variables(query: Any, variables: Collection[str]) -> Any:
     names = set(variables) - given
 
     def plain(node: Any) -> Any:
-        if not isinstance(node, exp.Column) or len(node.parts) > 1 or node.name.lower() not in names:
+        if not isinstance(node, exp.Column) or ".".join(part.name for part in node.parts).lower() not in names:
             return node
         is_item = isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
         return exp.alias_(exp.Null(), node.name) if is_item else exp.Null()

@@ -9,11 +9,12 @@ from openlineage_pyspark.facets.sql_lexer import Token, TokenKind
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+_BEFORE_DECLARED = frozenset({"AS", "DECLARE", "IS"})
 _MODES = frozenset({"IN", "INOUT", "OUT", "VARIADIC"})
 _BEFORE_NAME = frozenset({"DECLARE", "LET", "OR", "REPLACE", "VAR", "VARIABLE"})
 # What else is declared than variables; and the words of statements.
 _NO_VARIABLE = frozenset(
-    "ALTER BEGIN CONTINUE CREATE CURSOR EXCEPTION EXIT FUNCTION PRAGMA PROCEDURE SUBTYPE TYPE UNDO WITH".split()
+    "ALTER BEGIN CONTINUE CREATE CURSOR EXCEPTION EXIT FUNCTION PRAGMA PROCEDURE SELECT SUBTYPE TYPE UNDO WITH".split()
 )
 _NO_VALUE = frozenset({"CONDITION", "CURSOR", "EXCEPTION"})
 _INTO = frozenset({"EXECUTE", "FETCH", "SELECT", "WITH"})
@@ -23,7 +24,7 @@ _OPENING, _CLOSING = ("(", "[", "<"), (")", "]", ">")
 
 def parameters_in(header: Sequence[Token], kinds: Collection[str]) -> Iterator[str]:
     """
-    Yield the names of the parameters of routines, in lower case; not those that begin with @.
+    Yield the names of the parameters of routines, in lower case, alone and after that of the routine; not those with @.
 
     Args:
         header: the tokens before the body of a routine, without spaces and comments.
@@ -42,6 +43,7 @@ def parameters_in(header: Sequence[Token], kinds: Collection[str]) -> Iterator[s
             # A parameter may have only a type.
             if len(named) > 1 and _is_name(named[0]) and _is_name(named[1]):
                 yield _name(named[0])
+                yield f"{_name(header[begin - 1])}.{_name(named[0])}"
 
 
 def declared_before(header: Sequence[Token]) -> Iterator[str]:
@@ -55,7 +57,7 @@ def declared_before(header: Sequence[Token]) -> Iterator[str]:
         begin = 0
         if _word(declaration[0]) not in ("CURSOR", "SUBTYPE", "TYPE"):
             outside = (at for at, depth in enumerate(_depths(declaration)) if not depth)
-            begin = max((at + 1 for at in outside if _word(declaration[at]) in ("AS", "IS")), default=0)
+            begin = max((at + 1 for at in outside if _word(declaration[at]) in _BEFORE_DECLARED), default=0)
         yield from declared_in(declaration[begin:])
 
 
@@ -82,15 +84,19 @@ def filled_by(statement: Sequence[Token]) -> Iterator[str]:
     for at, token in enumerate(statement[:end]):
         if token.text == "=" and at > 1 and _is_name(statement[at - 1]):
             before = statement[at - 2]
-            if before.text == "@" or (at == 2 and first == "SET"):
+            if before.text == "@":
                 yield marked_name(statement, at - 1)
+            elif at == 2 and first == "SET":
+                yield _name(statement[1])
+                # Snowflake marks it where it is used.
+                yield f"${_name(statement[1])}"
         elif token.text == ":" and at == 1 and statement[2:3] and statement[2].text == "=":
             yield _name(statement[0])
 
 
 def marked_name(statement: Sequence[Token], at: int) -> str:
-    """Return a name in lower case, after its @ if it has one."""
-    mark = "@" if at and statement[at - 1].text == "@" else ""
+    """Return a name in lower case, after its @ or $ if it has one."""
+    mark = statement[at - 1].text if at and statement[at - 1].text in ("@", "$") else ""
     return f"{mark}{_name(statement[at])}"
 
 

@@ -27,9 +27,15 @@ from openlineage_pyspark.workbench.predict.sql.local_names import (
 from openlineage_pyspark.workbench.predict.sql.notebooks import sql_in
 from openlineage_pyspark.workbench.predict.sql.parts import parts_of
 from openlineage_pyspark.workbench.predict.sql.sql_server import separated
+from openlineage_pyspark.workbench.predict.sql.trigger_rows import (
+    rows_of_trigger,
+    table_of_trigger,
+    with_changed_rows,
+    without_marks,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from openlineage_pyspark.workbench.predict.sql.sql_server import SeparatedTokens
 
@@ -67,6 +73,9 @@ _AFTER_EXECUTED = frozenset({"BULK", "END", "INTO", "RETURNING", "USING"})
 _NEAR = 80
 # A CREATE names the kind of what it creates within so many words.
 _BEFORE_KIND = 12
+# What may set variables to rows of a query; and what may be before the name of a variable.
+_FILLING = frozenset({"EXECUTE", "FETCH", "SELECT", "SET", "WITH"})
+_MARKS = ("@", ":")
 # These words only decide where a script continues.
 _JUMPS = frozenset({"ITERATE", "LEAVE"})
 # The second words of conditions, such as NOT FOUND or SQLSTATE '22012'.
@@ -168,6 +177,8 @@ class _Splitting:
         self._variables: frozenset[str] = frozenset()
         # Those that queries have set, besides other names.
         self._filled: set[str] = set()
+        # The table of the trigger whose body this is; empty elsewhere.
+        self._triggered = ""
         # Those of the package around its routines.
         self._of_package: frozenset[str] = frozenset()
         # The names of cursors in capitals -> their queries.
@@ -188,6 +199,7 @@ class _Splitting:
         in_script = self._is_body
         while self._at < len(self._tokens):
             word = self._word(self._at)
+            self._triggered = self._triggered if in_script else ""
             if self._separated is not None and word in ("ELSE", "IF", "WHILE"):
                 list(self._open(word))
                 continue
@@ -292,7 +304,9 @@ class _Splitting:
                 return found
             # Variables are declared before the BEGIN of Oracle.
             end = self._next_end(at)
-            if self._next(("AS", "IS"), kind) is None or self._word(end + 1) in {*_STATEMENTS, ""} - {"BEGIN"}:
+            if self._next(("AS", "DECLARE", "IS"), kind) is None or self._word(end + 1) in {*_STATEMENTS, ""} - {
+                "BEGIN"
+            }:
                 return None
             at = end + 1
         return None
@@ -391,11 +405,15 @@ class _Splitting:
         inner = _Splitting(text, self._file, self._dialect, (begin, last))
         # Lines are counted once.
         inner._counted, inner._line, inner._line_begin = self._counted, self._line, self._line_begin
-        inner._variables = frozenset(parameters_in(self._between(begin_of_this, at), _ROUTINES))
+        own = parameters_in(self._between(begin_of_this, at), _ROUTINES)
+        # What is run sees no variables, but its arguments may be some.
+        inner._variables = self._variables.union(own) if self._word(begin_of_this) != "CREATE" else frozenset(own)
         using = next((each for each in range(at + 1, end) if self._word(each) == "USING"), end)
-        arguments = given_arguments(self._listed(using + 1, end))
+        listed = self._listed(using + 1, end)
+        arguments, given = given_arguments(listed), inner._named(token for each in listed for token in tokens(each))
         for each in inner.statements():
-            yield attrs.evolve(each, text=with_arguments(each.text, arguments))
+            variables = tuple(sorted(given.union(each.variables)))
+            yield attrs.evolve(each, text=with_arguments(each.text, arguments), variables=variables)
         self._counted, self._line, self._line_begin = inner._counted, inner._line, inner._line_begin
 
     def _listed(self, begin: int, end: int) -> list[str]:
@@ -425,7 +443,7 @@ class _Splitting:
 
     def _statement(self, begin: int, end: int, *, in_script: bool) -> ScriptStatement:
         """Return the statement between two tokens."""
-        filled = self._filled_before(begin, end) if in_script or self._separated is not None else ()
+        filled = self._filled_before(begin, end)
         if in_script or self._separated is not None:
             begin, end = self._inside(begin, end)
         start = self._tokens[begin][0]
@@ -435,24 +453,36 @@ class _Splitting:
         text = self._text[start : offset + len(last.text)]
         if in_script and self._is_body and self._word(begin) == "PERFORM":
             text = f"SELECT {text[len('PERFORM') :]}"
-        if in_script and self._word(begin) in _QUERIES:
-            text = self._without_variables(text, begin, end)
-        variables = self._variables and self._variables.intersection(self._names(begin, end))
-        named = tuple(sorted(variables))
-        return ScriptStatement(text, self._file, line, column, in_script, loops, variables=named, filled=filled)
+        if self._word(begin) in _QUERIES:
+            text = self._without_variables(text, begin, end, in_script=in_script)
+        head, named = (
+            0,
+            self._named([*self._between(begin, end), *(token for each in loops for token in tokens(each.query))]),
+        )
+        if self._triggered and self._separated is not None:
+            read, text = text, with_changed_rows(text, self._between(begin, end), self._triggered)
+            head = len(text) - len(read)
+        elif self._triggered and self._word(begin) != "SET":
+            text = without_marks(text)
+            loops += tuple(Loop(name, query) for name, query in rows_of_trigger(self._triggered))
+        return ScriptStatement(text, self._file, line, column, in_script, loops, head, tuple(sorted(named)), filled)
 
     def _filled_before(self, begin: int, end: int) -> tuple[str, ...]:
         """Return the variables that a statement names and earlier queries have set; remember those that it sets."""
-        found = list(self._between(begin, end))
+        if not self._filled and self._word(begin) not in _FILLING and not self._blocks and not self._is_body:
+            # Most statements of a file have no variables, and may be long.
+            return ()
+        found = self._between(begin, end)
         own = set(filled_by(found))
-        used = {marked_name(found, at) for at, each in enumerate(found) if each.kind is not TokenKind.STRING}
-        known = {each for each in used & self._filled - own if each.startswith("@") or each in self._variables}
+        used = {marked_name(found, at) for at, each in enumerate(found) if each.kind is not TokenKind.STRING} - own
+        known = {each for each in used & self._filled if each[0] in "@$" or each in self._variables}
         self._filled |= own
         return tuple(sorted(known))
 
-    def _names(self, begin: int, end: int) -> Iterator[str]:
-        """Yield the words and names between two tokens, in lower case."""
-        return (token.text.strip("`").lower() for token in self._between(begin, end))
+    def _named(self, found: Iterable[Token]) -> set[str]:
+        """Return the variables that some tokens name, perhaps after the name of their routine."""
+        names = {token.text.strip("`").lower() for token in found} if self._variables else set()
+        return {each for each in self._variables if names.issuperset(each.split("."))}
 
     def _inside(self, begin: int, end: int) -> tuple[int, int]:
         """Return where the query or the write is in a statement that declares a cursor, assigns or returns it."""
@@ -479,10 +509,11 @@ class _Splitting:
             return equals + 3, end - 1
         return begin, end
 
-    def _without_variables(self, text: str, begin: int, end: int) -> str:
-        """Return a query with blanks for the variables that it sets: only in SQL Server, INTO x creates a table."""
+    def _without_variables(self, text: str, begin: int, end: int, *, in_script: bool) -> str:
+        """Return a query with blanks for the variables that it sets; without a mark, INTO x may create a table."""
         into = self._next(("INTO",), begin)
-        if into is None or into >= end or (self._is_of_sql_server and self._symbol(into + 1) not in ("@", ":")):
+        is_marked = into is not None and self._symbol(into + 1) in _MARKS
+        if into is None or into >= end or not (is_marked or (in_script and not self._is_of_sql_server)):
             return text
         at = into + 1
         if into == begin + 1:
@@ -491,10 +522,12 @@ class _Splitting:
             if self._word(at) == "FROM":
                 return text
             return f"{text[: self._tokens[into][0] - self._tokens[begin][0]]}{self._rest(into, at, end)}"
-        while self._symbol(at) in ("@", ":", ",") or (
+        while self._symbol(at) in (*_MARKS, ",") or (
             self._kind(at) is TokenKind.WORD and self._word(at) != "FROM" and self._symbol(at + 1) != "."
         ):
-            at += 1
+            # A field of a row, such as :NEW.id in a trigger.
+            is_field = self._symbol(at) in _MARKS and self._symbol(at + 2) == "."
+            at += 4 if is_field else 1
         if at == into + 1 or (at < end and self._word(at) != "FROM"):
             return text
         start, first = self._tokens[begin][0], self._tokens[into - (self._word(into - 1) == "COLLECT") * 2][0]
@@ -523,19 +556,22 @@ class _Splitting:
             if word == "END":
                 self._close()
                 if not self._blocks:
+                    self._triggered = ""
                     return
             elif word in _MAKING and (body := self._body(self._at)) is not None:
-                yield from self._cursors(self._at, body)
                 self._enter(self._between(self._at, body))
+                yield from self._cursors(self._at, body)
                 self._at = body
                 if self._word(body) != "BEGIN":
                     if self._separated is None:
                         yield from self._simple(in_script=True)
+                        self._triggered = ""
                     if not self._blocks:
                         return
             else:
                 yield from self._part(word)
         self._blocks.clear()
+        self._triggered = ""
 
     def _enter(self, header: list[Token]) -> None:
         """Know the parameters and variables of a routine; those of another routine are not seen."""
@@ -544,6 +580,7 @@ class _Splitting:
             is_package = "PACKAGE" in words[:_BEFORE_KIND]
             routine = next((at for at, word in enumerate(words) if word in ("FUNCTION", "PROCEDURE")), 0)
             self._of_package = frozenset(declared_before(header[:routine]) if is_package else ())
+        self._triggered = table_of_trigger(header)
         outer = self._variables if self._blocks else self._of_package
         self._variables = outer.union(parameters_in(header, _ROUTINES), declared_before(header))
 
