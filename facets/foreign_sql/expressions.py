@@ -13,6 +13,8 @@ from openlineage_pyspark.facets.foreign_sql.trees import function_name
 from openlineage_pyspark.facets.model.lineage import UseKind
 from sqlglot import exp
 
+# Aggregates of the values after WITHIN GROUP (ORDER BY ...), which for all others only decide about the order.
+_OF_ORDERED = frozenset({"mode", "percentilecont", "percentiledisc"})
 # Functions that sqlglot does not know -> the position of the argument that only decides, and is not a value.
 _DECIDING_PLACES = {"iff": 0, "map_filter": 1}
 # Functions whose argument can't be recovered.
@@ -75,6 +77,10 @@ def used_arguments(node: Any) -> Iterator[tuple[Any, UseKind]]:
         decides = _DECIDING_PLACES[function_name(node)]
         for at, part in enumerate(node.expressions):
             yield part, UseKind.CONDITIONAL if at == decides else UseKind.TRANSFORMATION
+        return
+    if isinstance(node, exp.WithinGroup) and function_name(node.this) in _OF_ORDERED:
+        yield [each.this for each in node.expression.expressions], UseKind.AGGREGATION
+        yield node.this, UseKind.IDENTITY
         return
     if isinstance(node, exp.Order):
         # In an aggregate: the ordered value, and the sort keys.

@@ -10,7 +10,7 @@ This module is imported only for a query, because sqlglot is large.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import attrs
@@ -407,14 +407,14 @@ class _QueryReader:
 
     def _on(self, join: Any, node: Any, scope: SelectScope) -> None:
         """Read the condition of a join."""
-        on = join.args.get("on")
-        if on is not None:
+        conditions = [on for key in ("on", "match_condition") if (on := join.args.get(key)) is not None]
+        for on in conditions:
             scope.may_be_outer = not self._names.qualifies([on], scope)
             scope.decides.append(by_rows(self._value(on, scope), UseKind.JOIN))
             scope.may_be_outer = False
         if not isinstance(node, exp.Select):
             # The join is in brackets, which the search through the SELECT does not enter.
-            self._conditions([on], scope)
+            self._conditions(conditions, scope)
 
     def _using(self, join: Any, before: list[SourceRows], scope: SelectScope) -> None:
         """Read the columns that a join has in common: each is one column afterwards."""
@@ -501,14 +501,18 @@ class _QueryReader:
             generates = self._dialect.makes_columns(node.this)
             return self._generated(node, scope) if generates else self._function(node.this, scope)
         if isinstance(node, exp.Unnest):
-            made = all_of(*self._call(node, scope))
-            return SourceRows([ResultColumn(each, made) for each in self._elements(node)], made)
+            return self._unnested(node, scope)
         if not isinstance(node, (exp.Table, exp.TableFromRows)):
             return SourceRows([], self._value(node, scope))
         if not isinstance(node.this, (exp.Identifier, exp.Dot)):
             return self._function(node.this, scope)
         if self._is_cte(node, scope):
             return self._cte(self._dialect.key(node.name), scope.ctes)
+        path = self._path(node, scope)
+        return self._of_table(node) if path is None else self._array_of(path, node, scope)
+
+    def _of_table(self, node: Any) -> SourceRows:
+        """Return the rows of a table."""
         name = self._table_name(node)
         if name.lower() in NO_TABLES or node.name.lower() in NO_TABLES:
             return SourceRows([])
@@ -517,6 +521,42 @@ class _QueryReader:
             return SourceRows([ResultColumn(each, {(name, each): SAME}) for each in self._columns[name]])
         used = {self._dialect.key(each): {(name, each): SAME} for each in self._used.get(name, ())}
         return SourceRows([ResultColumn(None, table=name)], used=used)
+
+    def _unnested(self, unnest: Any, scope: SelectScope) -> SourceRows:
+        """Return the rows of UNNEST: of several arrays, each has a column, which their position may follow."""
+        made = all_of(*self._call(unnest, scope))
+        arrays, offset = unnest.expressions, unnest.args.get("offset")
+        named = [*getattr(unnest.args.get("alias"), "columns", ()), offset]
+        names = [self._dialect.spelled(each) for each in named if isinstance(each, exp.Identifier)]
+        if 1 < len(arrays) <= len(names) <= len(arrays) + bool(offset):
+            values = [self._effort.composed(self._value(each, scope), UseKind.TRANSFORMATION) for each in arrays]
+            pairs = zip(names, [*values, made], strict=False)
+            return SourceRows([ResultColumn(name, sources) for name, sources in pairs])
+        return SourceRows([ResultColumn(each, made) for each in self._elements(unnest)], made)
+
+    def _path(self, table: Any, scope: SelectScope) -> Any:
+        """Return the column that an item of FROM names after the name of an earlier item: `FROM t o, o.items`."""
+        first, *others = [part for part in table.parts if isinstance(part, exp.Identifier)]
+        key = self._dialect.key(first.name)
+        if not others or key not in scope.named or self._table_name(table) in self._columns:
+            return None
+        if any(self._dialect.key(each).startswith(f"{key}.") for each in scope.named[key].tables):
+            # The schema has the name of one of its tables.
+            return None
+        return reduce(
+            lambda made, part: exp.Dot(this=made, expression=part.copy()),
+            others[1:],
+            exp.Column(this=others[0].copy(), table=first.copy()),
+        )
+
+    def _array_of(self, path: Any, table: Any, scope: SelectScope) -> SourceRows:
+        """Return the elements of an array in FROM, which BigQuery, Redshift and Impala name like a table."""
+        made = self._effort.composed(self._value(path, scope), UseKind.TRANSFORMATION)
+        mark = self._marks.mark(made)
+        scope.decides.append(None if made is None else {mark: frozenset((UseKind.GENERATE,))})
+        sources = all_of(made, {mark: MADE})
+        scope.arrays[self._dialect.key(table.alias_or_name)] = sources
+        return SourceRows([], sources)
 
     def _elements(self, unnest: Any) -> list[str]:
         """Return the names of an element and of its position: in BigQuery, an alias of UNNEST is no table's."""

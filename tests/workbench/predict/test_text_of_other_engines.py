@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from openlineage_pyspark.facets.model.lineage import UseKind
 from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.predict.from_text.reading import Known, TextLineage, read_statement, tables_in
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, lineage_of_answers
@@ -395,3 +396,47 @@ def test_a_variable_that_a_query_sets_is_a_gap_of_a_later_statement() -> None:
 
     assert gaps[0] == gaps[1][:-1]
     assert gaps[1][-1] == "a query before it sets x: the sources of such a variable are unknown"
+
+
+@pytest.mark.parametrize(
+    ("query", "tables", "expected", "rows"),
+    [
+        ("SELECT o.id, i.sku FROM t o, o.items i", ("t",), {"id": ["t.id"], "sku": ["t.items"]}, {("t", "items")}),
+        ("SELECT i FROM d.t LEFT JOIN t.a.b AS i", ("d.t",), {"i": ["d.t.a"]}, set()),
+        ("SELECT j.z FROM t o, o.items i, i.parts j", ("t",), {"z": ["t.items"]}, set()),
+        # A schema may have the name of a table in it.
+        (
+            "SELECT items.x FROM orders.orders JOIN orders.items ON orders.k = items.k",
+            ("orders.orders", "orders.items"),
+            {"x": ["orders.items.x"]},
+            {("orders.orders", "k"), ("orders.items", "k")},
+        ),
+    ],
+)
+def test_an_array_of_an_earlier_table_in_a_from_is_no_table(
+    query: str, tables: tuple[str, ...], expected: dict[str, list[str]], rows: set[tuple[str, str]]
+) -> None:
+    (found,) = told(query)
+    assert (found.tables, columns(found), found.rows.keys()) == (tables, expected, rows)
+
+
+def test_each_of_several_arrays_has_its_own_column() -> None:
+    query = "SELECT u.n, u.m, u.p FROM t, unnest(t.a, t.b) WITH ORDINALITY AS u (n, m, p)"
+    (found,) = told(query, "postgres")
+    assert columns(found) == {"n": ["t.a"], "m": ["t.b"], "p": ["t.a", "t.b"]}
+
+
+def test_a_percentile_is_one_of_the_values_by_which_its_group_is_ordered() -> None:
+    query = "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) AS p, mode() WITHIN GROUP (ORDER BY w) AS m FROM t"
+    (found,) = told(query, "postgres")
+    assert dict(found.columns) == {
+        "p": {("t", "v"): frozenset((UseKind.AGGREGATION,))},
+        "m": {("t", "w"): frozenset((UseKind.AGGREGATION,))},
+    }
+
+
+def test_the_condition_of_the_nearest_row_decides_about_the_rows() -> None:
+    query = "SELECT a.x FROM s a ASOF JOIN t b MATCH_CONDITION (a.ts >= b.ts) ON a.k = b.k"
+    (found,) = told(query, "snowflake")
+    assert {source: frozenset((UseKind.JOIN,)) for source in found.rows} == found.rows
+    assert sorted(".".join(each).lower() for each in found.rows) == ["s.k", "s.ts", "t.k", "t.ts"]
