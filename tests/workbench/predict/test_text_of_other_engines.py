@@ -8,6 +8,7 @@ from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.predict.from_text.reading import Known, TextLineage, read_statement, tables_in
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, lineage_of_answers
 from openlineage_pyspark.workbench.predict.session import Analyzed
+from openlineage_pyspark.workbench.predict.sql.databricks import has_no_lineage
 from openlineage_pyspark.workbench.predict.sql.pipes import with_read_pipes
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 
@@ -440,3 +441,132 @@ def test_the_condition_of_the_nearest_row_decides_about_the_rows() -> None:
     (found,) = told(query, "snowflake")
     assert {source: frozenset((UseKind.JOIN,)) for source in found.rows} == found.rows
     assert sorted(".".join(each).lower() for each in found.rows) == ["s.k", "s.ts", "t.k", "t.ts"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (
+            (
+                "WITH m AS (DELETE FROM a WHERE d < 1 RETURNING id, v), n AS (INSERT INTO b (id, v) SELECT id, v "
+                "FROM m RETURNING id) INSERT INTO c (i) SELECT id FROM n"
+            ),
+            [
+                ("a", {}, {("a", "d")}),
+                ("b", {"id": ["a.id"], "v": ["a.v"]}, {("a", "d")}),
+                ("c", {"i": ["b.id"]}, set()),
+            ],
+        ),
+        (
+            "WITH u AS (UPDATE t SET v = s.v FROM s WHERE s.id = t.id RETURNING t.id, s.w) SELECT id, w FROM u",
+            [
+                ("t", {"v": ["s.v", "t.v"]}, {("s", "id"), ("t", "id")}),
+                ("", {"id": ["t.id"], "w": ["s.w"]}, {("s", "id"), ("t", "id")}),
+            ],
+        ),
+        (
+            "WITH x AS (SELECT a FROM q), d AS (INSERT INTO t (a) SELECT a FROM x) SELECT a FROM x",
+            [("t", {"a": ["q.a"]}, set()), ("", {"a": ["q.a"]}, set())],
+        ),
+    ],
+)
+def test_a_statement_writes_what_its_ctes_change_too(
+    statement: str, expected: list[tuple[str, dict[str, list[str]], set[tuple[str, str]]]]
+) -> None:
+    assert [(each.target, columns(each), set(each.rows)) for each in told(statement)] == expected
+
+
+@pytest.mark.parametrize(
+    ("statement", "target", "tables"),
+    [
+        ("ALTER TABLE a.t ATTACH PARTITION 202601 FROM s", "a.t", ("s",)),
+        ("ALTER TABLE t ON CLUSTER c REPLACE PARTITION ID 'x' FROM s", "t", ("s",)),
+        ("ALTER TABLE s MOVE PARTITION '2026' TO TABLE t", "t", ("s",)),
+        ("ALTER TABLE t EXCHANGE PARTITION (d = '1') WITH TABLE s", "t", ("s",)),
+        ("ALTER TABLE s SWITCH PARTITION 3 TO t PARTITION 4", "t", ("s",)),
+        ("ALTER TABLE t APPEND FROM s FILLTARGET", "t", ("s",)),
+        ("CREATE OR REPLACE SYNONYM t FOR hr.s", "t", ("hr.s",)),
+        ("CREATE STREAM IF NOT EXISTS t ON TABLE d.s APPEND_ONLY = TRUE", "t", ("d.s",)),
+        ("CREATE SNAPSHOT TABLE d.t CLONE d.s OPTIONS (x = 1)", "d.t", ("d.s",)),
+        ("CREATE TABLE t CLONE AS s", "t", ("s",)),
+        ("CREATE PIPE p AUTO_INGEST = TRUE AS COPY INTO t FROM @stage", "t", ()),
+    ],
+)
+def test_what_moves_rows_or_names_them_anew_writes_one_table_and_reads_the_other(
+    statement: str, target: str, tables: tuple[str, ...]
+) -> None:
+    assert [(each.target, each.tables) for each in told(statement)] == [(target, tables)]
+    assert not has_no_lineage(statement)
+
+
+@pytest.mark.parametrize(
+    ("statement", "target", "expected"),
+    [
+        ("ALTER TABLE t ON CLUSTER c UPDATE v = v + w IN PARTITION 3 WHERE id = 1", "t", {"v": ["t.v", "t.w"]}),
+        ("ALTER TABLE t DELETE IN PARTITION 3 WHERE id = 1", "t", {}),
+        ("FORALL i IN 1 .. n.COUNT SAVE EXCEPTIONS UPDATE t SET v = w WHERE id = 1", "t", {"v": ["t.v", "t.w"]}),
+    ],
+)
+def test_rows_are_changed_by_other_words_than_update_and_delete(
+    statement: str, target: str, expected: dict[str, list[str]]
+) -> None:
+    (found,) = told(statement)
+    assert (found.target, columns(found), found.rows) == (target, expected, {("t", "id"): frozenset((UseKind.FILTER,))})
+    assert not has_no_lineage(statement)
+
+
+@pytest.mark.parametrize("statement", ["ALTER TABLE t ADD COLUMN a INT", "ALTER TABLE t SET (append = 'from')"])
+def test_other_changes_of_a_table_have_no_lineage(statement: str) -> None:
+    assert has_no_lineage(statement)
+
+
+@pytest.mark.parametrize(
+    ("statement", "target", "expected"),
+    [
+        (
+            "EXPORT DATA OPTIONS (uri = 'gs://b/x/*.csv', format = 'CSV') AS SELECT a FROM t",
+            "csv.`gs://b/x/*.csv`",
+            ["t.a"],
+        ),
+        ("COPY (SELECT a FROM t) TO '/o/x.csv' WITH (FORMAT csv)", "csv.`/o/x.csv`", ["t.a"]),
+        ("COPY t (a) TO '/o/x.csv'", "textfile.`/o/x.csv`", ["t.a"]),
+        ("COPY INTO 's3://b/x' FROM (SELECT a FROM t) FILE_FORMAT = (TYPE = PARQUET)", "parquet.`s3://b/x`", ["t.a"]),
+        (
+            r"SELECT a INTO OUTFILE '/o/x.csv' FIELDS TERMINATED BY ',' LINES TERMINATED BY '\n' FROM t",
+            "textfile.`/o/x.csv`",
+            ["t.a"],
+        ),
+        ("SELECT a FROM t INTO OUTFILE '/o/x' FORMAT CSV", "csv.`/o/x`", ["t.a"]),
+        # The folder of a relative path is unknown.
+        ("COPY (SELECT a FROM t) TO 'x.csv'", "", ["t.a"]),
+    ],
+)
+def test_rows_that_are_written_to_files_are_written_to_their_path(
+    statement: str, target: str, expected: list[str]
+) -> None:
+    (found,) = told(statement)
+    assert (found.target, found.tables, columns(found)) == (target, ("t",), {"a": expected})
+
+
+def test_a_table_that_is_copied_to_files_is_read() -> None:
+    (found,) = told("COPY INTO 's3://b/x' FROM d.t STORAGE_INTEGRATION = i")
+    assert (found.target, found.tables, found.whole) == ("textfile.`s3://b/x`", ("d.t",), False)
+
+
+@pytest.mark.parametrize(
+    "clause", ["TO b.t", "REFRESH EVERY 1 HOUR TO b.t", "REFRESH AFTER 2 DAY OFFSET 1 HOUR DEPENDS ON x APPEND TO b.t"]
+)
+def test_a_materialized_view_of_clickhouse_fills_the_table_that_it_names(clause: str) -> None:
+    (found,) = told(f"CREATE MATERIALIZED VIEW v {clause} AS SELECT r.a FROM s r")
+    assert (found.target, columns(found)) == ("b.t", {"a": ["s.a"]})
+
+
+def test_a_column_of_snowflake_about_a_row_has_its_whole_name() -> None:
+    (found,) = told("INSERT INTO t (a) SELECT s.METADATA$ACTION FROM s")
+    assert columns(found) == {"a": ["s.METADATA$ACTION"]}
+
+
+def test_a_row_filter_is_no_part_of_the_columns() -> None:
+    text = "CREATE TABLE t (a INT MASK m) WITH ROW FILTER f ON (a) AS SELECT r.b AS a FROM s r"
+    (found,) = told(text)
+    assert (columns(found), found.whole) == ({"a": ["s.b"]}, True)

@@ -8,7 +8,7 @@ column name without a table belongs.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,13 @@ from openlineage_pyspark.facets.foreign_sql.tables import named_tables
 from openlineage_pyspark.facets.model.lineage import UseKind, compose
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.predict.from_text.external_queries import with_external_queries
-from openlineage_pyspark.workbench.predict.from_text.targets import cte_in, single_deletes, single_fills, single_updates
+from openlineage_pyspark.workbench.predict.from_text.targets import (
+    cte_in,
+    single_changes,
+    single_deletes,
+    single_fills,
+    single_updates,
+)
 from openlineage_pyspark.workbench.predict.from_text.units import with_units_first
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
 from openlineage_pyspark.workbench.predict.sql.directories import into_paths, unloaded
@@ -180,24 +186,31 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
 
 
 def _read_one(text: str, known: Known, dialect: str) -> tuple[TextLineage, ...] | None:
-    from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
     tree, dialect = _tree(text, dialect)
     if tree is None:
         return None
     try:
-        if isinstance(tree, exp.MultitableInserts):
-            found = (_read(each, known, dialect) for each in single_fills(tree))
-            return tuple(each for each in found if each is not None) or (_named(text, dialect),)
-        if isinstance(tree, exp.Update):
-            return _updated(tree, known, dialect) or (_named(text, dialect),)
-        if isinstance(tree, exp.Delete):
-            deleted = (_read(each, known, dialect) for each in single_deletes(tree))
-            return tuple(each for each in deleted if each is not None) or (_named(text, dialect),)
-        return (_read(tree, known, dialect) or _named(text, dialect),)
+        found = [read for each in single_changes(tree) for read in _read_tree(each, known, dialect)]
+        return tuple(found) or (_named(text, dialect),)
     except (SqlglotError, RecursionError):
         return None
+
+
+def _read_tree(tree: Any, known: Known, dialect: str) -> Iterator[TextLineage]:
+    """Yield the reads and writes of a parsed statement: one value for each table that it writes."""
+    from sqlglot import exp
+
+    if isinstance(tree, exp.Update):
+        yield from _updated(tree, known, dialect)
+        return
+    trees: Iterable[Any] = (tree,)
+    if isinstance(tree, exp.MultitableInserts):
+        trees = single_fills(tree)
+    elif isinstance(tree, exp.Delete):
+        trees = single_deletes(tree)
+    yield from (read for each in trees if (read := _read(each, known, dialect)) is not None)
 
 
 def _named(text: str, dialect: str) -> TextLineage:

@@ -2,7 +2,7 @@
 Take apart the trees of statements that fill or change several tables: one statement for each table.
 
 MySQL's UPDATE may set columns of any of the tables that it joins. INSERT ALL of Oracle and Snowflake fills each table
-with values that are made of one query.
+with values that are made of one query. A CTE of PostgreSQL may change rows and return them.
 """
 
 from __future__ import annotations
@@ -116,3 +116,60 @@ def single_fills(inserts: Any) -> Iterator[Any]:
         if decides:
             query = query.where(exp.or_(*(one.copy() for one in decides)))
         yield exp.Insert(this=insert.this.copy(), expression=query)
+
+
+def single_changes(tree: Any) -> list[Any]:
+    """
+    Return a statement after those in its CTEs that change rows, each as a statement of its own.
+
+    Args:
+        tree: the tree of the statement.
+
+    Returns:
+        The statements in their order, each with the CTEs before it. What a CTE returns of the rows that it changes is a
+        query of its table.
+    """
+    from sqlglot import exp
+
+    clause = tree.args.get("with") or tree.args.get("with_")
+    changing = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
+    if clause is None or not any(isinstance(each.this, changing) for each in clause.expressions):
+        return [tree]
+    made: list[Any] = []
+    earlier: list[Any] = []
+    for each in clause.expressions:
+        plain = each.copy()
+        if isinstance(each.this, changing):
+            change = each.this.copy()
+            if earlier and not (change.args.get("with") or change.args.get("with_")):
+                change.set(clause.arg_key or "with", _clause(clause, earlier))
+            made.append(change)
+            plain.set("this", _returned(each.this))
+        earlier.append(plain)
+    main = tree.copy()
+    main.set(clause.arg_key or "with", _clause(clause, earlier))
+    return [*made, main]
+
+
+def _clause(clause: Any, ctes: list[Any]) -> Any:
+    """Return a WITH of some CTEs."""
+    made = clause.copy()
+    made.set("expressions", [each.copy() for each in ctes])
+    return made
+
+
+def _returned(change: Any) -> Any:
+    """Return a query of what a statement returns of the rows that it changes."""
+    from sqlglot import exp
+
+    target = change.this.this if isinstance(change.this, exp.Schema) else change.this
+    returning = change.args.get("returning")
+    values = returning.expressions if returning is not None else [exp.Null()]
+    further = change.args.get("from") or change.args.get("from_")
+    using = change.args.get("using") or []
+    rows = [further.this] if further is not None else using if isinstance(using, list) else [using]
+    query = exp.select(*(each.copy() for each in values)).from_(target.copy())
+    for row in rows:
+        query = query.join(row.copy(), join_type="cross")
+    where = change.args.get("where")
+    return query if where is None else query.where(where.this.copy())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens, unquoted
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
+from openlineage_pyspark.workbench.predict.sql.moved_rows import as_change
 from openlineage_pyspark.workbench.predict.sql.parts import closing, parts_of
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 
@@ -48,9 +49,14 @@ _HISTORY = re.compile(r"\bSTORED\s+AS\s+SCD\s+TYPE\s+2\b", re.IGNORECASE)
 _ONCE = re.compile(r"(?<=INTO)\s+ONCE(?=\s+(?!(?:BY\s+NAME|FROM|SELECT|TABLE|VALUES|WITH)\b)[\w`])", re.IGNORECASE)
 _FLOW = re.compile(r"CREATE\s+FLOW\b", re.IGNORECASE)
 _CLONE = re.compile(
-    r"(CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?)(\S+)\s+(?:DEEP|SHALLOW)\s+CLONE\s+(\S+)",
+    r"(CREATE\s+(?:OR\s+REPLACE\s+)?)(?:SNAPSHOT\s+)?(TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?)(\S+)\s+"
+    r"(?:(?:(?:DEEP|SHALLOW)\s+)?CLONE(?:\s+AS)?|COPY)\s+(?!GRANTS\b)(\S+)",
     re.IGNORECASE,
 )
+_ROW_FILTER = re.compile(r"(?:\bWITH\s+)?\bROW\s+FILTER\s+[\w.`]+\s+ON\s*\([^)]*\)", re.IGNORECASE)
+# Columns of Snowflake about a row of a stream or a file, whose names other parsers divide.
+_METADATA = re.compile(r"(?<![\w`\"$])METADATA\$\w+", re.IGNORECASE)
+_PIPE = re.compile(r"CREATE\s+(?:OR\s+REPLACE\s+)?PIPE\b.*?\bAS\s+(?=COPY\s+INTO\b)", re.IGNORECASE | re.DOTALL)
 _COPY = re.compile(r"COPY\s+INTO\s+(\S+)\s*(\([^)]*\))?\s*FROM\s+", re.IGNORECASE)
 _FORMAT = re.compile(r"FILEFORMAT\s*=\s*'?(\w+)", re.IGNORECASE)
 _PATH = re.compile(r"'([^']*)'")
@@ -59,7 +65,9 @@ _CHANGED = re.compile(r"\btable_changes\s*\(\s*['\"]([^'\"]+)['\"][^)]*\)", re.I
 _NAMED_FORMAT = re.compile(r"\bformat\s*=>\s*['\"](\w+)['\"]", re.IGNORECASE)
 _CONDITIONS = "\n) WHERE "
 _EXPECT = re.compile(r"\bEXPECT\s*\(", re.IGNORECASE)
-_FED = re.compile(r"\s*(?:ON\s+CLUSTER\s+\S+\s+)?TO\s+(?=[\w`])", re.IGNORECASE)
+_FED = re.compile(
+    r"\s*(?:ON\s+CLUSTER\s+\S+\s+)?(?:REFRESH\s+(?:AFTER|EVERY)\b[^'\"`]*?\s)?TO\s+(?=[\w`])", re.IGNORECASE
+)
 _DROP = re.compile(r"\s*ON\s+VIOLATION\s+DROP\s+ROW\b", re.IGNORECASE)
 _LIVE = re.compile(r"(?<![\w.`])LIVE\s*\.\s*(?=[\w`])", re.IGNORECASE)
 _STREAM_OF = re.compile(r"\bSTREAM\s*\(\s*([\w.`]+)\s*\)", re.IGNORECASE)
@@ -108,7 +116,7 @@ def manages_no_table(text: str) -> bool:
 
 def has_no_lineage(text: str) -> bool:
     """Return whether a statement that Spark can't analyze only manages or inspects, so that it has no lineage."""
-    words = _words(text)
+    words = _words(as_change(text))
     first = next(words, "")
     if first in _VERBS or first in _VERBS_OF_BLOCKS:
         return True
@@ -154,7 +162,7 @@ def as_spark(text: str, views: Collection[str] = ()) -> str:
         text: a statement.
         views: the temporary views that earlier statements have made, in lower case.
     """
-    text = with_parts_of_names(text, views)
+    text = as_change(with_parts_of_names(text, views))
     if captures_changes(text):
         plain = _without_comments(text)
         changes = _CHANGES.match(plain) or _TABLE_OF_CHANGES.match(plain)
@@ -162,8 +170,9 @@ def as_spark(text: str, views: Collection[str] = ()) -> str:
             return _as_query(plain, changes)
     if _FLOW.match(text) is not None:
         text = _without(_ONCE, text)
-    text = _CLONE.sub(r"\1\2 AS SELECT * FROM \3", text, count=1)
-    text = _copied(text)
+    text = _replaced(_METADATA, text, lambda found: f"`{found[0]}`")
+    text = _without(_ROW_FILTER, _CLONE.sub(r"\1\2\3 AS SELECT * FROM \4", text, count=1))
+    text = _copied(_PIPE.sub("", text, count=1))
     pipeline = _PIPELINE.match(text)
     if pipeline is not None:
         text = _without(_STREAM, _as_table(_without(_LIVE, text), pipeline))

@@ -455,10 +455,11 @@ class _Splitting:
             text = f"SELECT {text[len('PERFORM') :]}"
         if self._word(begin) in _QUERIES:
             text = self._without_variables(text, begin, end, in_script=in_script)
-        head, named = (
-            0,
-            self._named([*self._between(begin, end), *(token for each in loops for token in tokens(each.query))]),
-        )
+        if self._word(begin) == "FORALL":
+            # The place of an element in an array.
+            self._variables |= {self._word(begin + 1).lower()}
+        of_loops = (token for each in loops for token in tokens(each.query))
+        head, named = 0, self._named([*self._between(begin, end), *of_loops])
         if self._triggered and self._separated is not None:
             read, text = text, with_changed_rows(text, self._between(begin, end), self._triggered)
             head = len(text) - len(read)
