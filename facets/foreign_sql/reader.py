@@ -10,7 +10,7 @@ This module is imported only for a query, because sqlglot is large.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 import attrs
@@ -543,11 +543,10 @@ class _QueryReader:
         if any(self._dialect.key(each).startswith(f"{key}.") for each in scope.named[key].tables):
             # The schema has the name of one of its tables.
             return None
-        return reduce(
-            lambda made, part: exp.Dot(this=made, expression=part.copy()),
-            others[1:],
-            exp.Column(this=others[0].copy(), table=first.copy()),
-        )
+        made: Any = exp.Column(this=others[0].copy(), table=first.copy())
+        for each in others[1:]:
+            made = exp.Dot(this=made, expression=each.copy())
+        return made
 
     def _array_of(self, path: Any, table: Any, scope: SelectScope) -> SourceRows:
         """Return the elements of an array in FROM, which BigQuery, Redshift and Impala name like a table."""
@@ -721,6 +720,11 @@ class _QueryReader:
 
     def _dotted(self, dot: Any, scope: SelectScope) -> SourceKinds | None:
         """Return the sources of a field of an expression."""
+        if isinstance(dot.this, exp.Identifier):
+            # What is before the name of a method is no tree of a column. It may also be that of a schema.
+            is_column = self._names.table(scope, self._dialect.key(dot.this.name)) is not None
+            made = exp.Column(this=dot.expression.copy(), table=dot.this.copy())
+            return self._names.column(made, scope) if is_column else {}
         for name, value in struct_fields(dot.this):
             if self._dialect.key(name) == self._dialect.key(dot.name):
                 return self._value(value, scope)

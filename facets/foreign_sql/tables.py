@@ -15,8 +15,8 @@ from collections import Counter
 
 import attrs
 
-NO_TABLES = frozenset({"dual", "sysdummy1", "system.one"})
-"""Tables of one row, which databases have for a SELECT that reads nothing."""
+NO_TABLES = frozenset({"dual", "null", "sysdummy1", "system.one"})
+"""Tables of one row, which databases have for a SELECT that reads nothing; and a word that can't be a table's name."""
 
 
 def _quoted(quote: str, *, backslash: bool) -> str:

@@ -661,3 +661,16 @@ def test_parameters_are_known_to_cursors_to_texts_that_are_run_and_after_the_nam
 def test_a_parameter_after_the_name_of_its_routine_is_no_column() -> None:
     (read,) = read_statement("SELECT z.a FROM s z WHERE z.a = f.a", Known(variables=("a", "f.a"))) or ()
     assert read.rows == {("s", "a"): frozenset((UseKind.FILTER,))}
+
+
+def test_what_a_comment_of_mysql_runs_is_a_statement() -> None:
+    view = (
+        "/*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013 DEFINER=`r`@`h` */\n/*!50001 VIEW `v` AS SELECT a FROM t */;"
+    )
+    assert [" ".join(each.split()) for each in texts(view)] == [
+        "CREATE ALGORITHM=UNDEFINED DEFINER=`r`@`h` VIEW `v` AS SELECT a FROM t"
+    ]
+    assert texts("/*!40101 SET NAMES utf8 */; CREATE TABLE t (a INT) /*!50100 PARTITION BY KEY (a) */") == [
+        "CREATE TABLE t (a INT)"
+    ]
+    assert texts("SELECT '/*!50001 VIEW v */' AS a") == ["SELECT '/*!50001 VIEW v */' AS a"]

@@ -570,3 +570,63 @@ def test_a_row_filter_is_no_part_of_the_columns() -> None:
     text = "CREATE TABLE t (a INT MASK m) WITH ROW FILTER f ON (a) AS SELECT r.b AS a FROM s r"
     (found,) = told(text)
     assert (columns(found), found.whole) == ({"a": ["s.b"]}, True)
+
+
+@pytest.mark.parametrize(
+    ("assigned", "expected"),
+    [
+        ("(a, b) = (SELECT s.x, s.y FROM s WHERE s.id = t.id)", {"a": ["s.x"], "b": ["s.y"]}),
+        ("(a, b) = (c, c + b)", {"a": ["t.c"], "b": ["t.b", "t.c"]}),
+        ("(a) = (SELECT max(s.x) FROM s)", {"a": ["s.x"]}),
+    ],
+)
+def test_several_columns_are_set_at_once(assigned: str, expected: dict[str, list[str]]) -> None:
+    (found,) = told(f"UPDATE t SET {assigned}", "postgres")
+    assert (columns(found), found.whole) == (expected, True)
+
+
+def test_a_method_of_a_column_has_the_column_as_its_source() -> None:
+    query = "SELECT x.n.value('@a', 'int') AS a, d.o.f(r.b) AS b FROM s r CROSS APPLY r.doc.nodes('/r') AS x(n)"
+    (found,) = told(query, "tsql")
+    assert columns(found) == {"a": ["s.doc"], "b": ["s.b"]}
+
+
+def test_a_dictionary_of_clickhouse_is_filled_from_its_table() -> None:
+    text = "CREATE DICTIONARY k (id UInt64, n String) PRIMARY KEY id SOURCE(CLICKHOUSE({})) LAYOUT(FLAT())"
+    (found,) = told(text.format("TABLE 's' DB 'd'"), "clickhouse")
+    assert (found.target, found.tables, columns(found)) == ("k", ("d.s",), {"id": ["d.s.id"], "n": ["d.s.n"]})
+    (found,) = told(text.format("QUERY 'SELECT 1'"), "clickhouse")
+    assert found.tables == ()
+
+
+@pytest.mark.parametrize(
+    ("statement", "target", "tables"),
+    [
+        ("CREATE TABLE t AS PIVOT d.s ON y USING sum(v) GROUP BY c", "t", ("d.s",)),
+        ("CREATE TABLE t AS UNPIVOT s ON a, b INTO NAME m VALUE v", "t", ("s",)),
+        ("BULK INSERT dbo.t FROM 'c:\\x.csv' WITH (FIELDTERMINATOR = ',')", "dbo.t", ()),
+        ("CREATE TABLE t AS SELECT c.a FROM APPENDS(TABLE s, NULL, NULL) c", "t", ("s",)),
+    ],
+)
+def test_the_tables_of_what_is_not_parsed_are_named(statement: str, target: str, tables: tuple[str, ...]) -> None:
+    assert [(each.target, each.tables) for each in told(statement)] == [(target, tables)]
+
+
+def test_an_insert_into_a_partition_that_may_exist_has_columns() -> None:
+    (found,) = told("INSERT OVERWRITE TABLE t PARTITION (d = '1') IF NOT EXISTS SELECT r.a FROM s r")
+    assert (found.target, columns(found), found.given) == ("t", {"a": ["s.a"]}, {"d"})
+
+
+def test_a_partition_of_oracle_is_no_column() -> None:
+    (found,) = told("INSERT INTO t PARTITION (p1) SELECT r.a FROM s r", "oracle")
+    assert [name.lower() for name, _ in found.columns] == ["a"]
+    (found,) = told("INSERT INTO t PARTITION (p1) SELECT r.a FROM s r")
+    assert [name for name, _ in found.columns] == ["p1"]
+
+
+def test_the_columns_about_a_change_are_none_of_the_table_that_changes() -> None:
+    query = "SELECT a, _change_type, c._commit_version AS n FROM table_changes('s', 2) c"
+    (found,) = told(query)
+    assert columns(found) == {"a": ["s.a"], "_change_type": [], "n": []}
+    (found,) = told("SELECT _change_type FROM s")
+    assert columns(found) == {"_change_type": ["s._change_type"]}

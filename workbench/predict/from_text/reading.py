@@ -26,7 +26,7 @@ from openlineage_pyspark.workbench.predict.from_text.targets import (
     single_updates,
 )
 from openlineage_pyspark.workbench.predict.from_text.units import with_units_first
-from openlineage_pyspark.workbench.predict.sql.databricks import as_spark
+from openlineage_pyspark.workbench.predict.sql.databricks import as_spark, reads_changes
 from openlineage_pyspark.workbench.predict.sql.directories import into_paths, unloaded
 from openlineage_pyspark.workbench.predict.sql.foreign_quotes import in_quotes_of
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
@@ -78,6 +78,7 @@ _WRITING = {
     "COPY": frozenset({"INTO"}),
     "REPLACE": frozenset({"TABLE", "INTO"}),
     "INSERT": frozenset({"INTO", "OVERWRITE"}),
+    "BULK": frozenset({"INSERT"}),
     "LOAD": frozenset({"TABLE"}),
     "MERGE": frozenset({"INTO"}),
 }
@@ -85,6 +86,9 @@ _KEYS = frozenset({"FULLTEXT", "INDEX", "KEY", "SPATIAL"})
 _BEFORE_NAME = frozenset("EXISTS EXTERNAL GLOBAL IF NOT OR REPLACE TABLE TEMP TEMPORARY".split())
 _NO_TARGET = frozenset({"DIRECTORY", "LOCAL"})
 _ALTERED_VIEW = re.compile(r"^(\s*)ALTER(\s+VIEW\s+(?:`[^`]*`|[\w.])+\s+AS\b)", re.IGNORECASE)
+# DuckDB has a table after this word, where other engines have parentheses.
+_PIVOTED = re.compile(r"\b(?:UN)?PIVOT\s+(?=[\w`.]+\s+ON\b)", re.IGNORECASE)
+_UNLESS_FILLED = re.compile(r"(\bPARTITION\s*\([^()]*\))\s+IF\s+NOT\s+EXISTS\b", re.IGNORECASE)
 _EVOLUTION = re.compile(r"^(\s*MERGE)\s+WITH\s+SCHEMA\s+EVOLUTION\s", re.IGNORECASE)
 _OF_PIPELINES = re.compile(
     r"\s*CREATE\s+(?:OR\s+REFRESH\s+)?(?:FLOW|MATERIALIZED\s+VIEW|STREAMING\s+TABLE)\b", re.IGNORECASE
@@ -99,6 +103,10 @@ _ROUTINES = frozenset({"FUNCTION", "PROCEDURE", "TASK", "TRIGGER"})
 # In Databricks, an expression in IDENTIFIER() may make the name of a table.
 _MADE_NAME = "IDENTIFIER"
 _MADE = frozenset((UseKind.TRANSFORMATION,))
+# The columns of a change feed about a change: the table has none of them.
+_OF_CHANGES = ("_change_type", "_commit_timestamp", "_commit_version")
+# In these dialects, a PARTITION of an INSERT names a part of the table, and no column.
+_NAMES_PARTITIONS = frozenset({"mysql", "oracle"})
 # Of three tables, USING does not tell which one has a column.
 _TWO = 2
 
@@ -140,7 +148,7 @@ class Known:
         columns: tables and views -> all their columns.
         used: other tables -> some of their columns, which other statements use.
         variables: the variables and parameters that the text may name, in lower case: a name is one of these if no
-            table is known to have such a column.
+            table is known to have such a column. After `*.`, a name is one after any table.
     """
 
     columns: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
@@ -176,8 +184,11 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
         rows = read_statement(f"{before}{changed[0].target}{behind}", known, dialect) if changed else None
         return None if changed is None or rows is None else (*rows, *changed)
     lineages: list[TextLineage] = []
+    known = known or Known()
+    if reads_changes(statement):
+        known = attrs.evolve(known, variables=(*known.variables, *_OF_CHANGES, *(f"*.{each}" for each in _OF_CHANGES)))
     for each in single_inserts(_for_sqlglot(statement)):
-        found = _read_one(into_paths(each), known or Known(), dialect)
+        found = _read_one(into_paths(each), known, dialect)
         if found is None:
             return None
         lineages += found
@@ -215,7 +226,8 @@ def _read_tree(tree: Any, known: Known, dialect: str) -> Iterator[TextLineage]:
 
 def _named(text: str, dialect: str) -> TextLineage:
     """Return the tables that a text names."""
-    return TextLineage(target_in(text), named_tables(text, dialect))
+    pivoted = (".".join(map(_quoted, dotted(text, each.end()))) for each in _PIVOTED.finditer(text))
+    return TextLineage(target_in(text), tuple(dict.fromkeys((*named_tables(text, dialect), *pivoted))))
 
 
 def _updated(update: Any, known: Known, dialect: str) -> tuple[TextLineage, ...]:
@@ -308,6 +320,7 @@ def _for_sqlglot(statement: str) -> str:
     statement = with_read_pipes(as_others_write(statement))
     statement = as_spark(statement) if statement[:1].isalpha() else with_parts_of_names(statement)
     statement = _REPLACING.sub(r"\1INSERT\2", into_paths(unloaded(_EVOLUTION.sub(r"\1 ", statement))))
+    statement = _UNLESS_FILLED.sub(r"\1", statement)
     parts: list[str] = []
     first = before = ""
     streams = _OF_PIPELINES.match(statement) is not None
@@ -394,7 +407,8 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
     if names and found.whole and len(names) == len(plain) == len(found.items):
         plain = [(name, sources) for name, (_, sources) in zip(names, plain, strict=True)]
     if by_position and whole:
-        plain = _with_partitions(plain, list(_filled(tree.args.get("partition") or target.args.get("partition"))))
+        partition = tree.args.get("partition") or target.args.get("partition")
+        plain = plain if dialect in _NAMES_PARTITIONS else _with_partitions(plain, list(_filled(partition)))
     tables = tuple(spelled.get(name, name) for name in found.tables)
     rows = _spelled(found.rows, spelled) or {}
     proven = frozenset((spelled.get(table, table), column) for table, column in found.proven)
@@ -473,8 +487,24 @@ def _declared(create: Any) -> TextLineage | None:
     items = (each for each in schema.expressions if isinstance(each, exp.ColumnDef))
     # Such as `KEY k (a)` of MySQL.
     names = [each.name for each in items if each.this.args.get("quoted") or each.name.upper() not in _KEYS]
-    columns: tuple[tuple[str, SourceKinds | None], ...] = tuple((name, {}) for name in names)
-    return TextLineage(_name(schema.this), (), columns, whole=True) if columns else None
+    source = _source_of_dictionary(create)
+    columns: tuple[tuple[str, SourceKinds | None], ...] = tuple(
+        (name, {(source, name): SAME} if source else {}) for name in names
+    )
+    return TextLineage(_name(schema.this), (source,) if source else (), columns, whole=True) if columns else None
+
+
+def _source_of_dictionary(create: Any) -> str:
+    """Return the table from which ClickHouse fills a dictionary, by the names of columns; empty if there is none."""
+    from sqlglot import exp
+
+    for each in create.find_all(exp.DictProperty):
+        if each.name.upper() == "SOURCE" and str(each.args.get("kind")).upper() == "CLICKHOUSE":
+            given = {part.name.upper(): part.args["value"].name for part in each.args.get("settings") or ()}
+            return (
+                ".".join(_quoted(given[key]) for key in ("DB", "TABLE") if given.get(key)) if "TABLE" in given else ""
+            )
+    return ""
 
 
 def _resolved(query: Any, known: Known, dialect: str) -> tuple[Query, dict[str, str]]:
@@ -498,7 +528,10 @@ def _without_variables(query: Any, variables: Collection[str]) -> Any:
     names = set(variables) - given
 
     def plain(node: Any) -> Any:
-        if not isinstance(node, exp.Column) or ".".join(part.name for part in node.parts).lower() not in names:
+        if not isinstance(node, exp.Column):
+            return node
+        called = ".".join(part.name for part in node.parts).lower()
+        if called not in names and (called == node.name.lower() or f"*.{node.name.lower()}" not in names):
             return node
         is_item = isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
         return exp.alias_(exp.Null(), node.name) if is_item else exp.Null()
@@ -791,6 +824,7 @@ def _set_to(assigned: list[Any], rows: tuple[Any, ...], tree: Any, decides: Any)
     """Yield assignments, with queries of their values from the rows of some tables."""
     from sqlglot import exp
 
+    assigned = [single for each in assigned for single in _singly(each)]
     assignments = [each for each in assigned if isinstance(each, exp.EQ) and isinstance(each.this, exp.Column)]
     if assignments:
         values = [each.expression for each in assignments]
@@ -798,6 +832,27 @@ def _set_to(assigned: list[Any], rows: tuple[Any, ...], tree: Any, decides: Any)
     if len(assignments) < len(assigned):
         stars = all(isinstance(each, exp.Star) for each in assigned)
         yield _Assigned(None, _selected(assigned, rows[-1:], tree) if stars else None, decides)
+
+
+def _singly(assigned: Any) -> list[Any]:
+    """Return an assignment to several columns, `(a, b) = (SELECT ...)`, as one for each; else the assignment alone."""
+    from sqlglot import exp
+
+    if not isinstance(assigned, exp.EQ) or not isinstance(assigned.this, (exp.Tuple, exp.Paren)):
+        return [assigned]
+    columns = assigned.this.expressions or [assigned.this.this]
+    value = assigned.expression
+    query = value.this if isinstance(value, (exp.Subquery, exp.Paren)) else value
+    is_query = isinstance(query, exp.Select) and not query.is_star
+    values = query.expressions if is_query or isinstance(value, exp.Tuple) else []
+    if len(columns) != len(values):
+        return [assigned]
+    parts = values
+    if is_query:
+        parts = [exp.Subquery(this=query.copy()) for _ in values]
+        for part, each in zip(parts, values, strict=True):
+            part.this.set("expressions", [each.copy()])
+    return [exp.EQ(this=column.copy(), expression=part.copy()) for column, part in zip(columns, parts, strict=True)]
 
 
 def _selected(values: list[Any], rows: tuple[Any, ...], tree: Any) -> Any:

@@ -4,7 +4,7 @@ Blank the parts of a file that Spark's SQL does not have: comments that begin wi
 `#` begins a comment in BigQuery and MySQL, so an apostrophe after it begins no string. A line such as that of psql
 with a backslash, `.read` of DuckDB or `PROMPT` of SQL*Plus, is a command for the client alone, and no `;` ends it. Some
 clients end a statement with a line of its own (`GO`, `/`), or as a line above it says (`DELIMITER //`); these
-statements get a `;`.
+statements get a `;`. MySQL runs what is in a comment such as `/*!50001 CREATE VIEW ... */`, as its dumps have it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,11 @@ from openlineage_pyspark.workbench.predict.sql.blank import blanked
 _CANDIDATE = re.compile(
     r"^[ \t]*(?:#|\\|\.[a-z]|@|:[a-z]|/[ \t]*$|(?:go|delimiter|prompt|rem(?:ark)?|set|spool|whenever)\b)|[,;(][ \t]*#",
     re.MULTILINE | re.IGNORECASE,
+)
+# The parts of a view or a routine; settings, and the storage of a table, are no matter.
+_RUN = re.compile(
+    r"/\*!\d{5,6}\s*(?=(?:CREATE(?!\s+(?:DATABASE|TABLE))|DEFINER|EVENT|FUNCTION|PROCEDURE|TRIGGER|VIEW)\b)",
+    re.IGNORECASE,
 )
 _LINE = re.compile(r"[^\r\n]*")
 _COMMAND = re.compile(
@@ -52,7 +57,21 @@ def for_parsers(text: str, *, has_set: bool = False) -> str:
         text: the content of a file.
         has_set: whether SET ... ON is a statement, which others may follow on its line, and no command of SQL*Plus.
     """
-    return ClientText(text, has_set=has_set).sql
+    return ClientText(_with_run_comments(text), has_set=has_set).sql
+
+
+def _with_run_comments(text: str) -> str:
+    """Return a text in which the comments that MySQL runs are none."""
+    if _RUN.search(text) is None:
+        return text
+    parts = []
+    for token in tokens(text):
+        found = _RUN.match(token.text) if token.kind is TokenKind.COMMENT and token.whole else None
+        inner = token.text
+        if found is not None:
+            inner = f"{blanked(found[0])}{token.text[found.end() : -len('*/')]}  "
+        parts.append(inner)
+    return "".join(parts)
 
 
 class ClientText:

@@ -149,6 +149,11 @@ def reads_files(text: str) -> bool:
     return _FILES.search(text) is not None or _CHANGED.search(text) is not None
 
 
+def reads_changes(text: str) -> bool:
+    """Return whether a statement may read the changes of a table."""
+    return _CHANGED.search(text) is not None
+
+
 def captures_changes(text: str) -> bool:
     """Return whether a statement may capture changes, which newer versions of Spark parse, too."""
     return _CAPTURE.search(text) is not None

@@ -26,8 +26,8 @@ _DEEPEST = 40
 _TEMPLATE = re.compile(r"\{\{\s*(.*?)\s*\}\}|\{%.*?%\}", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z_][\w.]*")
 _PARAMETER = re.compile(r"(?<![\w@`:.\])])(?:@(?P<raw>[A-Za-z_]\w*)|:(?P<text>[A-Za-z_]\w*))")
-_LOAD_OF_MYSQL = re.compile(
-    r"LOAD\s+(?:DATA|XML)\s+(?:(?:LOW_PRIORITY|CONCURRENT)\s+)?(?:LOCAL\s+)?INFILE\b", re.IGNORECASE
+_LOAD = re.compile(
+    r"LOAD\s+(?:DATA|XML)\s+(?:(?:LOW_PRIORITY|CONCURRENT)\s+)?(?:LOCAL\s+)?INFILE\b|BULK\s+INSERT\b", re.IGNORECASE
 )
 _COPIES = re.compile(r"(?:\s|--.*\n)*COPY\s+INTO\b", re.IGNORECASE)
 _NEAR = 80
@@ -107,8 +107,8 @@ def substituted(text: str, value_of: Callable[[str], str | None], *, keeps: bool
 
 
 def loads_file(text: str) -> bool:
-    """Return whether a statement fills a table from a file as MySQL does, where `@name` is a field of the file."""
-    return _LOAD_OF_MYSQL.match(text) is not None
+    """Return whether a statement fills a table from a file as MySQL, where `@name` is a field of it, or SQL Server."""
+    return _LOAD.match(text) is not None
 
 
 def placeheld(text: str) -> str:
