@@ -314,7 +314,7 @@ def lineage_of_answers(
     with without_cycle_collection():
         guard = guard_of_statements()
         used = guard.run("the columns that statements use", _used_columns, every, known, dialect, read) or {}
-        reading = _Reading(known, views, used, dialect, read)
+        reading = _Reading(known, views, {}, used, dialect, read)
         found = (_guarded(answer, reading) for answer in every)
         return tuple(each for each in found if each.lineage is not None or each.problem is not None)
 
@@ -484,6 +484,7 @@ class _Reading:
     Args:
         known: the tables that were known before.
         views: the views of earlier statements that Spark refused.
+        passed: such a view -> the table of which it passes all columns on.
         used: the columns that undeclared tables must have.
         dialect: as for `read_statement`.
         read: reads the texts of statements.
@@ -491,6 +492,7 @@ class _Reading:
 
     known: DeclaredTables
     views: dict[Identifier, Lineage]
+    passed: dict[Identifier, Identifier]
     used: Mapping[Identifier, Collection[str]]
     dialect: str
     read: ReadStatement
@@ -542,8 +544,12 @@ def _of_refused(answer: StatementAnswer, refusal: Refusal, reading: _Reading) ->
     found = None if found is None else with_computed(found, reported.computed)
     is_read = found is not None and not answer.is_ddl
     if found is not None:
-        found = behind_views(found, reading.views)
+        found = behind_views(found, reading.views, reading.passed)
         if reported.kind in _VIEWS:
+            passed = next(iter(read_text(reported.text or statement.text, reading.dialect, read=reading.read))).passed
+            for dataset, _ in found.outputs:
+                if dataset is not None and passed:
+                    reading.passed[dataset.identifier] = unknown(passed).identifier
             found = _with_view(found, reading.views, is_temporary=reported.kind == _TEMPORARY)
     return StatementLineage(statement, None if answer.is_ddl else found, problem, from_text=is_read)
 
@@ -559,7 +565,7 @@ def _of_accepted(answer: StatementAnswer, reading: _Reading) -> StatementLineage
         lineage = lineage_with_computed(reported.query, reading.known, reported.computed)
     gaps = tuple(_gaps_of_types(lineage, reported.from_text, reading.views))
     lineage = attrs.evolve(lineage, gaps=(*lineage.gaps, *gaps)) if gaps else lineage
-    lineage = behind_views(lineage, reading.views)
+    lineage = behind_views(lineage, reading.views, reading.passed)
     for dataset, _ in lineage.outputs:
         if dataset is not None:
             reading.views.pop(dataset.identifier, None)

@@ -101,6 +101,7 @@ def _document(read: TextLineage) -> dict[str, Any]:
         "rows": _of_sources(read.rows),
         "rowsKnown": read.rows_known,
         "proven": sorted(read.proven),
+        "passed": read.passed,
     }
 
 
@@ -125,6 +126,7 @@ def _text_lineage(values: Any) -> TextLineage:
         _sources(values["rows"]) or {},
         values["rowsKnown"],
         frozenset((table, column) for table, column in values["proven"]),
+        values["passed"],
     )
 
 

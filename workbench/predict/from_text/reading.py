@@ -126,6 +126,7 @@ class TextLineage:
         rows: the source columns that decide about all rows, and how.
         rows_known: whether these are all of them.
         proven: the columns that unknown tables must have for the statement to be valid.
+        passed: the only table whose unknown columns are all passed on under their own names; empty if there is none.
     """
 
     target: str
@@ -137,6 +138,7 @@ class TextLineage:
     rows: SourceKinds = attrs.field(factory=dict)
     rows_known: bool = True
     proven: frozenset[tuple[str, str]] = frozenset()
+    passed: str = ""
 
 
 @attrs.frozen
@@ -412,7 +414,9 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
     tables = tuple(spelled.get(name, name) for name in found.tables)
     rows = _spelled(found.rows, spelled) or {}
     proven = frozenset((spelled.get(table, table), column) for table, column in found.proven)
-    return TextLineage(written, tables, tuple(plain), whole, by_position, given, rows, found.rows_known, proven)
+    opened = [item.table for item in found.items if item.name is None and item.table is not None]
+    passed = spelled.get(opened[0], opened[0]) if found.whole and len(opened) == 1 else ""
+    return TextLineage(written, tables, tuple(plain), whole, by_position, given, rows, found.rows_known, proven, passed)
 
 
 def _query_of(tree: Any) -> Any:
