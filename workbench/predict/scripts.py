@@ -19,6 +19,7 @@ from openlineage_pyspark.listener.guard import CaughtException, Guard
 from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.cycles import without_cycle_collection
 from openlineage_pyspark.workbench.predict.computed import computed_in, with_computed
+from openlineage_pyspark.workbench.predict.from_text.function_tables import called, tables_of_functions
 from openlineage_pyspark.workbench.predict.from_text.reading import Known, TextLineage, read_statement
 from openlineage_pyspark.workbench.predict.from_text.refused_views import behind_views
 from openlineage_pyspark.workbench.predict.from_text.text import (
@@ -314,7 +315,8 @@ def lineage_of_answers(
     with without_cycle_collection():
         guard = guard_of_statements()
         used = guard.run("the columns that statements use", _used_columns, every, known, dialect, read) or {}
-        reading = _Reading(known, views, {}, used, dialect, read)
+        functions = tables_of_functions((each.statement.text for each in every), dialect)
+        reading = _Reading(known, views, {}, functions, used, dialect, read)
         found = (_guarded(answer, reading) for answer in every)
         return tuple(each for each in found if each.lineage is not None or each.problem is not None)
 
@@ -485,6 +487,7 @@ class _Reading:
         known: the tables that were known before.
         views: the views of earlier statements that Spark refused.
         passed: such a view -> the table of which it passes all columns on.
+        functions: the last parts of the names of functions in lower case -> the tables that their bodies read.
         used: the columns that undeclared tables must have.
         dialect: as for `read_statement`.
         read: reads the texts of statements.
@@ -493,6 +496,7 @@ class _Reading:
     known: DeclaredTables
     views: dict[Identifier, Lineage]
     passed: dict[Identifier, Identifier]
+    functions: Mapping[str, tuple[str, ...]]
     used: Mapping[Identifier, Collection[str]]
     dialect: str
     read: ReadStatement
@@ -544,6 +548,7 @@ def _of_refused(answer: StatementAnswer, refusal: Refusal, reading: _Reading) ->
     found = None if found is None else with_computed(found, reported.computed)
     is_read = found is not None and not answer.is_ddl
     if found is not None:
+        found = _with_functions(found, statement.text, reading.functions, unknown)
         found = behind_views(found, reading.views, reading.passed)
         if reported.kind in _VIEWS:
             passed = next(iter(read_text(reported.text or statement.text, reading.dialect, read=reading.read))).passed
@@ -552,6 +557,20 @@ def _of_refused(answer: StatementAnswer, refusal: Refusal, reading: _Reading) ->
                     reading.passed[dataset.identifier] = unknown(passed).identifier
             found = _with_view(found, reading.views, is_temporary=reported.kind == _TEMPORARY)
     return StatementLineage(statement, None if answer.is_ddl else found, problem, from_text=is_read)
+
+
+def _with_functions(
+    found: Lineage, text: str, functions: Mapping[str, tuple[str, ...]], unknown: Callable[[str], Dataset]
+) -> Lineage:
+    """Return the lineage of a statement with the tables that its functions read, and a gap about them."""
+    names = list(called(text, functions))
+    if not names:
+        return found
+    read = {each.identifier: each for each in found.inputs}
+    for dataset in (unknown(table) for name in names for table in functions[name]):
+        read.setdefault(dataset.identifier, dataset)
+    gap = Gap(TEXT, f"what these functions return of the tables that they read is unknown: {', '.join(names)}")
+    return attrs.evolve(found, inputs=tuple(read.values()), gaps=(*found.gaps, gap))
 
 
 def _of_accepted(answer: StatementAnswer, reading: _Reading) -> StatementLineage:
