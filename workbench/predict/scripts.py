@@ -552,9 +552,9 @@ def _of_refused(answer: StatementAnswer, refusal: Refusal, reading: _Reading) ->
         found = behind_views(found, reading.views, reading.passed)
         if reported.kind in _VIEWS:
             passed = next(iter(read_text(reported.text or statement.text, reading.dialect, read=reading.read))).passed
-            for dataset, _ in found.outputs:
-                if dataset is not None and passed:
-                    reading.passed[dataset.identifier] = unknown(passed).identifier
+            for identifier in (dataset.identifier for dataset, _ in found.outputs if dataset is not None):
+                reading.passed.pop(identifier, None)
+                reading.passed.update({identifier: unknown(passed).identifier} if passed else {})
             found = _with_view(found, reading.views, is_temporary=reported.kind == _TEMPORARY)
     return StatementLineage(statement, None if answer.is_ddl else found, problem, from_text=is_read)
 

@@ -14,7 +14,7 @@ def _last(text: str) -> tuple[dict[str, list[str]], list[str], list[str]]:
     answers = []
     for each in statements_of(text, "f.sql"):
         words = each.text.split()
-        kind = "CreateView" if words[1] == "VIEW" else "CreateViewCommand" if words[1] == "TEMPORARY" else ""
+        kind = "CreateView" if "VIEW" in words[1:4:2] else "CreateViewCommand" if words[1] == "TEMPORARY" else ""
         answers.append(
             StatementAnswer(each, Analyzed(kind, refusal=Refusal("TABLE_OR_VIEW_NOT_FOUND", "no such table")))
         )
@@ -47,6 +47,17 @@ def _last(text: str) -> tuple[dict[str, list[str]], list[str], list[str]]:
             CREATE TABLE t AS SELECT a, c FROM w
             """,
             {"a": ["default.s.b"], "c": ["default.s.c"]},
+            [],
+        ),
+        # The names that a view gives to columns are others than those of its table.
+        (
+            "CREATE VIEW v (a, b) AS SELECT * FROM s; CREATE TABLE t AS SELECT a FROM v",
+            {"a": ["default.v.a"]},
+            [],
+        ),
+        (
+            "CREATE VIEW v AS SELECT * FROM s; CREATE OR REPLACE VIEW v AS SELECT b FROM u; SELECT b FROM v",
+            {"b": ["default.u.b"]},
             [],
         ),
         # Either table may have the column.

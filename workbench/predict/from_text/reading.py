@@ -415,7 +415,7 @@ def _read(tree: Any, known: Known, dialect: str) -> TextLineage | None:
     rows = _spelled(found.rows, spelled) or {}
     proven = frozenset((spelled.get(table, table), column) for table, column in found.proven)
     opened = [item.table for item in found.items if item.name is None and item.table is not None]
-    passed = spelled.get(opened[0], opened[0]) if found.whole and len(opened) == 1 else ""
+    passed = spelled.get(opened[0], opened[0]) if found.whole and len(opened) == 1 and not names else ""
     return TextLineage(written, tables, tuple(plain), whole, by_position, given, rows, found.rows_known, proven, passed)
 
 
