@@ -551,7 +551,8 @@ def _of_refused(answer: StatementAnswer, refusal: Refusal, reading: _Reading) ->
         found = _with_functions(found, statement.text, reading.functions, unknown)
         found = behind_views(found, reading.views, reading.passed)
         if reported.kind in _VIEWS:
-            passed = next(iter(read_text(reported.text or statement.text, reading.dialect, read=reading.read))).passed
+            texts = read_text(reported.text or statement.text, reading.dialect, read=reading.read)
+            passed = texts[0].passed if texts else ""
             for identifier in (dataset.identifier for dataset, _ in found.outputs if dataset is not None):
                 reading.passed.pop(identifier, None)
                 reading.passed.update({identifier: unknown(passed).identifier} if passed else {})

@@ -74,6 +74,14 @@ def test_a_view_of_all_columns_of_an_unknown_table_passes_them_on(
     assert _last(text) == (columns, rows, [])
 
 
+def test_a_view_that_is_not_parsed_passes_nothing_on() -> None:
+    (view,) = statements_of("CREATE VIEW v AS SELECT ((( FROM s", "f.sql")
+    answer = StatementAnswer(view, Analyzed("CreateView", refusal=Refusal("PARSE_SYNTAX_ERROR", "no such syntax")))
+    (found,) = lineage_of_answers([answer], ())
+    assert found.problem is not None
+    assert found.problem.code == "PARSE_SYNTAX_ERROR"
+
+
 def test_a_column_that_is_not_found_behind_a_temporary_view_is_a_gap() -> None:
     text = "CREATE TEMPORARY VIEW v AS SELECT s.*, u.* FROM s, u; CREATE TABLE t AS SELECT a FROM v"
     gap = "it does not state where these columns of temporary views come from: default.v.a"
