@@ -504,7 +504,7 @@ class _QueryReader:
             return self._unnested(node, scope)
         if not isinstance(node, (exp.Table, exp.TableFromRows)):
             return SourceRows([], self._value(node, scope))
-        if not isinstance(node.this, (exp.Identifier, exp.Dot)):
+        if not isinstance(node, exp.Table) or not isinstance(node.this, (exp.Identifier, exp.Dot)):
             return self._function(node.this, scope)
         if self._is_cte(node, scope):
             return self._cte(self._dialect.key(node.name), scope.ctes)

@@ -630,3 +630,15 @@ def test_the_columns_about_a_change_are_none_of_the_table_that_changes() -> None
     assert columns(found) == {"a": ["s.a"], "_change_type": [], "n": []}
     (found,) = told("SELECT _change_type FROM s")
     assert columns(found) == {"_change_type": ["s._change_type"]}
+
+
+def test_a_damaged_change_in_a_cte_changes_nothing() -> None:
+    statement = "WITH m AS (DELETE a WHERE d < 1 RETURNING id) INSERT INTO c (id) SELECT id FROM m"
+    assert [each.target for each in told(statement, "postgres")] == ["c"]
+
+
+def test_a_function_of_a_schema_may_return_a_table() -> None:
+    (found,) = told(
+        "CREATE TABLE t AS SELECT q.a FROM TABLE(p.system.query(query => 'SELECT a FROM b')) q", "snowflake"
+    )
+    assert (found.target, found.columns) == ("t", (("A", None),))

@@ -129,17 +129,14 @@ def single_changes(tree: Any) -> list[Any]:
         The statements in their order, each with the CTEs before it. What a CTE returns of the rows that it changes is a
         query of its table.
     """
-    from sqlglot import exp
-
     clause = tree.args.get("with") or tree.args.get("with_")
-    changing = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
-    if clause is None or not any(isinstance(each.this, changing) for each in clause.expressions):
+    if clause is None or not any(_is_change(each.this) for each in clause.expressions):
         return [tree]
     made: list[Any] = []
     earlier: list[Any] = []
     for each in clause.expressions:
         plain = each.copy()
-        if isinstance(each.this, changing):
+        if _is_change(each.this):
             change = each.this.copy()
             if earlier and not (change.args.get("with") or change.args.get("with_")):
                 change.set(clause.arg_key or "with", _clause(clause, earlier))
@@ -149,6 +146,15 @@ def single_changes(tree: Any) -> list[Any]:
     main = tree.copy()
     main.set(clause.arg_key or "with", _clause(clause, earlier))
     return [*made, main]
+
+
+def _is_change(tree: Any) -> bool:
+    """Return whether a statement changes the rows of a table that it names."""
+    from sqlglot import exp
+
+    return isinstance(tree, (exp.Insert, exp.Update, exp.Delete, exp.Merge)) and isinstance(
+        tree.this, (exp.Schema, exp.Table)
+    )
 
 
 def _clause(clause: Any, ctes: list[Any]) -> Any:
