@@ -63,6 +63,8 @@ if TYPE_CHECKING:
 UNREADABLE = "UNREADABLE_FILE"
 """The code of the problem of a file that can't be read."""
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
+_NO_VALUE = "NO_VALUE"
+_OF_VARIABLE = "the variable "
 _NO_FUNCTIONS = "MISSING_CATALOG_ABILITY.FUNCTIONS"
 _MADE_OF_QUERY = PIPELINE_TABLES | {"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"}
 _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
@@ -650,6 +652,11 @@ def _problem(statement: ScriptStatement, refusal: Refusal) -> Problem:
         if provider is not None:
             given = f"CREATE TEMPORARY VIEW {names[-1]} (id INT, ...) USING {provider}"
             message = f"the view {names[-1]} is of {provider}, which is not opened: declare its columns, as in {given}"
+    if refusal.code == _NO_VALUE:
+        own = {*statement.variables, *(name.lstrip("@$") for name in statement.filled)}
+        name = message.removeprefix(_OF_VARIABLE).partition(" ")[0]
+        if name.lower() in own:
+            message = f"{_OF_VARIABLE}{name} of a script or a routine has a value only when this runs"
     if refusal.code == _NO_FUNCTIONS:
         message = f"a function of the catalog {refusal.parameters.get('plugin', '')} is unknown: nothing declares it"
     return Problem(statement.file, line, column, refusal.code, message)

@@ -211,3 +211,22 @@ def test_json_begins_with_the_outcome() -> None:
         "nothing": 1,
     }
     assert [each["certainty"] for each in result["statements"]] == ["exact", "text", "exact", "text", "nothing", "text"]
+
+
+_WHEN_RUN = "the variable d of a script or a routine has a value only when this runs"
+_NO_VALUE = "the variable d has no value: set it with --conf d=VALUE, or with SET in a file"
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (ScriptStatement("INSERT INTO t SELECT :d FROM s", "a.sql", 1, 1, variables=("d",)), _WHEN_RUN),
+        (ScriptStatement("INSERT INTO t SELECT @d FROM s", "a.sql", 1, 1, filled=("@d",)), _WHEN_RUN),
+        (ScriptStatement("INSERT INTO t SELECT :d FROM s", "a.sql", 1, 1, variables=("e",)), _NO_VALUE),
+    ],
+)
+def test_a_variable_of_a_routine_is_not_asked_for(statement: ScriptStatement, message: str) -> None:
+    answer = StatementAnswer(statement, Analyzed("", refusal=Refusal("NO_VALUE", _NO_VALUE)))
+    (found,) = lineage_of_answers([answer], ())
+    assert found.problem is not None
+    assert found.problem.message == message
