@@ -157,7 +157,17 @@ def _clone(plan: Plan, operator: Operator, session: Session) -> Target:
         if path is not None
         else write_to_table(plan, table, None, (), session, lifecycle)
     )
-    return attrs.evolve(found, sources=_cloned(clone, session)) if isinstance(found, Write) else found
+    if not isinstance(found, Write):
+        return found
+    # Delta Lake gives the new table the columns of the table that it copies.
+    columns = schema_fields(table.text("schema"))
+    sources = _cloned(clone, session)
+    return attrs.evolve(
+        found,
+        dataset=attrs.evolve(found.dataset, fields=found.dataset.fields or columns),
+        sources=tuple(attrs.evolve(each, fields=each.fields or columns) for each in sources),
+        copied=tuple(column.name for column in columns),
+    )
 
 
 def _path_in(identifier: Value) -> str | None:

@@ -22,6 +22,7 @@ from openlineage_pyspark.facets.datasets.tables import at_location, known_table,
 from openlineage_pyspark.facets.datasets.v2 import v2_table
 from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Identifier, Symlink
 from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Operator, Plan, Sql, Value
+from openlineage_pyspark.facets.model.run import Lifecycle
 from openlineage_pyspark.facets.sql_names import name_parts
 
 _PROCEDURES = "org.apache.iceberg.spark.procedures."
@@ -68,7 +69,11 @@ def _call(plan: Plan, operator: Operator, session: Session) -> Target:
     if name in _COPYING:
         source = given.get(_COPYING[name])
         copied = _copied(source, own, session) if source is not None else table
-        return attrs.evolve(found, sources=(copied,), lifecycle=None if name == "AddFiles" else "CREATE")
+        fields = copied.fields or (table.fields if name == "AddFiles" else ())
+        # A migrated table has the files that it has had.
+        columns = () if name == "MigrateTable" else tuple(field.name for field in fields)
+        lifecycle: Lifecycle | None = None if name == "AddFiles" else "CREATE"
+        return attrs.evolve(found, sources=(copied,), lifecycle=lifecycle, copied=columns)
     if name == "RegisterTable":
         folder = (given.get("metadata_file") or "").rpartition("/metadata/")[0]
         return attrs.evolve(found, sources=(at_location(folder),) if folder else (), lifecycle="CREATE")

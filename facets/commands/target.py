@@ -81,6 +81,8 @@ class Write:
         if_dropped: `database.table` if the command has an effect only when Spark reports that this table was dropped.
         further: more datasets that the command treats the same way.
         replaced: the part that it replaces; None if it replaces nothing, or if that is unknown.
+        copied: the columns that it copies from the one dataset in `sources`, under the same names; empty if it copies
+            none, or if they are unknown.
     """
 
     dataset: Dataset
@@ -98,6 +100,7 @@ class Write:
     if_dropped: str | None = None
     further: tuple[Dataset, ...] = ()
     replaced: Replaced | None = None
+    copied: tuple[str, ...] = ()
 
     @property
     def each(self) -> tuple[Write, ...]:

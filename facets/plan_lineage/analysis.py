@@ -39,6 +39,7 @@ from openlineage_pyspark.facets.model.run import PATHS, Gap
 from openlineage_pyspark.facets.model.variables import VariableWrite, variable_writes
 from openlineage_pyspark.facets.plan_lineage.edges import (
     SourceKinds,
+    copies,
     edges_of,
     is_shown_alike,
     is_stored,
@@ -257,7 +258,7 @@ class _Analysis:
         for source in write.sources:
             self.leaves.datasets.setdefault(source.identifier, source)
         if not write.reads:
-            return WrittenDataset(write, None)
+            return WrittenDataset(write, copies(write.sources, write.copied))
         columns: list[OutputColumn] = []
         sources: list[SourceKinds] = []
         changed = self._changed(write)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.model.lineage import (
+    ColumnLineage,
     InputField,
     OperatorStep,
+    OutputColumn,
     Transformation,
     UseKind,
     Way,
@@ -18,7 +20,7 @@ from openlineage_pyspark.facets.plan_lineage.results import SourceField
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from openlineage_pyspark.facets.model.dataset import Identifier
+    from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
     from openlineage_pyspark.facets.trace.solve import Sources
 
 SourceKinds = dict[SourceField, dict[UseKind, list[Way]]]
@@ -78,6 +80,15 @@ def edges_of(found: SourceKinds) -> tuple[InputField, ...]:
         InputField(dataset, name, tuple(sorted(_transformations(kinds))))
         for (dataset, name), kinds in sorted(found.items(), key=lambda item: _order(*item[0]))
     )
+
+
+def copies(sources: Sequence[Dataset], columns: Sequence[str]) -> ColumnLineage | None:
+    """Return the lineage of columns that are copied from one dataset by their names; None if that is unknown."""
+    if len(sources) != 1 or not columns:
+        return None
+    kept = (transformation(UseKind.IDENTITY, Way()),)
+    identifier = sources[0].identifier
+    return ColumnLineage(tuple(OutputColumn(name, (InputField(identifier, name, kept),)) for name in columns))
 
 
 def _order(dataset: Identifier, name: str) -> tuple[str, str, str]:

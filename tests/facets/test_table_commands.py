@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Identifier, Symlink
+from openlineage_pyspark.facets.model.dataset import Catalog, Dataset, Field, Identifier, Symlink
+from openlineage_pyspark.facets.model.lineage import InputField, Transformation
 from openlineage_pyspark.facets.model.plan import Described, Expression, ExpressionRef, Operator, OperatorRef, Plan
 from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
@@ -32,6 +34,7 @@ def call(
     *parameters: str,
     called: str | None = None,
     catalog: Described = CATALOG,
+    session: Session = SESSION,
     **given: str,
 ) -> PlanLineage:
     """Return the lineage of a CALL with texts for its parameters."""
@@ -46,7 +49,7 @@ def call(
     metadata = Described("org.apache.iceberg.TableMetadata", {"location": called}) if called else None
     arguments: dict[str, Any] = {"procedure": described, "called": metadata, "isCommand": "Call"}
     arguments["args"] = tuple(ExpressionRef(at) for at in range(len(literals)))
-    return lineage_of_plan(Plan((Operator("Call", f"{LOGICAL}Call", arguments),), literals, {}), SESSION)
+    return lineage_of_plan(Plan((Operator("Call", f"{LOGICAL}Call", arguments),), literals, {}), session)
 
 
 def delta(name: str, arguments: dict[str, Any], *below: Operator) -> PlanLineage:
@@ -98,6 +101,28 @@ def test_files_that_a_procedure_adds_are_read() -> None:
     assert told(files)[:2] == (["file /raw/sales"], ["file /lake/db/t None"])
     table = call("SnapshotTable", "source_table", "table", source_table="ice.db.t", table="db.copy")
     assert told(table)[:2] == (["file /lake/db/t"], ["ice db.copy CREATE"])
+
+
+@pytest.mark.parametrize(
+    ("procedure", "source", "target", "expected"),
+    [
+        ("AddFiles", "`parquet`.`/raw/sales`", "db.t", [("id", "/raw/sales"), ("place", "/raw/sales")]),
+        ("SnapshotTable", "ice.db.t", "db.copy", [("id", "/lake/db/t"), ("place", "/lake/db/t")]),
+        ("SnapshotTable", "ice.db.unused", "db.copy", None),
+        ("MigrateTable", None, "db.t", None),
+    ],
+)
+def test_a_table_that_gets_files_of_another_copies_its_columns_if_they_are_known(
+    procedure: str, source: str | None, target: str, expected: list[tuple[str, str]] | None
+) -> None:
+    known = attrs.evolve(KNOWN, fields=(Field("id", "int"), Field("place", "string")))
+    given = {"table": target} | ({} if source is None else {"source_table": source})
+    found = call(
+        procedure, "source_table", "table", session=Session("file:/warehouse", tables={"ice.db.t": known}), **given
+    )
+    lineage = found.outputs[0].lineage
+    edges = None if lineage is None else [(c.name, edge.dataset.name) for c in lineage.columns for edge in c.edges]
+    assert edges == expected
 
 
 @pytest.mark.parametrize(
@@ -164,6 +189,29 @@ def test_a_clone_reads_the_version_of_the_table_that_it_copies(identifier, opera
     clone = Operator("CloneTableCommand", f"{DELTA}CloneTableCommand", source)
     found = delta("CreateDeltaTableCommand", {"table": table, "operation": mode, "query": OperatorRef(1)}, clone)
     assert told(found)[:2] == (["file /w/users@7"], [written])
+
+
+@pytest.mark.parametrize(
+    ("identifier", "written"),
+    [({"table": "copy", "database": "shop"}, "/w/copy"), ({"table": "/w/there", "database": "delta"}, "/w/there")],
+)
+def test_a_clone_copies_each_column_of_its_table(identifier, written) -> None:
+    columns = '{"type":"struct","fields":[{"name":"Id","type":"integer"},{"name":"place","type":"string"}]}'
+    values = {"identifier": Described("TableIdentifier", identifier), "locationUri": "file:/w/copy", "schema": columns}
+    mode = Described(f"{DELTA}TableCreationModes$Create$", {})
+    source: dict[str, Any] = {"sourceMetadata": Described("CatalogTable", USERS), "sourceVersion": 7}
+    clone = Operator("CloneTableCommand", f"{DELTA}CloneTableCommand", source)
+    given = {"table": Described("CatalogTable", values), "operation": mode, "query": OperatorRef(1)}
+    found = delta("CreateDeltaTableCommand", given, clone)
+    ((output,), (read,)) = found.outputs, found.inputs
+    assert [[field.name for field in each.fields] for each in (output.write.dataset, read)] == [["Id", "place"]] * 2
+    assert output.write.dataset.identifier.name == written
+    assert output.lineage is not None
+    kept = (Transformation("DIRECT", "IDENTITY", "", masking=False),)
+    assert [(column.name, column.edges) for column in output.lineage.columns] == [
+        (name, (InputField(read.identifier, name, kept),)) for name in ("Id", "place")
+    ]
+    assert output.lineage.dataset == ()
 
 
 def test_a_converted_table_and_one_whose_files_are_tidied_keep_their_rows() -> None:
