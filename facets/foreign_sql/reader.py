@@ -406,7 +406,7 @@ class _QueryReader:
                 }
 
     def _on(self, join: Any, node: Any, scope: SelectScope) -> None:
-        """Read the condition of a join."""
+        """Read the conditions of a join: the second one is that of an ASOF JOIN."""
         conditions = [on for key in ("on", "match_condition") if (on := join.args.get(key)) is not None]
         for on in conditions:
             scope.may_be_outer = not self._names.qualifies([on], scope)

@@ -390,6 +390,20 @@ def test_a_table_function_returns_as_many_rows_as_its_arguments_decide(url, sql)
 
 
 @pytest.mark.parametrize(
+    "joined",
+    [
+        "quotes q MATCH_CONDITION (t.ts >= q.ts) ON t.sym = q.sym",
+        "(quotes q ASOF JOIN m MATCH_CONDITION (q.ts > m.ts)) MATCH_CONDITION (t.ts >= q.ts) ON t.sym = q.sym",
+    ],
+)
+def test_the_condition_that_finds_the_nearest_row_decides_as_that_of_a_join_does(joined):
+    query = f"SELECT t.id, q.bid FROM trades t ASOF JOIN {joined}"
+    columns, rows = kinds(query, "id", "bid", url="jdbc:snowflake://acc/?db=D&schema=S")
+    assert columns == {"id": ["ID IDENTITY"], "bid": ["BID IDENTITY"]}
+    assert {"SYM JOIN", "TS JOIN"} == set(rows)
+
+
+@pytest.mark.parametrize(
     ("sql", "columns", "rows"),
     [
         *(
