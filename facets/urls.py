@@ -9,8 +9,12 @@ does the same for single addresses; one table of cases tests both.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 REDACTED = "***"
 
@@ -65,7 +69,15 @@ _HARMLESS_PROPERTY = re.compile(
     r"(?i)[a-z][a-z\d_.]{0,60}=(?:true|false)|(?:databaseName|database|currentSchema|schema)=[\w./\\:%+\- ]*"
 )
 _AROUND = ("aws-wrapper", "p6spy", "log4jdbc", "otel", "tracing", "jtds", "microsoft")
-_OTHER_NAMES = {"pgsql": "postgresql", "postgres": "postgresql", "ch": "clickhouse"}
+_OTHER_NAMES = {
+    "pgsql": "postgresql",
+    "postgres": "postgresql",
+    "ch": "clickhouse",
+    "awsathena": "athena",
+    "spanner": "cloudspanner",
+}
+_SPANNER = re.compile(r"/projects/([\w.:\-]+)/instances/([\w\-]+)(?:/databases/([\w\-]+))?")
+_ATHENA = re.compile(r"(?i)//(athena\.[\w.\-]+)")
 _PROTOCOL = re.compile(r"(?i)(?:https?|tcp|grpc)://")
 _SCHEMA = re.compile(r"(?i)[;?&(,:/]\s*(?:currentSchema|schema|ConnSchema)\s*=\s*[{']?(%22|\")?([\w.$\-]{1,128})")
 _SEARCH_PATH = re.compile(r"(?i)search_?path(?:=|%3D)'?(%22|\")?([\w$\-]{1,128})")
@@ -248,9 +260,35 @@ def jdbc_parts(url: str) -> JdbcParts:
     if kind == "clickhouse":
         # Its URLs may name the protocol of the connection: `jdbc:ch:https://host/database`.
         rest = rest[rest.find("//") :] if _PROTOCOL.match(rest) is not None else rest
+    if kind in _SERVICES:
+        return _SERVICES[kind](rest)
     host, port, database = _server(kind, rest)
     instance = _instance(rest) if kind == "sqlserver" and not port else ""
     return JdbcParts(kind, host, port, database, schema=_schema(rest), instance=instance)
+
+
+def _bigquery(rest: str) -> JdbcParts:
+    """Return the parts of a URL of BigQuery: all projects have the same address."""
+    return JdbcParts("bigquery", database=_parameter(rest, "ProjectId"), schema=_parameter(rest, "DefaultDataset"))
+
+
+def _athena(rest: str) -> JdbcParts:
+    """Return the parts of a URL of Athena: each region has a server."""
+    region, found = _parameter(rest, "AwsRegion|Region"), _ATHENA.search(rest)
+    host = found[1].lower() if found is not None else f"athena.{region.lower()}.amazonaws.com" if region else ""
+    catalog = _parameter(rest, "Catalog") or "AwsDataCatalog"
+    return JdbcParts("athena", host, database=catalog, schema=_parameter(rest, "Schema|Database"))
+
+
+def _spanner(rest: str) -> JdbcParts:
+    """Return the parts of a URL of Spanner: the address is a project and an instance."""
+    found = _SPANNER.search(rest)
+    project, instance, database = found.groups("") if found is not None else ("", "", "")
+    return JdbcParts("cloudspanner", project, instance, database)
+
+
+_SERVICES: dict[str, Callable[[str], JdbcParts]] = {"bigquery": _bigquery, "athena": _athena, "cloudspanner": _spanner}
+"""JDBC's name of a service whose URLs have forms of their own -> the function that reads them."""
 
 
 def _schema(rest: str) -> str:

@@ -40,6 +40,8 @@ _DIALECTS = {
     "clickhouse": "clickhouse",
     "trino": "trino",
     "teradata": "teradata",
+    "bigquery": "bigquery",
+    "athena": "athena",
     # sqlglot has no dialects for these, but it is known how they spell names.
     "derby": "derby",
     "h2": "h2",

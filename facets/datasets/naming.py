@@ -31,11 +31,13 @@ _JDBC = {
     "clickhouse": ("clickhouse", 8123),
     "ch": ("clickhouse", 8123),
     "snowflake": ("snowflake", None),
+    "athena": ("awsathena", None),
+    "cloudspanner": ("spanner", None),
 }
 """JDBC's name of a database -> OpenLineage's name, and the port if the URL has none."""
 _LEVELS = {
     **dict.fromkeys(("postgresql", "redshift", "db2", "oracle", "trino", "snowflake", "sqlserver"), 3),
-    **dict.fromkeys(("vertica", "databricks"), 3),
+    **dict.fromkeys(("vertica", "databricks", "bigquery", "athena", "cloudspanner"), 3),
     **dict.fromkeys(("mysql", "mariadb", "clickhouse", "teradata", "derby", "h2", "hsqldb", "hive2", "impala"), 2),
 }
 """JDBC's name of a database -> the number of parts in the full name of a table."""
@@ -44,15 +46,15 @@ _DEFAULT_SCHEMA = {
     **dict.fromkeys(("snowflake", "h2", "hsqldb"), "PUBLIC"),
     "sqlserver": "dbo",
     "derby": "APP",
-    **dict.fromkeys(("clickhouse", "databricks", "hive2", "impala"), "default"),
+    **dict.fromkeys(("clickhouse", "databricks", "hive2", "impala", "athena"), "default"),
 }
 _FOLDED: dict[str, Callable[[str], str]] = {
-    **dict.fromkeys(("postgresql", "redshift", "trino"), str.lower),
+    **dict.fromkeys(("postgresql", "redshift", "trino", "athena"), str.lower),
     **dict.fromkeys(("oracle", "db2", "derby", "h2", "hsqldb", "snowflake"), str.upper),
 }
 """JDBC's name of a database -> how it spells a name that is not quoted; other databases keep it."""
 _FOLDS_URLS = {
-    **dict.fromkeys(("postgresql", "redshift", "h2"), ("schema",)),
+    **dict.fromkeys(("postgresql", "redshift", "h2", "athena"), ("schema",)),
     **dict.fromkeys(("snowflake", "trino"), ("schema", "database")),
 }
 """JDBC's name of a database -> which names in its URL it spells as it spells a name that is not quoted."""
@@ -109,6 +111,9 @@ def jdbc_namespace(url: str) -> str:
     if found.place is not None:
         return f"{found.kind}:{found.place}"
     name, default = _JDBC.get(found.kind, (found.kind, None))
+    if found.kind == "bigquery":
+        # It has one address for all projects.
+        return name
     if found.instance:
         return f"{name}://{found.host}/{found.instance}"
     port = found.port or (str(default) if default else "")
@@ -130,6 +135,12 @@ def jdbc_table(url: str, table: str) -> str:
     if table.lstrip().startswith("("):
         # The text of a query is not a name, and may contain anything.
         return "(query)"
+    if found.kind == "bigquery":
+        # Its quotes may be around a whole path, and no part of a path has a dot.
+        table = table.replace("`", "")
+    elif found.kind in ("athena", "trino"):
+        # Quotes do not keep upper case.
+        table = table.lower()
     parts = _name_parts(table, _FOLDED.get(found.kind, str))
     levels = _LEVELS.get(found.kind)
     around, current = _names_in_url(found)
