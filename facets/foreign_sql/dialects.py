@@ -23,6 +23,10 @@ _SEES_ALIASES = frozenset({"clickhouse", "redshift", "snowflake", "teradata"})
 _SEES_EARLIER_ALIASES = frozenset({"databricks", "spark"})
 # Where `a.b` may be a field of the column `a`.
 _HAS_FIELDS = frozenset({"clickhouse", "databricks", "hive", "redshift", "spark", "trino"})
+# Where the name of a table in an expression is the whole row.
+_HAS_ROWS = frozenset({"postgres", "bigquery"})
+# Where `$1` is the first column of what is in FROM.
+_COUNTS_COLUMNS = frozenset({"snowflake"})
 # Where a CTE may read itself without the word RECURSIVE.
 _RECURSIVE = frozenset({"oracle", "tsql"})
 # Names that look like columns, but are not.
@@ -61,6 +65,18 @@ class ForeignDialect:
     def has_fields(self) -> bool:
         """Whether `a.b` may be a field of the column `a`."""
         return self.name in _HAS_FIELDS
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the name of a table in an expression is the whole row, as in `row_to_json(t)`."""
+        return self.name in _HAS_ROWS
+
+    def names_no_column(self, node: Any) -> bool:
+        """Return whether a node means columns without their names: `*` outside of a count, or `$1`."""
+        if isinstance(node, exp.Star):
+            return not isinstance(node.parent, exp.Count)
+        is_number = isinstance(node, exp.Parameter) and isinstance(node.this, exp.Literal)
+        return is_number and self.name in _COUNTS_COLUMNS
 
     @property
     def sees_aliases(self) -> bool:

@@ -13,8 +13,6 @@ from openlineage_pyspark.facets.foreign_sql.trees import function_name
 from openlineage_pyspark.facets.model.lineage import UseKind
 from sqlglot import exp
 
-# Aggregates of the values after WITHIN GROUP (ORDER BY ...), which for all others only decide about the order.
-_OF_ORDERED = frozenset({"mode", "percentilecont", "percentiledisc"})
 # Functions that sqlglot does not know -> the position of the argument that only decides, and is not a value.
 _DECIDING_PLACES = {"iff": 0, "map_filter": 1}
 # Functions whose argument can't be recovered.
@@ -24,12 +22,17 @@ _OF_ONE_ROW = frozenset({"lag", "lead", "nthvalue"})
 # Functions, each with an argument that only decides which value is returned.
 _DECIDING = frozenset(
     {
-        *(("if", "this"), ("case", "this"), ("nullif", "expression"), ("nvl2", "this")),
+        *(("if", "this"), ("case", "this"), ("nullif", "expression"), ("nvl2", "this"), ("havingmax", "expression")),
         *((name, "expression") for name in ("arrayfilter", "arraysort", "argmax", "argmin", "withingroup")),
     }
 )
 # Functions that count, so that no value can be recovered.
-_COUNTING = frozenset({"count", "countif", "approxdistinct", "hll"})
+_COUNTING = frozenset(
+    "count countif approxdistinct hll uniq uniqexact uniqcombined uniqcombined64 uniqhll12 uniqthetasketch".split()
+)
+# ClickHouse's aggregates that sqlglot knows as aggregates alone, and those of them with a suffix, such as sumIf.
+_OF_CLICKHOUSE: Any = (exp.AnonymousAggFunc, exp.ParameterizedAgg)
+_COMBINED: Any = (exp.CombinedAggFunc, exp.CombinedParameterizedAgg)
 # Functions about the grouping, and not about a value.
 _OF_GROUPS = frozenset({"grouping", "groupingid", "grouping_id"})
 
@@ -71,23 +74,27 @@ def grouped_by(node: Any) -> Iterator[Any]:
 
 def used_arguments(node: Any) -> Iterator[tuple[Any, UseKind]]:
     """Yield the arguments that influence the value of an expression, each with the kind of its use."""
-    if function_name(node) in _OF_GROUPS:
+    name = _called(node)
+    if name in _OF_GROUPS:
         return
-    if isinstance(node, exp.Anonymous) and function_name(node) in _DECIDING_PLACES:
-        decides = _DECIDING_PLACES[function_name(node)]
+    if isinstance(node, exp.Anonymous) and name in _DECIDING_PLACES:
+        decides = _DECIDING_PLACES[name]
         for at, part in enumerate(node.expressions):
             yield part, UseKind.CONDITIONAL if at == decides else UseKind.TRANSFORMATION
         return
-    if isinstance(node, exp.WithinGroup) and function_name(node.this) in _OF_ORDERED:
-        yield [each.this for each in node.expression.expressions], UseKind.AGGREGATION
-        yield node.this, UseKind.IDENTITY
+    if isinstance(node, exp.WithinGroup) and node.this.find(exp.Column) is None:
+        # percentile_cont(0.5), mode(): the value that is aggregated is the one that is ordered.
+        yield node.expression.expressions, UseKind.AGGREGATION
+        return
+    if name == "multiif" or (isinstance(node, _COMBINED) and name.endswith("if")):
+        yield from _conditional(node, name)
         return
     if isinstance(node, exp.Order):
         # In an aggregate: the ordered value, and the sort keys.
         yield node.this, UseKind.IDENTITY
         yield node.expressions, UseKind.CONDITIONAL
         return
-    if function_name(node) != "decodecase":
+    if name != "decodecase":
         yield from ((part, _use(node, key)) for key, part in node.args.items())
         # Whether such an argument is NULL, or equal to the other one, decides too.
         chosen = (
@@ -105,6 +112,25 @@ def used_arguments(node: Any) -> Iterator[tuple[Any, UseKind]]:
         yield part, UseKind.TRANSFORMATION if is_result else UseKind.CONDITIONAL
 
 
+def _conditional(node: Any, name: str) -> Iterator[tuple[Any, UseKind]]:
+    """Yield the arguments of ClickHouse's multiIf, or of one of its aggregates with a condition, such as sumIf."""
+    if name == "multiif":
+        last = len(node.expressions) - 1
+        for at, part in enumerate(node.expressions):
+            yield part, UseKind.CONDITIONAL if at % 2 == 0 and at < last else UseKind.TRANSFORMATION
+        return
+    # An aggregate may have parameters before its arguments: quantileIf(0.5)(value, condition).
+    *values, condition = node.args.get("params") or node.expressions or [None]
+    counts = name.removesuffix("if") in _COUNTING
+    yield values, UseKind.MASKED_AGGREGATION if counts else UseKind.AGGREGATION
+    yield condition, UseKind.CONDITIONAL
+
+
+def _called(node: Any) -> str:
+    """Return the name of a function in lower case, also of an aggregate that only ClickHouse has."""
+    return node.name.lower() if isinstance(node, _OF_CLICKHOUSE) else function_name(node)
+
+
 def _use(node: Any, key: str) -> UseKind:
     """Return how an expression uses one of its arguments."""
     around = (exp.Window, exp.Filter, exp.WithinGroup)
@@ -112,9 +138,9 @@ def _use(node: Any, key: str) -> UseKind:
         return UseKind.IDENTITY
     if isinstance(node, exp.Window):
         return UseKind.WINDOW
-    if isinstance(node, exp.Filter) or (function_name(node), key) in _DECIDING:
+    name = _called(node)
+    if isinstance(node, exp.Filter) or (name, key) in _DECIDING:
         return UseKind.CONDITIONAL
-    name = function_name(node)
     if name in _COUNTING:
         return UseKind.MASKED_AGGREGATION
     if isinstance(node, exp.AggFunc) and name not in _OF_ONE_ROW:

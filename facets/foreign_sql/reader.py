@@ -699,7 +699,7 @@ class _QueryReader:
                 parts.append(self._effort.composed(self._dotted(node, scope), kind))
             elif isinstance(node, QUERIES):
                 parts += self._queried(node, kind, scope)
-            elif isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
+            elif self._dialect.names_no_column(node):
                 parts.append(None)
             elif isinstance(node, exp.Window) and self._dialect.key(node.alias) in scope.windows:
                 # The name of a window, alone after OVER or at the beginning of its brackets.

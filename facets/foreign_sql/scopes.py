@@ -276,11 +276,19 @@ class ScopeNames:
         function = scope.named.get(self._key(name))
         if function is not None and not function.items and function.every is not ABSENT:
             return function.every
+        if function is not None and self.dialect.has_rows:
+            return self._row(function)
         if not others:
             return ABSENT
         if len(others) > 1 or self._may_have(scope.outer, name, certainly=not scope.may_be_outer):
             return None
         return self.named(others[0], name)
+
+    def _row(self, rows: SourceRows) -> SourceKinds | None:
+        """Return the sources of a whole row as one value; None if not all of its columns are known."""
+        if rows.is_open:
+            return None
+        return self.effort.composed(self.effort.all([item.kinds for item in rows.items]), UseKind.TRANSFORMATION)
 
     def _may_have(self, scope: SelectScope | None, name: str, *, certainly: bool) -> bool:
         """
@@ -294,7 +302,8 @@ class ScopeNames:
         key = self._key(name)
         while scope is not None:
             is_open = not certainly and any(rows.is_open for rows in scope.rows)
-            if is_open or key in scope.using or any(rows.has(key, self._key) for rows in scope.rows):
+            is_row = self.dialect.has_rows and key in scope.named
+            if is_open or is_row or key in scope.using or any(rows.has(key, self._key) for rows in scope.rows):
                 return True
             scope = scope.outer
         return False

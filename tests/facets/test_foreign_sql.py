@@ -335,6 +335,8 @@ def test_how_a_column_arrives_and_what_decides_about_the_rows_is_as_in_sparks_ow
 
 
 CLICKHOUSE = "jdbc:clickhouse://db/shop"
+POSTGRES = "jdbc:postgresql://db/shop"
+SNOWFLAKE = "jdbc:snowflake://acc/?db=D&schema=S"
 
 
 @pytest.mark.parametrize(
@@ -390,6 +392,48 @@ def test_a_table_function_returns_as_many_rows_as_its_arguments_decide(url, sql)
 
 
 @pytest.mark.parametrize(
+    ("url", "expression", "expected"),
+    [
+        (POSTGRES, "percentile_cont(0.5) WITHIN GROUP (ORDER BY v)", ["v AGGREGATION"]),
+        (POSTGRES, "mode() WITHIN GROUP (ORDER BY v)", ["v AGGREGATION"]),
+        ("jdbc:oracle:thin:@h:1/s", "LISTAGG(v, ',') WITHIN GROUP (ORDER BY w)", ["V AGGREGATION", "W CONDITIONAL"]),
+        (CLICKHOUSE, "sumIf(v, w > 1)", ["v AGGREGATION", "w CONDITIONAL"]),
+        (CLICKHOUSE, "quantileIf(0.5)(v, w)", ["v AGGREGATION", "w CONDITIONAL"]),
+        (CLICKHOUSE, "uniqIf(v, w)", ["v AGGREGATION masked", "w CONDITIONAL"]),
+        (CLICKHOUSE, "uniqExact(v)", ["v AGGREGATION masked"]),
+        (
+            CLICKHOUSE,
+            "multiIf(a, v, b, w, c)",
+            ["a CONDITIONAL", "b CONDITIONAL", "c TRANSFORMATION", "v TRANSFORMATION", "w TRANSFORMATION"],
+        ),
+        ("jdbc:bigquery://h;ProjectId=p", "ANY_VALUE(v HAVING MAX w)", ["v AGGREGATION", "w CONDITIONAL"]),
+    ],
+)
+def test_an_argument_that_only_decides_is_told_from_the_value_that_is_aggregated(url, expression, expected):
+    assert kinds(f"SELECT {expression} AS x FROM t", "x", url=url)[0] == {"x": expected}
+
+
+@pytest.mark.parametrize(
+    ("url", "query", "columns"),
+    [
+        (POSTGRES, "SELECT row_to_json(t) AS x, t.id FROM t", {"x": None, "id": "id"}),
+        (POSTGRES, "SELECT (SELECT json_agg(o) FROM o WHERE o.u = u.id) AS x, u.id FROM u", {"x": None, "id": "id"}),
+        (POSTGRES, "SELECT u.id, (SELECT max(row_to_json(u)::text) FROM o) AS x FROM u", {"id": "id", "x": None}),
+        (POSTGRES, "SELECT row_to_json(q) AS x FROM (SELECT id FROM t) q", {"x": "id"}),
+        ("jdbc:bigquery://h;ProjectId=p", "SELECT to_json_string(t) AS x, t.id FROM d.t", {"x": None, "id": "id"}),
+        (SNOWFLAKE, "SELECT $1 AS x, $2:b AS y FROM @stage/x", {"X": None, "Y": None}),
+    ],
+)
+def test_a_whole_row_and_a_column_by_its_number_are_no_column_of_that_name(url, query, columns):
+    found = read(f"({query}) q", *columns, url=url)
+    told = {name: next((each.name for each in found.columns.get(at, ())), None) for at, name in enumerate(columns)}
+    unknown = [name for name, source in columns.items() if source is None]
+    assert told == columns
+    gap = f"the SQL text of the JDBC source does not name the columns of {', '.join(unknown)}"
+    assert found.opaque == (gap if unknown else None)
+
+
+@pytest.mark.parametrize(
     "joined",
     [
         "quotes q MATCH_CONDITION (t.ts >= q.ts) ON t.sym = q.sym",
@@ -398,7 +442,7 @@ def test_a_table_function_returns_as_many_rows_as_its_arguments_decide(url, sql)
 )
 def test_the_condition_that_finds_the_nearest_row_decides_as_that_of_a_join_does(joined):
     query = f"SELECT t.id, q.bid FROM trades t ASOF JOIN {joined}"
-    columns, rows = kinds(query, "id", "bid", url="jdbc:snowflake://acc/?db=D&schema=S")
+    columns, rows = kinds(query, "id", "bid", url=SNOWFLAKE)
     assert columns == {"id": ["ID IDENTITY"], "bid": ["BID IDENTITY"]}
     assert {"SYM JOIN", "TS JOIN"} == set(rows)
 
