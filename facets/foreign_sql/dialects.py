@@ -23,8 +23,9 @@ _SEES_ALIASES = frozenset({"clickhouse", "redshift", "snowflake", "teradata"})
 _SEES_EARLIER_ALIASES = frozenset({"databricks", "spark"})
 # Where `a.b` may be a field of the column `a`.
 _HAS_FIELDS = frozenset({"clickhouse", "databricks", "hive", "redshift", "spark", "trino"})
-# Where the name of a table in an expression is the whole row.
+# Where the name of a table is the whole row, and the functions that are nearly always called with one.
 _HAS_ROWS = frozenset({"postgres", "bigquery"})
+_OF_ROWS = frozenset({"rowtojson", "tojson", "tojsonb", "jsonarrayagg", "jsonbagg", "hstore", "jsonformat"})
 # Where `$1` is the first column of what is in FROM.
 _COUNTS_COLUMNS = frozenset({"snowflake"})
 # Where a CTE may read itself without the word RECURSIVE.
@@ -66,10 +67,12 @@ class ForeignDialect:
         """Whether `a.b` may be a field of the column `a`."""
         return self.name in _HAS_FIELDS
 
-    @property
-    def has_rows(self) -> bool:
-        """Whether the name of a table in an expression is the whole row, as in `row_to_json(t)`."""
-        return self.name in _HAS_ROWS
+    def takes_row(self, column: Any) -> bool:
+        """Return whether a name is the argument of a function such as row_to_json: it may be that of a table."""
+        call = column.parent
+        while isinstance(call, (exp.Order, exp.Distinct)):
+            call = call.parent
+        return self.name in _HAS_ROWS and plain_name(call) in _OF_ROWS
 
     def names_no_column(self, node: Any) -> bool:
         """Return whether a node means columns without their names: `*` outside of a count, or `$1`."""

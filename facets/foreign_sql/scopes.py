@@ -92,7 +92,8 @@ class ScopeNames:
         parts = [part for key in ("catalog", "db", "table", "this") if (part := column.args.get(key)) is not None]
         names = [self.dialect.spelled(part) for part in parts]
         if len(names) == 1:
-            return self._bare(parts[0], scope)
+            row = self._row(self._key(names[0]), scope) if self.dialect.takes_row(column) else ABSENT
+            return self._bare(parts[0], scope) if row is ABSENT else row
         # The names after the table's are a column and its fields; without a table, all of them are.
         for at in range(min(len(names) - 1, _MOST_PARTS), 0, -1):
             rows = self.table(scope, self._key(".".join(names[:at])))
@@ -276,19 +277,20 @@ class ScopeNames:
         function = scope.named.get(self._key(name))
         if function is not None and not function.items and function.every is not ABSENT:
             return function.every
-        if function is not None and self.dialect.has_rows:
-            return self._row(function)
         if not others:
             return ABSENT
         if len(others) > 1 or self._may_have(scope.outer, name, certainly=not scope.may_be_outer):
             return None
         return self.named(others[0], name)
 
-    def _row(self, rows: SourceRows) -> SourceKinds | None:
-        """Return the sources of a whole row as one value; None if not all of its columns are known."""
+    def _row(self, key: str, scope: SelectScope) -> Any:
+        """Return the sources of a whole row, None if its columns are unknown; `ABSENT` if a name is not a table's."""
+        rows = self.table(scope, key)
+        if rows is None or not rows.items or any(each.has(key, self._key) for each in scope.rows):
+            return ABSENT
         if rows.is_open:
             return None
-        return self.effort.composed(self.effort.all([item.kinds for item in rows.items]), UseKind.TRANSFORMATION)
+        return self.effort.joined([item.kinds for item in rows.items], UseKind.TRANSFORMATION)
 
     def _may_have(self, scope: SelectScope | None, name: str, *, certainly: bool) -> bool:
         """
@@ -302,8 +304,7 @@ class ScopeNames:
         key = self._key(name)
         while scope is not None:
             is_open = not certainly and any(rows.is_open for rows in scope.rows)
-            is_row = self.dialect.has_rows and key in scope.named
-            if is_open or is_row or key in scope.using or any(rows.has(key, self._key) for rows in scope.rows):
+            if is_open or key in scope.using or any(rows.has(key, self._key) for rows in scope.rows):
                 return True
             scope = scope.outer
         return False
