@@ -37,6 +37,7 @@ WHERE = frozenset(
 
 _LONGEST_VALUE = 200
 _QUERY = re.compile(r"\s*(?:\(|(?:SELECT|WITH)\s)", re.IGNORECASE)
+_NEXT_ADDRESS = re.compile(r"[,;]\s*(?=[\w.+\-]*://)")
 _OF_READS, _OF_WRITES = (re.compile(rf"spark\.\w+\.{mode}\.") for mode in ("read", "write"))
 
 Options = Mapping[str, str]
@@ -101,11 +102,17 @@ def _first(options: Options, *names: str) -> str | None:
 
 
 def _host(text: str, port: str | None = None) -> str:
-    """Return the host and the port of the first address in a text, without a login."""
-    one = re.split(r"[,;]", text)[0].strip()
-    after = one.partition("://")[2] or one
-    host = re.split(r"[/?]", after.rpartition("@")[2])[0].lower()
-    return host if ":" in host or not port else f"{host}:{port}"
+    """
+    Return the host and the port of an address, without a login.
+
+    Of several addresses of one cluster, whose order means nothing, it is the alphabetically first, as for Kafka.
+    """
+    found: list[str] = []
+    for address in _NEXT_ADDRESS.split(text):
+        after = address.partition("://")[2] or address
+        hosts = re.split(r"[/?]", after.strip().rpartition("@")[2])[0].lower()
+        found += [each if ":" in each or not port else f"{each}:{port}" for each in re.split(r"[,;\s]+", hosts) if each]
+    return min(found, default="")
 
 
 def _bigquery(options: Options) -> Identifier | None:

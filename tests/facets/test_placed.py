@@ -179,6 +179,21 @@ KNOWN = [
         {"keyspace": "k", "table": "t", "spark.cassandra.connection.host": "c1,c2"},
         ("cassandra://c1:9042", "k.t"),
     ),
+    (
+        "org.apache.spark.sql.cassandra",
+        {"keyspace": "k", "table": "t", "spark.cassandra.connection.host": "c2, C1"},
+        ("cassandra://c1:9042", "k.t"),
+    ),
+    (
+        "mongodb",
+        {"connection.uri": "mongodb://me:p,w@h2,h1:27018/db,x", "collection": "c"},
+        ("mongodb://h1:27018", "db,x.c"),
+    ),
+    (
+        "org.elasticsearch.spark.sql",
+        {"es.nodes": "http://e2:9201/p,https://e1:9201", "path": "index"},
+        ("elasticsearch://e1:9201", "index"),
+    ),
     ("org.elasticsearch.spark.sql", {"es.nodes": "e1,e2", "path": "index/doc"}, ("elasticsearch://e1:9200", "index")),
     ("clickhouse", {"host": "c", "table": "t", "http_port": "8124"}, ("clickhouse://c:8124", "default.t")),
     (
