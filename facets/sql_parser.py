@@ -7,9 +7,12 @@ import threading
 from typing import Any
 
 import sqlglot
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 _parsing = threading.local()
+_WITHOUT_LAMBDAS = frozenset({"postgres", "redshift", "mysql", "sqlite"})
+"""The dialects in which an arrow always takes a part of a JSON value."""
 
 
 class UnparsableError(ValueError):
@@ -31,7 +34,7 @@ def parsed(text: str, dialect: Any = None) -> list[Any]:
     logging.getLogger("sqlglot").addFilter(_of_others)
     _parsing.active = True
     try:
-        return [each for each in sqlglot.parse(text, dialect=dialect) if each is not None]
+        return _statements(text, dialect)
     except (SqlglotError, ValueError) as problem:
         raise UnparsableError(str(problem).splitlines()[0] if str(problem) else type(problem).__name__) from problem
     except RecursionError:
@@ -42,6 +45,27 @@ def parsed(text: str, dialect: Any = None) -> list[Any]:
         raise UnparsableError(f"sqlglot fails with {type(problem).__name__}: {problem}") from problem
     finally:
         _parsing.active = False
+
+
+def _statements(text: str, dialect: Any) -> list[Any]:
+    found = [each for each in sqlglot.parse(text, dialect=dialect) if each is not None]
+    if "->" in text and _name(dialect) in _WITHOUT_LAMBDAS:
+        for statement in found:
+            _read_arrows(statement)
+    return found
+
+
+def _name(dialect: Any) -> str:
+    """Return the name of a dialect that is given as for `parsed`."""
+    return dialect if isinstance(dialect, str) else str(getattr(dialect, "__name__", "")).lower()
+
+
+def _read_arrows(statement: Any) -> None:
+    """Replace functions without a name by parts of JSON values: sqlglot takes `f(j -> 'a')` for one in any dialect."""
+    for node in list(statement.find_all(exp.Lambda)):
+        names = node.expressions
+        if len(names) == 1 and isinstance(names[0], exp.Identifier):
+            node.replace(exp.JSONExtract(this=exp.Column(this=names[0]), expression=node.this))
 
 
 def _of_others(_record: logging.LogRecord) -> bool:

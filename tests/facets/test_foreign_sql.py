@@ -414,6 +414,21 @@ def test_an_argument_that_only_decides_is_told_from_the_value_that_is_aggregated
 
 
 @pytest.mark.parametrize(
+    ("url", "expression"),
+    [
+        (POSTGRES, "jsonb_array_length(j->'a')"),
+        (POSTGRES, "coalesce(j->'a'->'b', '{}')"),
+        (POSTGRES, "jsonb_array_elements(j->'a')->>'b'"),
+        (POSTGRES, "lower((j->'a')::text)"),
+        ("jdbc:mysql://h/d", "lower(j->'$.a')"),
+        ("jdbc:sqlite:/x.db", "upper(j->'$.a')"),
+    ],
+)
+def test_an_arrow_in_the_argument_of_a_function_takes_a_part_of_a_column(url, expression):
+    assert told(url, f"SELECT {expression} AS x FROM t", "x")["x"][0].endswith("t.j changed")
+
+
+@pytest.mark.parametrize(
     ("url", "query", "columns"),
     [
         (POSTGRES, "SELECT row_to_json(t) AS x, t.id FROM t", {"x": None, "id": "id"}),
