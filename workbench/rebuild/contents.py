@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.workbench.rebuild.places import may_share, shared_path_of
-from openlineage_pyspark.workbench.rebuild.relations import key_of_name
+from openlineage_pyspark.workbench.rebuild.places import key_of_name, may_share, shared_path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -68,6 +68,17 @@ class TableDefinition:
         return not _FOREIGN.isdisjoint(self.words)
 
 
+def key_of_name(name: str) -> str:
+    """
+    Return the key of a full name: names that differ only in case mean the same table, unless they are paths.
+
+    Args:
+        name: the name, with its catalog.
+    """
+    table, slash, path = name.replace("`", "").partition("/")
+    return f"{table.lower()}{slash}{path}".removeprefix("spark_catalog.")
+
+
 def shared_path_of(name: str) -> str:
     """
     Return the path in the name of a dataset, without the file system; empty if the name is not a path.

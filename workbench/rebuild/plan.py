@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import attrs
 from openlineage_pyspark.workbench.model.document import document_of_fields
 from openlineage_pyspark.workbench.predict.acts import TEMPORARY
-from openlineage_pyspark.workbench.rebuild.relations import key_of_name
-from openlineage_pyspark.workbench.rebuild.tables import Replay, Version
+from openlineage_pyspark.workbench.rebuild.places import key_of_name
+from openlineage_pyspark.workbench.rebuild.states import Version
+from openlineage_pyspark.workbench.rebuild.tables import Replay
 from openlineage_pyspark.workbench.rebuild.terms import Terms
 
 if TYPE_CHECKING:

@@ -8,18 +8,20 @@ that an operator is not known to pass on unchanged depends on all columns below 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 from openlineage_pyspark.workbench.predict.acts import TEMPORARY
 from openlineage_pyspark.workbench.rebuild.expressions import Expressions, Scope, is_inexact
+from openlineage_pyspark.workbench.rebuild.places import key_of_name
 from openlineage_pyspark.workbench.rebuild.shape import IncomparableError, Node, text_of
 from openlineage_pyspark.workbench.rebuild.terms import Part, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from openlineage_pyspark.workbench.rebuild.shape import PlanColumn
+    from openlineage_pyspark.workbench.rebuild.states import TableStates
     from openlineage_pyspark.workbench.rebuild.terms import Terms
 
 # Operators that decide only in which order, and in how many parts, the rows of their child come.
@@ -64,35 +66,6 @@ class RelationTerms:
         return tuple(self.columns[each.id] for each in self.output)
 
 
-class Tables(Protocol):
-    """The tables that a plan reads."""
-
-    def read(self, key: str, columns: Sequence[PlanColumn]) -> tuple[Term, Sequence[Term]]:
-        """
-        Return the terms of a table's rows, and of some of its columns.
-
-        Args:
-            key: its name.
-            columns: the columns, as the plan knows them.
-        """
-
-    def keys_of(self, key: str) -> Iterable[frozenset[str]]:
-        """
-        Return the names of the columns that identify a row of a table.
-
-        Args:
-            key: its name.
-        """
-
-    def note_view(self, key: str) -> None:
-        """
-        Note a view through which a plan reads.
-
-        Args:
-            key: its name.
-        """
-
-
 class Relations:
     """
     Makes the terms of a plan.
@@ -106,7 +79,7 @@ class Relations:
     """
 
     def __init__(
-        self, terms: Terms, nodes: Sequence[Node], tables: Tables, within: str = "", *, is_seeded: bool = False
+        self, terms: Terms, nodes: Sequence[Node], tables: TableStates, within: str = "", *, is_seeded: bool = False
     ) -> None:
         self._without_seeds = () if is_seeded else ("seed",)
         self._terms = terms
@@ -480,17 +453,6 @@ def key_of_read(node: Node) -> str:
         IncomparableError: it has no name.
     """
     return key_of_name(text_of(node.arguments.get("table")))
-
-
-def key_of_name(name: str) -> str:
-    """
-    Return the key of a full name: names that differ only in case mean the same table, unless they are paths.
-
-    Args:
-        name: the name, with its catalog.
-    """
-    table, slash, path = name.replace("`", "").partition("/")
-    return f"{table.lower()}{slash}{path}".removeprefix("spark_catalog.")
 
 
 def _stable_keys(columns: frozenset[Term]) -> Keys:
