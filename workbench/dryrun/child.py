@@ -23,8 +23,9 @@ from openlineage_pyspark.workbench.dryrun.libraries.databricks import Databricks
 from openlineage_pyspark.workbench.dryrun.libraries.glue import install_glue
 from openlineage_pyspark.workbench.dryrun.libraries.lakes import install_lakes
 from openlineage_pyspark.workbench.dryrun.libraries.pipelines import ScriptPipeline
-from openlineage_pyspark.workbench.dryrun.patches.patched import Patches, own_session
+from openlineage_pyspark.workbench.dryrun.patches.patched import Patches
 from openlineage_pyspark.workbench.dryrun.patches.standins import install_random_ids
+from openlineage_pyspark.workbench.dryrun.patches.worlds import own_session
 from openlineage_pyspark.workbench.dryrun.sandbox.effects import Effects
 from openlineage_pyspark.workbench.dryrun.sandbox.environment import FOLLOW, hide_environment, report_wrong_arguments
 from openlineage_pyspark.workbench.dryrun.sandbox.guard import AuditHook, RefusedError
@@ -90,13 +91,13 @@ def _run(stage: Stage, port: int, secret: str) -> None:
     session.made()
     patches = Patches(spark, tables, session, stage)
     # The probe must be compiled, and settings read, before the script is restricted.
-    patches.world.plan(spark.range(0))
+    patches.worlds.world.plan(spark.range(0))
     patches.apply()
-    install_lakes(patches)
+    install_lakes(patches.worlds)
     if "awsglue" not in request.allowed:
-        install_glue(stage, patches.without_columns)
+        install_glue(stage, patches.worlds.without_columns)
     _restrict(stage, port, str(spark.sparkContext._temp_dir))
-    pipeline = ScriptPipeline(patches.world, stage)
+    pipeline = ScriptPipeline(patches.worlds.world, stage)
     pipeline.install()
     module = types.ModuleType("__main__")
     vars(module).update({"__file__": request.path, "__builtins__": __builtins__})

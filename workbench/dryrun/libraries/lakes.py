@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.predict.tables.words import names_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from openlineage_pyspark.workbench.dryrun.patches.patched import Patches
+    from openlineage_pyspark.workbench.dryrun.patches.worlds import Worlds
 
 _CONFLICTS = (
     "ConcurrentAppendException", "ConcurrentDeleteDeleteException", "ConcurrentDeleteReadException",
@@ -34,7 +34,7 @@ _CONFLICTS = (
 class Table:
     """Delta Lake's `DeltaTable`, by the table's name in SQL."""
 
-    patches: Patches
+    worlds: Worlds
 
     def __init__(self, spark: Any, name: str, load: Callable[[], Any], alias: str = "") -> None:
         self._spark = spark
@@ -50,7 +50,7 @@ class Table:
         hadoopConf: Any = (),  # noqa: ARG003
     ) -> Any:
         """Return the table at a path, with its columns if they are known."""
-        world = cls.patches.world_of(sparkSession)
+        world = cls.worlds.world_of(sparkSession)
         place = world.reader(streamed=False).format("delta").place((str(path),))
         world.know_path(place)
         name = f"delta.{in_backticks(place.paths[0])}"
@@ -64,16 +64,16 @@ class Table:
     @classmethod
     def isDeltaTable(cls, sparkSession: Any, identifier: str) -> bool:  # noqa: ARG003, N802
         """Return True, as on a repeated run; report that a real run may find no Delta table."""
-        return not cls.patches.stage.decides(f"whether {identifier} is a Delta table", taken="true")
+        return not cls.worlds.stage.decides(f"whether {identifier} is a Delta table", taken="true")
 
     @classmethod
     def convertToDelta(cls, sparkSession: Any, identifier: str, partitionSchema: Any = None) -> Any:  # noqa: ARG003, N802
         """Return a table of other files, such as ``parquet.`/path` ``, as a table of Delta Lake with their columns."""
-        cls.patches.stage.hides(f"{identifier} is converted")
+        cls.worlds.stage.hides(f"{identifier} is converted")
         names = names_in(str(identifier))
         if len(names) != 2 or "/" not in names[1]:
             return cls.forName(sparkSession, identifier)
-        world = cls.patches.world_of(sparkSession)
+        world = cls.worlds.world_of(sparkSession)
         place = world.reader(streamed=False).format(names[0]).place(names[1:])
         columns = world.stage.columns_of(place, header=False, inferred=False)
         if columns is not None:
@@ -131,7 +131,7 @@ class Table:
 
     def merge(self, source: Any, condition: Any) -> Any:
         """Begin a MERGE."""
-        return MergeBuilder(MergeStatement(self.patches.world_of(self._spark), self._target, source, condition))
+        return MergeBuilder(MergeStatement(self.worlds.world_of(self._spark), self._target, source, condition))
 
     def clone(
         self,
@@ -167,7 +167,7 @@ class Table:
 
     def _cloned(self, target: str, is_shallow: bool, is_replaced: bool, at: str = "") -> Any:  # noqa: FBT001
         # As in Delta Lake: a target that is no absolute path is the name of a table.
-        is_path = self.patches.world_of(self._spark).qualified(str(target)) == str(target)
+        is_path = self.worlds.world_of(self._spark).qualified(str(target)) == str(target)
         name = f"delta.{in_backticks(str(target))}" if is_path else str(target)
         kind = "SHALLOW" if is_shallow else "DEEP"
         self._statement(f"CREATE {'OR REPLACE ' * is_replaced}TABLE {name} {kind} CLONE {self._name}{at}")
@@ -187,12 +187,12 @@ class Table:
 
     def restoreToVersion(self, version: int) -> Any:  # noqa: N802
         """Return the numbers of a restore, without rows."""
-        self.patches.stage.hides(f"{self._name} is restored to {version}")
+        self.worlds.stage.hides(f"{self._name} is restored to {version}")
         return self._spark.createDataFrame([], RESTORED)
 
     def restoreToTimestamp(self, timestamp: str) -> Any:  # noqa: N802
         """Return the numbers of a restore, without rows."""
-        self.patches.stage.hides(f"{self._name} is restored to {timestamp}")
+        self.worlds.stage.hides(f"{self._name} is restored to {timestamp}")
         return self._spark.createDataFrame([], RESTORED)
 
     def optimize(self) -> Any:
@@ -214,7 +214,7 @@ class Table:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        self.patches.stage.hides(f"{name}() of a table of Delta Lake")
+        self.worlds.stage.hides(f"{name}() of a table of Delta Lake")
         return lambda *_, **__: self
 
 
@@ -263,8 +263,8 @@ class TableBuilder:
 
     def __init__(self, table: type[Table], spark: Any, begin: str) -> None:
         self._table = table
-        self._spark = spark or table.patches.world.spark
-        self._world = table.patches.world_of(self._spark)
+        self._spark = spark or table.worlds.world.spark
+        self._world = table.worlds.world_of(self._spark)
         self._begin = begin
         self._name = ""
         self._path = ""
@@ -367,14 +367,14 @@ def members_of_delta() -> Mapping[str, Any]:
     }
 
 
-def install_lakes(patches: Patches) -> None:
+def install_lakes(worlds: Worlds) -> None:
     """Put these classes where a script imports Delta Lake's."""
-    Table.patches = patches
+    Table.worlds = worlds
 
     def merge_into(frame: Any, table: str, condition: Any) -> Any:
-        return MergeIntoBuilder(MergeStatement(patches.world_of(frame.sparkSession), table, frame, condition))
+        return MergeIntoBuilder(MergeStatement(worlds.world_of(frame.sparkSession), table, frame, condition))
 
-    patches.add_method("mergeInto", merge_into)
+    worlds.frame.mergeInto = merge_into
     for name, each in members_of_delta().items():
         each.__name__ = each.__qualname__ = name
     modules = {
