@@ -33,8 +33,8 @@ READ_SQL = {
     *(
         f"facets/foreign_sql/{name}.py"
         for name in (
-            *("dialects", "effort", "expressions", "from_clause", "reader", "scopes", "set_operations", "texts"),
-            "trees",
+            *("dialects", "effort", "expressions", "from_clause", "from_items", "reader", "scopes", "set_operations"),
+            *("texts", "trees", "values"),
         )
     ),
 }

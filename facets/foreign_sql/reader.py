@@ -3,26 +3,25 @@ Read a query in the SQL of another database: its tables, and the source columns 
 
 sqlglot parses the query. The names in it are resolved here, in one pass over the tree, so the effort grows with the
 length of the query and not with its columns. No schema is known: a column that more than one table could have stays
-unknown. `dialects` defines how a database reads names, `scopes` resolves them, and `effort` limits the work.
+unknown. This module reads queries and their clauses, `from_items` what they read from, and `values` their expressions.
+`dialects` defines how a database reads names, `scopes` resolves them, and `effort` limits the work.
 This module is imported only for a query, because sqlglot is large.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import attrs
 import sqlglot
-from openlineage_pyspark.facets.foreign_sql.dialects import ForeignDialect, looked_up
-from openlineage_pyspark.facets.foreign_sql.effort import Effort, TooLargeError
-from openlineage_pyspark.facets.foreign_sql.expressions import aggregates, grouped_by, is_field, struct_fields
-from openlineage_pyspark.facets.foreign_sql.from_clause import generated, multiplies, pivoted, renamed
-from openlineage_pyspark.facets.foreign_sql.marks import RowMarks
+from openlineage_pyspark.facets.foreign_sql.dialects import ForeignDialect
+from openlineage_pyspark.facets.foreign_sql.effort import TooLargeError
+from openlineage_pyspark.facets.foreign_sql.expressions import aggregates, grouped_by
+from openlineage_pyspark.facets.foreign_sql.from_clause import renamed
+from openlineage_pyspark.facets.foreign_sql.from_items import FromItems
 from openlineage_pyspark.facets.foreign_sql.rows import (
     ABSENT,
-    MADE,
     SAME,
     ResultColumn,
     SourceColumn,
@@ -30,24 +29,18 @@ from openlineage_pyspark.facets.foreign_sql.rows import (
     SourceRows,
     all_of,
     by_rows,
-    part_of,
 )
-from openlineage_pyspark.facets.foreign_sql.scopes import Pending, ScopeNames, SelectScope
+from openlineage_pyspark.facets.foreign_sql.scopes import Pending, SelectScope
 from openlineage_pyspark.facets.foreign_sql.set_operations import both_sides, in_order
-from openlineage_pyspark.facets.foreign_sql.tables import NO_TABLES
 from openlineage_pyspark.facets.foreign_sql.texts import expression_text
 from openlineage_pyspark.facets.foreign_sql.trees import (
     NODE,
     QUERIES,
     SET_OPERATION,
     argument,
-    arguments_of,
     function_name,
-    holds_joins,
-    inner_query,
-    name_in,
-    plain_name,
 )
+from openlineage_pyspark.facets.foreign_sql.values import ValueSources
 from openlineage_pyspark.facets.model.lineage import UseKind
 from openlineage_pyspark.facets.sql_parser import UnparsableError, parsed
 from sqlglot import exp
@@ -56,16 +49,8 @@ from sqlglot.errors import SqlglotError
 MOST_CHARACTERS = 100_000
 """The longest query that is parsed: about a second of Python's processor time."""
 
-_FROM_ITEMS: Any = (exp.Table, exp.TableFromRows, exp.Values, exp.Unnest, exp.Lateral, *QUERIES)
 # GROUP BY may define these, and the SELECT then refers to them.
 _TIME_WINDOWS = frozenset({"session_window", "window"})
-# Functions in FROM that generate their rows.
-_GENERATORS = frozenset(
-    "explodinggenerateseries generateseries generate_series numbers numbers_mt zeros zeros_mt range generaterandom "
-    "generate_array generator".split()
-)
-# Snowflake's functions that return several rows for a value (FLATTEN is `explode` to the parser): the columns of these.
-_OF_SNOWFLAKE = {"explode": ("SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS"), "splittotable": ("SEQ", "INDEX", "VALUE")}
 # The clauses that influence the rows of a SELECT, and how.
 _CLAUSES = {
     "prewhere": UseKind.FILTER,
@@ -216,15 +201,11 @@ class _QueryReader:
         *,
         keeps_quotes: bool,
     ) -> None:
-        self._keeps_quotes = keeps_quotes
-        self._tables: dict[str, None] = {}
-        self._columns = columns
-        self._used = used
+        self._values = ValueSources(dialect, self.query)
+        self._from = FromItems(self._values, self._cte, columns, used, keeps_quotes=keeps_quotes)
         self._dialect = dialect
-        self._effort = Effort()
-        self._names = ScopeNames(dialect, self._effort, self._value)
-        self._marks = RowMarks()
-        self._loses_rows = False
+        self._effort = self._values.effort
+        self._names = self._values.names
         self._queries: dict[int, SourceRows] = {}
 
     def query(self, query: Any, outer: SelectScope | None, ctes: dict[str, SourceRows | Pending]) -> SourceRows:
@@ -241,10 +222,12 @@ class _QueryReader:
         Args:
             found: its rows.
         """
-        made = self._marks.resolved(found)
-        known = made.rows is not None and not self._loses_rows
+        made = self._values.marks.resolved(found)
+        known = made.rows is not None and not self._values.loses_rows
         proven = frozenset(self._names.proven)
-        return Query(tuple(self._tables), tuple(made.items), made.every is ABSENT, made.rows or {}, known, proven)
+        return Query(
+            tuple(self._values.tables), tuple(made.items), made.every is ABSENT, made.rows or {}, known, proven
+        )
 
     def _query(self, query: Any, outer: SelectScope | None, ctes: dict[str, SourceRows | Pending]) -> SourceRows:
         """Return the columns of a query, with the influences on its rows."""
@@ -256,12 +239,12 @@ class _QueryReader:
             inside = query.this
             if isinstance(inside, QUERIES) and not query.args.get("pivots"):
                 return self.query(inside, outer, scope.ctes)
-            self._from(query, scope)
+            self._from.item(query, scope)
             return attrs.evolve(self._names.star(scope, None, query), rows=self._effort.all(scope.decides))
-        self._froms(query, scope)
+        self._from.read(query, scope)
         found = self._select(query, scope)
         self._clauses(query, scope, found)
-        self._conditions([v for k, v in query.args.items() if k not in ("expressions", "with", "with_")], scope)
+        self._values.conditions([v for k, v in query.args.items() if k not in ("expressions", "with", "with_")], scope)
         return found
 
     def _clauses(self, select: Any, scope: SelectScope, found: SourceRows) -> None:
@@ -294,25 +277,13 @@ class _QueryReader:
         is_name = isinstance(inside, exp.Column) and not inside.table
         called = named.get(self._dialect.key(inside.name)) if is_name else None
         if called is None or called is inside:
-            return self._value(inside, scope)
+            return self._values.of(inside, scope)
         if isinstance(part, exp.Ordered):
-            return self._value(called, scope)
+            return self._values.of(called, scope)
         if self._names.reads(called, inside.name, scope) or self._names.is_certain(inside, scope):
-            return self._value(inside, scope)
+            return self._values.of(inside, scope)
         # A table with unknown columns may have it, and takes precedence.
-        return None if any(rows.is_open for rows in scope.rows) else self._value(called, scope)
-
-    def _built(self, value: Any, scope: SelectScope) -> tuple[tuple[str, SourceKinds | None], ...]:
-        """Return the fields of the struct that an expression builds, with their sources; none for any other."""
-        return tuple((name, self._value(part, scope)) for name, part in struct_fields(value))
-
-    def _conditions(self, values: Iterable[Any], scope: SelectScope) -> None:
-        """Read the queries in conditions: their columns are not sources of columns, but their tables are inputs."""
-        for node in self._effort.walk(values):
-            if isinstance(node, QUERIES) and id(node) not in self._queries and isinstance(inner_query(node), QUERIES):
-                self.query(node, scope, scope.ctes)
-            elif self._dialect.is_clickhouse:
-                self._dictionary(node)
+        return None if any(rows.is_open for rows in scope.rows) else self._values.of(called, scope)
 
     def _ctes(self, query: Any, scope: SelectScope) -> None:
         """Read the common table expressions of a query."""
@@ -324,8 +295,8 @@ class _QueryReader:
                 continue
             if not isinstance(inside, QUERIES):
                 # A statement that changes rows may return them. The name is not a table's, wherever the rows come from.
-                changed = (each for each in inside.find_all(exp.Table) if not self._is_cte(each, scope))
-                self._tables |= dict.fromkeys(map(self._table_name, changed))
+                changed = (each for each in inside.find_all(exp.Table) if not self._from.is_cte(each, scope))
+                self._values.tables |= dict.fromkeys(map(self._from.table_name, changed))
                 scope.ctes[name] = SourceRows([], None, None)
                 continue
             recursive = bool(clause.args.get("recursive")) or self._dialect.is_recursive
@@ -365,243 +336,6 @@ class _QueryReader:
         order = query.args.get("order")
         return found if order is None else in_order(found, order, self._dialect.key, self._effort)
 
-    def _froms(self, select: Any, scope: SelectScope) -> None:
-        """Read FROM, JOIN and ARRAY JOIN; the effect of MATCH_RECOGNIZE and CONNECT BY on the rows is unknown."""
-        self._sources(select, scope)
-        if select.args.get("connect") is not None:
-            scope.decides.append(None)
-        if select.args.get("match") is not None:
-            scope.rows, scope.named = [SourceRows([], None)], {}
-            scope.decides.append(None)
-
-    def _sources(self, select: Any, scope: SelectScope) -> None:
-        """Read the items of FROM, of the joins after it, and of LATERAL VIEW."""
-        start = argument(select, "from")
-        if start is not None:
-            self._from(start.this, scope)
-        self._joins(select, scope)
-        for lateral in select.args.get("laterals") or ():
-            self._from(lateral, scope)
-
-    def _joins(self, node: Any, scope: SelectScope) -> None:
-        """Read the joins of a SELECT, or of an item of FROM."""
-        in_array = False
-        for join in node.args.get("joins") or ():
-            # Older versions of sqlglot treat the further arrays of an ARRAY JOIN as tables after a comma.
-            comma = not any(value for key, value in join.args.items() if key != "this")
-            in_array = str(join.args.get("kind") or "").upper() == "ARRAY" or (in_array and comma)
-            if in_array:
-                for array in [join.this, *join.expressions]:
-                    self._array(array, scope)
-                continue
-            before = list(scope.rows)
-            self._from(join.this, scope)
-            self._on(join, node, scope)
-            self._using(join, before, scope)
-            if str(join.args.get("kind") or "").upper() in ("ANTI", "SEMI"):
-                hidden = scope.rows[len(before) :]
-                scope.rows = before
-                scope.named = {
-                    key: rows for key, rows in scope.named.items() if all(rows is not each for each in hidden)
-                }
-
-    def _on(self, join: Any, node: Any, scope: SelectScope) -> None:
-        """Read the conditions of a join: the second one is that of an ASOF JOIN."""
-        conditions = [on for key in ("on", "match_condition") if (on := join.args.get(key)) is not None]
-        for on in conditions:
-            scope.may_be_outer = not self._names.qualifies([on], scope)
-            scope.decides.append(by_rows(self._value(on, scope), UseKind.JOIN))
-            scope.may_be_outer = False
-        if not isinstance(node, exp.Select):
-            # The join is in brackets, which the search through the SELECT does not enter.
-            self._conditions(conditions, scope)
-
-    def _using(self, join: Any, before: list[SourceRows], scope: SelectScope) -> None:
-        """Read the columns that a join has in common: each is one column afterwards."""
-        if str(join.args.get("method") or "").upper() == "NATURAL":
-            scope.is_natural = True
-            scope.decides.append(None)
-        side, kind = (str(join.args.get(each) or "").upper() for each in ("side", "kind"))
-        for name in join.args.get("using") or ():
-            key, right = self._dialect.key(name.name), scope.rows[len(before) :]
-            left = scope.using.get(key) or self._names.holders(before, key)
-            sides = [self._names.named(rows, self._dialect.spelled(name)) for rows in (*left, *right)]
-            scope.decides.append(by_rows(self._effort.all(sides), UseKind.JOIN))
-            if kind in ("ANTI", "SEMI"):
-                continue
-            scope.merged.setdefault(key, []).extend((*(left if key not in scope.using else ()), *right))
-            scope.using[key] = right if side == "RIGHT" else [*left, *right] if side == "FULL" else left
-
-    def _array(self, array: Any, scope: SelectScope) -> None:
-        """Read an array of ARRAY JOIN: its name then means its elements."""
-        name = array.alias_or_name
-        value = array.this if isinstance(array, exp.Alias) else array
-        if isinstance(value, exp.Table):
-            parts = [value.args.get(key) for key in ("this", "db", "catalog")]
-            is_name = isinstance(parts[0], exp.Identifier)
-            value = exp.Column(this=parts[0], table=parts[1], db=parts[2]) if is_name else parts[0]
-        sources = self._value(value, scope)
-        if name:
-            scope.arrays[self._dialect.key(name)] = self._effort.joined([sources], UseKind.TRANSFORMATION)
-
-    def _from(self, node: Any, scope: SelectScope) -> None:
-        """Read one item of FROM, with the joins inside it."""
-        while not isinstance(node, _FROM_ITEMS):
-            # FINAL, TABLESAMPLE and brackets.
-            inside = node.this if isinstance(node, NODE) else None
-            if not isinstance(inside, NODE):
-                scope.rows.append(SourceRows([], None))
-                return
-            node = inside
-        if isinstance(node, exp.Subquery) and holds_joins(node.this):
-            inner = SelectScope(scope.outer, scope.ctes) if node.alias else scope
-            self._from(node.this, inner)
-            self._joins(node, inner)
-            if inner is not scope:
-                star = attrs.evolve(self._names.star(inner, None, node), rows=self._effort.all(inner.decides))
-                self._name(node, self._pivoted(star, node, scope), scope)
-            return
-        # Each item has its own object, even if two of them read the same CTE.
-        rows = self._rows(node, scope)
-        has_names = isinstance(node, exp.Unnest) and bool(rows.items)
-        rows = attrs.evolve(rows if has_names else renamed(rows, node))
-        self._name(node, self._pivoted(rows, node, scope), scope)
-        self._joins(node, scope)
-
-    def _pivoted(self, rows: SourceRows, node: Any, scope: SelectScope) -> SourceRows:
-        """Return the rows of an item of FROM after its PIVOT and UNPIVOT."""
-        for pivot in node.args.get("pivots") or ():
-            inner = SelectScope(None, scope.ctes, [rows], {self._dialect.key(node.alias_or_name): rows})
-            rows = renamed(pivoted(rows, pivot, partial(self._value, scope=inner)), pivot)
-        return rows
-
-    def _name(self, node: Any, rows: SourceRows, scope: SelectScope) -> None:
-        """Put the rows of an item of FROM into a scope, under its names."""
-        scope.rows.append(rows)
-        scope.decides.append(rows.rows)
-        for pivot in node.args.get("pivots") or ():
-            if pivot.alias:
-                scope.named[self._dialect.key(pivot.alias)] = rows
-        element = rows.items[0].name if isinstance(node, exp.Unnest) and rows.items else ""
-        key = self._dialect.key(node.alias_or_name or element or "")
-        # Two tables in different schemas may have the same name.
-        scope.named[key] = SourceRows([], None) if key in scope.named else rows
-        if isinstance(node, exp.Table) and not node.alias:
-            parts = [self._dialect.key(part.name) for part in node.parts]
-            scope.named |= {".".join(parts[at:]): rows for at in range(len(parts) - 1)}
-
-    def _rows(self, node: Any, scope: SelectScope) -> SourceRows:
-        """Return the rows of an item of FROM."""
-        if isinstance(node, exp.Lateral) and isinstance(inner_query(node.this), QUERIES):
-            return self.query(node.this, scope, scope.ctes)
-        if isinstance(node, QUERIES):
-            is_pivoted = isinstance(node, exp.Subquery) and node.args.get("pivots")
-            return self.query(node.this if is_pivoted else node, scope.outer, scope.ctes)
-        if isinstance(node, exp.Lateral):
-            generates = self._dialect.makes_columns(node.this)
-            return self._generated(node, scope) if generates else self._function(node.this, scope)
-        if isinstance(node, exp.Unnest):
-            return self._unnested(node, scope)
-        if not isinstance(node, (exp.Table, exp.TableFromRows)):
-            return SourceRows([], self._value(node, scope))
-        if not isinstance(node, exp.Table) or not isinstance(node.this, (exp.Identifier, exp.Dot)):
-            return self._function(node.this, scope)
-        if self._is_cte(node, scope):
-            return self._cte(self._dialect.key(node.name), scope.ctes)
-        path = self._path(node, scope)
-        return self._of_table(node) if path is None else self._array_of(path, node, scope)
-
-    def _of_table(self, node: Any) -> SourceRows:
-        """Return the rows of a table."""
-        name = self._table_name(node)
-        if name.lower() in NO_TABLES or node.name.lower() in NO_TABLES:
-            return SourceRows([])
-        self._tables[name] = None
-        if name in self._columns:
-            return SourceRows([ResultColumn(each, {(name, each): SAME}) for each in self._columns[name]])
-        used = {self._dialect.key(each): {(name, each): SAME} for each in self._used.get(name, ())}
-        return SourceRows([ResultColumn(None, table=name)], used=used)
-
-    def _unnested(self, unnest: Any, scope: SelectScope) -> SourceRows:
-        """Return the rows of UNNEST: of several arrays, each has a column, which their position may follow."""
-        made = all_of(*self._call(unnest, scope))
-        arrays, offset = unnest.expressions, unnest.args.get("offset")
-        named = [*getattr(unnest.args.get("alias"), "columns", ()), offset]
-        names = [self._dialect.spelled(each) for each in named if isinstance(each, exp.Identifier)]
-        if 1 < len(arrays) <= len(names) <= len(arrays) + bool(offset):
-            values = [self._effort.composed(self._value(each, scope), UseKind.TRANSFORMATION) for each in arrays]
-            pairs = zip(names, [*values, made], strict=False)
-            return SourceRows([ResultColumn(name, sources) for name, sources in pairs])
-        return SourceRows([ResultColumn(each, made) for each in self._elements(unnest)], made)
-
-    def _path(self, table: Any, scope: SelectScope) -> Any:
-        """Return the column that an item of FROM names after the name of an earlier item: `FROM t o, o.items`."""
-        first, *others = [part for part in table.parts if isinstance(part, exp.Identifier)]
-        key = self._dialect.key(first.name)
-        if not others or key not in scope.named or self._table_name(table) in self._columns:
-            return None
-        if any(self._dialect.key(each).startswith(f"{key}.") for each in scope.named[key].tables):
-            # The schema has the name of one of its tables.
-            return None
-        made: Any = exp.Column(this=others[0].copy(), table=first.copy())
-        for each in others[1:]:
-            made = exp.Dot(this=made, expression=each.copy())
-        return made
-
-    def _array_of(self, path: Any, table: Any, scope: SelectScope) -> SourceRows:
-        """Return the elements of an array in FROM, which BigQuery, Redshift and Impala name like a table."""
-        made = self._effort.composed(self._value(path, scope), UseKind.TRANSFORMATION)
-        mark = self._marks.mark(made)
-        scope.decides.append(None if made is None else {mark: frozenset((UseKind.GENERATE,))})
-        sources = all_of(made, {mark: MADE})
-        scope.arrays[self._dialect.key(table.alias_or_name)] = sources
-        return SourceRows([], sources)
-
-    def _elements(self, unnest: Any) -> list[str]:
-        """Return the names of an element and of its position: in BigQuery, an alias of UNNEST is no table's."""
-        alias, offset = unnest.args.get("alias"), unnest.args.get("offset")
-        if alias is None or alias.args.get("this") is not None or len(alias.args.get("columns") or ()) != 1:
-            return []
-        named = [*alias.args["columns"], *([offset] if isinstance(offset, exp.Identifier) else [])]
-        return [self._dialect.spelled(each) for each in named]
-
-    def _is_cte(self, table: Any, scope: SelectScope) -> bool:
-        """Return whether the name of a table is that of a common table expression."""
-        return not table.args.get("db") and self._dialect.key(table.name) in scope.ctes
-
-    def _table_name(self, table: Any) -> str:
-        """Return the name of a table."""
-        written = self._dialect.written if self._keeps_quotes else lambda part: str(part.name)
-        return ".".join(map(written, table.parts))
-
-    def _function(self, function: Any, scope: SelectScope) -> SourceRows:
-        """Return the rows of a function in FROM, whose arguments decide how many there are, and of what."""
-        name = function_name(function)
-        if name in _GENERATORS:
-            return SourceRows([], all_of(*self._call(function, scope)))
-        if name == "dictionary" and (table := name_in(function.expressions[:1])):
-            self._tables[table] = None
-            return SourceRows([ResultColumn(None, table=table)])
-        sources, mark = self._call(function, scope)
-        if self._dialect.name == "snowflake" and (columns := _OF_SNOWFLAKE.get(plain_name(function))):
-            made = all_of(sources, mark)
-            return SourceRows([ResultColumn(each, made) for each in columns])
-        # A function without arguments from tables may read a table itself.
-        return SourceRows([], all_of(sources, mark) if sources else None)
-
-    def _generated(self, lateral: Any, scope: SelectScope) -> SourceRows:
-        """Return the rows of a function such as explode after LATERAL VIEW, or in a FROM."""
-        names = [self._dialect.spelled(each) for each in getattr(lateral.args.get("alias"), "columns", ())]
-        sources, mark = self._call(lateral.this, scope)
-        return (
-            SourceRows(self._made(lateral.this, names, mark, scope)) if names else SourceRows([], all_of(sources, mark))
-        )
-
-    def _made(self, function: Any, names: list[str], mark: SourceKinds, scope: SelectScope) -> list[ResultColumn]:
-        """Return the columns that a function such as explode returns."""
-        made = generated(plain_name(function), arguments_of(function), names, partial(self._value, scope=scope))
-        return [attrs.evolve(each, kinds=all_of(each.kinds, mark)) for each in made]
-
     def _of_script(self, projections: list[tuple[str, Any]], scope: SelectScope) -> list[ResultColumn]:
         """Return the columns of a SELECT TRANSFORM, whose script may make each of them of all its arguments."""
         (name, call), *others = projections
@@ -610,7 +344,9 @@ class _QueryReader:
         listed = [name, *(other for other, _ in others)] if name else _UNNAMED
         names = listed if schema is None else [self._dialect.spelled(each) for each in schema.expressions]
         is_known = not any(isinstance(each, exp.Star) for each in call.expressions)
-        made = [self._effort.composed(self._value(each, scope), UseKind.TRANSFORMATION) for each in call.expressions]
+        made = [
+            self._effort.composed(self._values.of(each, scope), UseKind.TRANSFORMATION) for each in call.expressions
+        ]
         return [ResultColumn(each, all_of(*made) if is_known else None) for each in names]
 
     def _select(self, select: Any, scope: SelectScope) -> SourceRows:
@@ -632,13 +368,15 @@ class _QueryReader:
                 found.every = None
             elif isinstance(value, exp.Aliases):
                 names = [self._dialect.spelled(alias) for alias in value.expressions]
-                _, mark = self._call(value.this, scope) if self._dialect.makes_columns(value.this) else (None, {})
-                found.items += self._made(value.this, names, mark, scope)
+                _, mark = (
+                    self._values.call(value.this, scope) if self._dialect.makes_columns(value.this) else (None, {})
+                )
+                found.items += self._values.made(value.this, names, mark, scope)
             else:
                 scope.may_be_outer = self._is_value(select, scope) and not aggregates(value)
-                made, text = self._projected(value, scope), expression_text(value, scope, self._names)
+                made, text = self._values.projected(value, scope), expression_text(value, scope, self._names)
                 scope.may_be_outer = False
-                found.items.append(ResultColumn(name or "", made, text=text, fields=self._built(value, scope)))
+                found.items.append(ResultColumn(name or "", made, text=text, fields=self._values.fields(value, scope)))
             if self._dialect.sees_earlier_aliases and name and not self._names.reads(value, name, scope):
                 scope.earlier[self._dialect.key(name)] = value
         return found
@@ -659,10 +397,6 @@ class _QueryReader:
             windows = [each for each in group if function_name(each) in _TIME_WINDOWS]
             scope.aliases.update({function_name(each): each for each in windows})
 
-    def _projected(self, value: Any, scope: SelectScope) -> SourceKinds | None:
-        """Return the sources of a column of a SELECT, which a function such as explode may return."""
-        return all_of(*self._call(value, scope)) if self._dialect.makes_columns(value) else self._value(value, scope)
-
     def _is_value(self, select: Any, scope: SelectScope) -> bool:
         """Return whether a SELECT is in an expression or after LATERAL, where it may use columns of outer queries."""
         around = select.parent
@@ -674,72 +408,6 @@ class _QueryReader:
             and not isinstance(around, no_value)
             and not self._names.qualifies(select.expressions, scope)
         )
-
-    def _call(self, function: Any, scope: SelectScope) -> tuple[SourceKinds | None, SourceKinds]:
-        """Return the sources of a function such as explode, and a mark for the columns that it returns."""
-        sources = self._value(function, scope)
-        if not multiplies(plain_name(function), arguments_of(function)):
-            return sources, {}
-        mark = self._marks.mark(sources)
-        scope.decides.append(None if sources is None else {mark: frozenset((UseKind.GENERATE,))})
-        return sources, {mark: MADE}
-
-    def _value(self, value: Any, scope: SelectScope) -> SourceKinds | None:
-        """Return the sources of an expression, with the kinds of their influence."""
-        while isinstance(value, exp.Paren):
-            value = value.this
-        if isinstance(value, exp.Column):
-            return self._names.column(value, scope)
-        parts: list[SourceKinds | None] = []
-        for node, kind in self._effort.parts(value):
-            if isinstance(node, exp.Column):
-                is_column = not self._dialect.names_dictionary(node)
-                parts.append(self._effort.composed(self._names.column(node, scope), kind) if is_column else {})
-            elif is_field(node):
-                parts.append(self._effort.composed(self._dotted(node, scope), kind))
-            elif isinstance(node, QUERIES):
-                parts += self._queried(node, kind, scope)
-            elif self._dialect.names_no_column(node):
-                parts.append(None)
-            elif isinstance(node, exp.Window) and self._dialect.key(node.alias) in scope.windows:
-                # The name of a window, alone after OVER or at the beginning of its brackets.
-                window = scope.windows[self._dialect.key(node.alias)]
-                parts.append(self._effort.composed(self._value(window, scope), UseKind.WINDOW))
-            elif self._dialect.is_clickhouse:
-                parts.append(self._effort.composed(self._dictionary(node), kind))
-        return self._effort.all(parts)
-
-    def _queried(self, query: Any, kind: UseKind, scope: SelectScope) -> Iterator[SourceKinds | None]:
-        """Yield the sources of a query in an expression that makes this kind of use of its value."""
-        rows = self.query(query, scope, scope.ctes)
-        yield from (self._effort.composed(item.kinds, kind) for item in rows.items)
-        if rows.tables or rows.every is None:
-            yield None
-        self._loses_rows = self._loses_rows or rows.rows is None
-        yield self._effort.composed(rows.rows or {}, kind)
-
-    def _dotted(self, dot: Any, scope: SelectScope) -> SourceKinds | None:
-        """Return the sources of a field of an expression."""
-        if isinstance(dot.this, exp.Identifier):
-            # What is before the name of a method is no tree of a column. It may also be that of a schema.
-            is_column = self._names.table(scope, self._dialect.key(dot.this.name)) is not None
-            made = exp.Column(this=dot.expression.copy(), table=dot.this.copy())
-            return self._names.column(made, scope) if is_column else {}
-        for name, value in struct_fields(dot.this):
-            if self._dialect.key(name) == self._dialect.key(dot.name):
-                return self._value(value, scope)
-        return self._effort.composed(part_of(self._value(dot.this, scope)), UseKind.TRANSFORMATION)
-
-    def _dictionary(self, node: Any) -> SourceKinds | None:
-        """Return the columns that ClickHouse's dictGet and joinGet look up in another table; none for other nodes."""
-        found = looked_up(node)
-        if found is None:
-            return {}
-        table, columns = found
-        if table is None:
-            return None
-        self._tables[table] = None
-        return {(table, column): MADE for column in columns}
 
 
 def _parts_of(key: str, clause: Any, values: list[Any]) -> list[Any]:
