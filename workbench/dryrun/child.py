@@ -91,7 +91,7 @@ def _run(stage: Stage, port: int, secret: str) -> None:
     session.made()
     patches = Patches(spark, tables, session, stage)
     # The probe must be compiled, and settings read, before the script is restricted.
-    patches.worlds.world.plan(spark.range(0))
+    patches.worlds.world.reads.plan(spark.range(0))
     patches.apply()
     install_lakes(patches.worlds)
     if "awsglue" not in request.allowed:

@@ -51,8 +51,8 @@ class Table:
     ) -> Any:
         """Return the table at a path, with its columns if they are known."""
         world = cls.worlds.world_of(sparkSession)
-        place = world.reader(streamed=False).format("delta").place((str(path),))
-        world.know_path(place)
+        place = world.reads.reader(streamed=False).format("delta").place((str(path),))
+        world.reads.know_path(place)
         name = f"delta.{in_backticks(place.paths[0])}"
         return cls(sparkSession, name, lambda: sparkSession.read.format("delta").load(str(path)))
 
@@ -74,7 +74,7 @@ class Table:
         if len(names) != 2 or "/" not in names[1]:
             return cls.forName(sparkSession, identifier)
         world = cls.worlds.world_of(sparkSession)
-        place = world.reader(streamed=False).format(names[0]).place(names[1:])
+        place = world.reads.reader(streamed=False).format(names[0]).place(names[1:])
         columns = world.stage.columns_of(place, header=False, inferred=False)
         if columns is not None:
             world.stage.learn(attrs.evolve(place, format="delta"), columns, ())
@@ -167,7 +167,7 @@ class Table:
 
     def _cloned(self, target: str, is_shallow: bool, is_replaced: bool, at: str = "") -> Any:  # noqa: FBT001
         # As in Delta Lake: a target that is no absolute path is the name of a table.
-        is_path = self.worlds.world_of(self._spark).qualified(str(target)) == str(target)
+        is_path = self.worlds.world_of(self._spark).reads.qualified(str(target)) == str(target)
         name = f"delta.{in_backticks(str(target))}" if is_path else str(target)
         kind = "SHALLOW" if is_shallow else "DEEP"
         self._statement(f"CREATE {'OR REPLACE ' * is_replaced}TABLE {name} {kind} CLONE {self._name}{at}")
@@ -279,7 +279,7 @@ class TableBuilder:
 
     def location(self, location: str) -> Any:
         """Set the path."""
-        self._path = self._world.qualified(str(location))
+        self._path = self._world.reads.qualified(str(location))
         return self
 
     def comment(self, comment: str) -> Any:  # noqa: ARG002
@@ -299,7 +299,7 @@ class TableBuilder:
         if generatedAlwaysAs is not None or generatedByDefaultAs is not None:
             self._world.stage.hides(f"how the column {colName} is generated")
         given = TEXT_TYPE if isinstance(dataType, StandIn) else dataType
-        type_ = given if isinstance(given, str) else self._world.type_in_sql(given)
+        type_ = given if isinstance(given, str) else self._world.reads.type_in_sql(given)
         self._columns.append(f"{in_backticks(str(colName))} {type_}")
         if isinstance(generatedAlwaysAs, str):
             self._generated[str(colName)] = generatedAlwaysAs
@@ -328,8 +328,8 @@ class TableBuilder:
     def execute(self) -> Any:
         """Declare the table."""
         name = self._name or f"delta.{in_backticks(self._path)}"
-        self._world.statement(self._text(name))
-        self._world.generate(name, self._path, self._generated)
+        self._world.statements.record(self._text(name))
+        self._world.writes.generate(name, self._path, self._generated)
         return self._table.forName(self._spark, name) if self._name else self._table.forPath(self._spark, self._path)
 
     def _text(self, name: str) -> str:

@@ -56,7 +56,7 @@ class ScriptPipeline:
 
     def install(self) -> None:
         """Put these functions into the modules from which a script imports them."""
-        self._world.maker, self._world.plain_name = self.make, without_live
+        self._world.reads.maker, self._world.reads.plain_name = self.make, without_live
         given = {
             "table": self._decorator(self._write),
             "materialized_view": self._decorator(self._replace),
@@ -85,7 +85,7 @@ class ScriptPipeline:
 
     def define(self, target: str, spot: Spot, make: Callable[[], None]) -> None:
         """Remember the function that makes a table or a view."""
-        self._world.session.forget(self._world.whole(target))
+        self._world.session.forget(self._world.reads.whole(target))
         self._flows.append(_Flow(target, spot, make))
 
     def flows(self) -> Iterator[Callable[[], None]]:
@@ -117,12 +117,12 @@ class ScriptPipeline:
         for flow in self._flows:
             if flow.target.rpartition(".")[2].lower() in words:
                 self._run(flow)
-        self._world.statement(text)
+        self._world.statements.record(text)
 
     def make(self, name: str) -> bool:
         """Make the table or view of this name; return whether the pipeline defines it and had not made it yet."""
-        key = self._world.whole(without_live(name))
-        found = [each for each in self._flows if not each.is_done and self._world.whole(each.target) == key]
+        key = self._world.reads.whole(without_live(name))
+        found = [each for each in self._flows if not each.is_done and self._world.reads.whole(each.target) == key]
         for each in found:
             self._run(each)
         return bool(found)
@@ -162,10 +162,10 @@ class ScriptPipeline:
             format_, given = self._sinks[name]
             frame.write.format(format_).options(**given).save()
             return
-        self._world.write_table(frame, name, "append", tuple(options.get("partition_cols") or ()))
+        self._world.writes.write_table(frame, name, "append", tuple(options.get("partition_cols") or ()))
 
     def _replace(self, name: str, frame: Any, options: Mapping[str, Any]) -> None:
-        self._world.write_table(frame, name, "create", tuple(options.get("partition_cols") or ()))
+        self._world.writes.write_table(frame, name, "create", tuple(options.get("partition_cols") or ()))
 
     def _view(self, name: str, frame: Any, _: Mapping[str, Any]) -> None:
         frame.createOrReplaceTempView(name)

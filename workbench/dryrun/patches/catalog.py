@@ -65,12 +65,12 @@ class ScriptCatalog:
         Catalog.setCurrentDatabase = Catalog.setCurrentCatalog = self._stating("USE")
         Catalog.isCached = lambda *_, **__: False
         Catalog.listColumns = lambda catalog, tableName, dbName=None: self._columns(catalog, tableName, dbName)
-        Catalog.getTable = lambda catalog, tableName: self._table(self._of(catalog).whole(tableName))
+        Catalog.getTable = lambda catalog, tableName: self._table(self._of(catalog).reads.whole(tableName))
         Catalog.createTable = Catalog.createExternalTable = self._creating()
         drop = Catalog.dropTempView
 
         def drop_view(catalog: Catalog, viewName: str) -> bool:
-            return self._of(catalog).drop_view(viewName) or bool(drop(catalog, viewName))
+            return self._of(catalog).reads.drop_view(viewName) or bool(drop(catalog, viewName))
 
         Catalog.dropTempView = drop_view
 
@@ -82,7 +82,7 @@ class ScriptCatalog:
 
     def _exists(self, catalog: Catalog, name: str, database: str | None) -> bool:
         whole = f"{database}.{name}" if database else name
-        known = self._of(catalog).declared(whole) is not None
+        known = self._of(catalog).reads.declared(whole) is not None
         return known != self._decides(f"the table {whole}", known=known)
 
     def _hiding(self, name: str) -> Callable[..., None]:
@@ -91,7 +91,7 @@ class ScriptCatalog:
     def _stating(self, begin: str) -> Callable[..., None]:
         def state(catalog: Catalog, *given: Any, **named: Any) -> None:
             name = next(iter((*given, *named.values())))
-            self._of(catalog).statement(f"{begin} {name}")
+            self._of(catalog).statements.record(f"{begin} {name}")
 
         return state
 
@@ -111,7 +111,7 @@ class ScriptCatalog:
 
     def _known(self, catalog: Catalog, database: str | None, pattern: str | None) -> Iterator[Any]:
         """Yield the known tables of a database."""
-        within = self._of(catalog).whole(f"{database}.x" if database else "x")[:-1]
+        within = self._of(catalog).reads.whole(f"{database}.x" if database else "x")[:-1]
         for table in list(self._tables):
             parts = self._of(catalog).session.whole(table.parts)
             is_of_path = parts[-1].startswith("/") or ":" in parts[-1]
@@ -127,7 +127,7 @@ class ScriptCatalog:
         """Return the columns of a table; none if they are unknown."""
         session = catalog._sparkSession
         frame = session.table(f"{database}.{name}" if database else name)
-        known = self._of(catalog).declared(f"{database}.{name}" if database else name)
+        known = self._of(catalog).reads.declared(f"{database}.{name}" if database else name)
         partitions = () if known is None else known.partitions
         return [
             self._column(each.name, each.dataType.simpleString(), each.name in partitions)
@@ -162,8 +162,8 @@ class ScriptCatalog:
                     return there
                 schema = there.schema
             columns = "" if schema is None else self._ddl(schema)
-            where = "" if path is None else f" LOCATION '{world.qualified(path)}'"
-            world.statement(f"CREATE TABLE {tableName} ({columns}) USING {provider}{where}")
+            where = "" if path is None else f" LOCATION '{world.reads.qualified(path)}'"
+            world.statements.record(f"CREATE TABLE {tableName} ({columns}) USING {provider}{where}")
             return session.table(tableName)
 
         return create

@@ -104,7 +104,7 @@ class FrameMethods:
             message = "rows pass through an RDD here: the columns of what is made from them have no known source"
             self._worlds.stage.problem("STAND_IN", message)
             session = self_.sparkSession
-            return RDD(self._worlds.world_of(session).rows_of(self_), session.sparkContext, CPickleSerializer())
+            return RDD(self._worlds.world_of(session).writes.rows_of(self_), session.sparkContext, CPickleSerializer())
 
         frame.rdd = property(rdd)
 
@@ -135,7 +135,7 @@ class FrameMethods:
     def _viewing(self, method: Callable[[Any, str], None]) -> Callable[[Any, str], None]:
         def view(frame: Any, name: str) -> None:
             method(frame, name)
-            self._worlds.world_of(frame.sparkSession).drop_view(name)
+            self._worlds.world_of(frame.sparkSession).reads.drop_view(name)
 
         return view
 
@@ -172,14 +172,14 @@ class FrameMethods:
         if self.in_batch:
             return False
         known = Unknown.of(frame)
-        places = self._worlds.world.places_of(frame) if known is None else known.places
+        places = self._worlds.world.reads.places_of(frame) if known is None else known.places
         return any(DataPlace.of_text(each).streamed for each in places)
 
     def _methods_of_unknown(self) -> dict[str, Any]:
         def view(frame: Any, name: str) -> None:
             known = Unknown.of(frame)
             if known is not None:
-                self._worlds.world_of(frame.sparkSession).put_view(name, known)
+                self._worlds.world_of(frame.sparkSession).reads.put_view(name, known)
 
         return {
             **dict.fromkeys(_VIEWS, view),

@@ -147,14 +147,14 @@ class Patches:
 
     def _write_rdd(self, rdd: Any, path: str) -> None:
         """Record that an RDD would be written to a path."""
-        read = self.worlds.world.plan(self.worlds.spark.createDataFrame(rdd, "value STRING"))
+        read = self.worlds.world.reads.plan(self.worlds.spark.createDataFrame(rdd, "value STRING"))
         self.worlds.unknown(self.worlds.spark, Unknown((read,))).write.text(path)
 
     def _patch_readers(self) -> None:
         def begin(streamed: bool) -> Callable[[Any, Any], None]:  # noqa: FBT001 (of this loop)
             def init(reader: Any, spark: Any) -> None:
                 reader._spark = spark
-                reader._jreader = self.worlds.world_of(spark).reader(streamed=streamed)
+                reader._jreader = self.worlds.world_of(spark).reads.reader(streamed=streamed)
 
             return init
 
@@ -184,11 +184,11 @@ class Patches:
     def _patch_writers(self) -> None:
         def init(writer: Any, frame: Any) -> None:
             writer._df, writer._spark = frame, frame.sparkSession
-            writer._jwrite = self.worlds.world_of(writer._spark).writer(frame)
+            writer._jwrite = self.worlds.world_of(writer._spark).writes.writer(frame)
 
         def init_v2(writer: Any, frame: Any, name: str) -> None:
             writer._df, writer._spark = frame, frame.sparkSession
-            writer._jwriter = self.worlds.world_of(writer._spark).table_writer(frame, name)
+            writer._jwriter = self.worlds.world_of(writer._spark).writes.table_writer(frame, name)
 
         def each_batch(writer: Any, func: Callable[[Any, int], None]) -> Any:
             def save(*_: Any) -> None:

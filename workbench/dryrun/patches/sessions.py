@@ -72,16 +72,16 @@ class ScriptSessions:
                 message = "the text that EXECUTE IMMEDIATE runs is in a variable: what it reads and writes is unknown"
                 self._worlds.stage.problem("UNKNOWN_STATEMENT", message)
                 return self._worlds.unknown(session, Unknown())
-            text = world.assumed(world.whole_paths(text))
-            of_data = world.of_data(text)
+            text = world.statements.assumed(world.reads.whole_paths(text))
+            of_data = world.statements.of_data(text)
             if of_data is not None:
                 return self._worlds.unknown(session, of_data)
-            if world.is_query(text):
+            if world.statements.is_query(text):
                 given = {} if args is None else {"args": args}
-                found = world.query(text, lambda: ask(session, text, **given))
+                found = world.statements.query(text, lambda: ask(session, text, **given))
                 return found if isinstance(found, self._worlds.frame) else self._worlds.unknown(session, found)
             hidden = texts_in(args)
-            return self._worlds.frame(world.statement(with_values(text, args), text, hidden), session)
+            return self._worlds.frame(world.statements.record(with_values(text, args), text, hidden), session)
 
         SparkSession.createDataFrame = self._creating(SparkSession.createDataFrame)
         builder = SparkSession.Builder
@@ -89,7 +89,7 @@ class ScriptSessions:
         builder.remote = lambda self, url: self  # noqa: ARG005 (Spark's name)
         SparkSession.sql = sql
         SparkSession.table = lambda session, tableName: self._worlds.frame_read(
-            self._worlds.world_of(session).load_table(tableName), session
+            self._worlds.world_of(session).reads.load_table(tableName), session
         )
         SparkSession.stop = SparkSession.__exit__ = lambda *_: None
         SparkSession.streams = property(lambda _: NoQueries())
@@ -113,7 +113,7 @@ class ScriptSessions:
                 if names is None:
                     message = "the columns of a DataFrame of an RDD are unknown without a schema: give it one"
                     self._worlds.stage.problem("UNKNOWN_SCHEMA", message)
-                    read = self._worlds.world_of(session).plan(make(session, data, "value STRING"))
+                    read = self._worlds.world_of(session).reads.plan(make(session, data, "value STRING"))
                     return self._worlds.unknown(session, Unknown((read,)))
                 message = (
                     "the types of a DataFrame of an RDD are unknown without a schema: they are assumed to be strings"

@@ -55,7 +55,7 @@ class Worlds:
 
     def plan(self, frame: Any) -> str:
         """Return the plan of a DataFrame, as the probe encodes it."""
-        return self.world_of(frame.sparkSession).plan(frame)
+        return self.world_of(frame.sparkSession).reads.plan(frame)
 
     def without_columns(self, frame: Any, places: tuple[str, ...] = ()) -> Any:
         """Return a DataFrame with unknown columns that is made from another one, and from places."""
