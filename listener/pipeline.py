@@ -33,7 +33,7 @@ from openlineage_pyspark.listener.probe.records import (
 )
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.assemble import Runs
-from openlineage_pyspark.listener.runs.nested_records import NestedRecordBuffer, RecordStep
+from openlineage_pyspark.listener.runs.executions import NestedRecordBuffer, RecordStep
 from openlineage_pyspark.transport.composite import FanOut
 from openlineage_pyspark.transport.delivery.worker import Delivery
 from openlineage_pyspark.transport.event import TERMINAL_TYPES, Event, dataset_keys

@@ -13,6 +13,7 @@ import attrs
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent
 from openlineage.client.event_v2 import RunState as EventType
 from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, OutputDatasetFacet
+from openlineage_pyspark.facets.events.cutting import serialise_within
 from openlineage_pyspark.facets.events.dataset import (
     accepted_job_namespace,
     accepted_namespace,
@@ -29,7 +30,6 @@ from openlineage_pyspark.facets.events.dataset import (
 )
 from openlineage_pyspark.facets.events.encode import PRODUCER, event_id
 from openlineage_pyspark.facets.events.run import job_facets, run_facets, too_long
-from openlineage_pyspark.facets.events.size import serialise_within
 from openlineage_pyspark.facets.model.run import Gap, RedactedState
 from openlineage_pyspark.facets.redaction.redact import redacted
 

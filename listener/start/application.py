@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.events.providers import providers
-from openlineage_pyspark.facets.model.run import Engine, Parent, RunReference
+from openlineage_pyspark.facets.model.run import Engine, Parent, RunReference, Submission
 from openlineage_pyspark.facets.redaction.redact import Redaction
 from openlineage_pyspark.listener.call_sites import CallSites
 from openlineage_pyspark.listener.guard import Guard
@@ -21,13 +24,18 @@ from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.open_run import application_name, run_id
 from openlineage_pyspark.listener.settings.settings import Settings
 from openlineage_pyspark.listener.start import last_words
-from openlineage_pyspark.listener.start.pipeline_spec import named_by_pipeline
 from openlineage_pyspark.listener.start.script_end import is_interactive
 from openlineage_pyspark.listener.start.secrets import hide_in_logs, secret_values
-from openlineage_pyspark.listener.start.submission import submission
 from openlineage_pyspark.listener.worker import Worker
 from openlineage_pyspark.transport.composite import FanOut
 from openlineage_pyspark.transport.delivery.worker import Delivery
+
+_PROGRAM = ("pyspark", "pipelines", "cli.py")
+_SPECS = ("spark-pipeline.yml", "spark-pipeline.yaml")
+_UNNAMED = frozenset({"", "pyspark-shell", "pysparkshell", "cli.py"})
+_LAUNCHER = "org.apache.spark.deploy.SparkSubmit"
+# Set for the driver by spark-submit, which starts Python (org.apache.spark.deploy.PythonRunner).
+_STARTED_BY_SUBMIT = "PYSPARK_GATEWAY_PORT"
 
 
 def worker_of(
@@ -143,3 +151,92 @@ def _details(facts: ContextFacts) -> tuple[tuple[str, str], ...]:
         "uiWebUrl": facts.ui,
     }
     return tuple((key, str(value)) for key, value in found.items() if value)
+
+
+# The name of a declarative pipeline, which `spark-pipelines` runs under the name of its own program.
+
+
+def named_by_pipeline(application: str) -> str:
+    """
+    Return the name of the application, or of the pipeline that this process runs if the application has no name.
+
+    Args:
+        application: the name that Spark has for the application.
+    """
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    if application.lower() not in _UNNAMED or not isinstance(main, str) or Path(main).parts[-3:] != _PROGRAM:
+        return application
+    return pipeline_name(sys.argv[1:], Path.cwd()) or application
+
+
+def pipeline_name(arguments: Sequence[str], folder: Path) -> str | None:
+    """
+    Return the name in the specification of a pipeline; None if it can't be read.
+
+    Args:
+        arguments: the arguments of the program.
+        folder: where the program runs; without `--spec`, the specification is there, or in a folder around it.
+    """
+    given = [text.removeprefix("--spec=") for text in arguments if text.startswith("--spec=")]
+    given += [text for option, text in itertools.pairwise(arguments) if option == "--spec"]
+    if given:
+        path: Path | None = folder / given[0]
+    else:
+        around = (each / name for each in (folder, *folder.parents) for name in _SPECS)
+        path = next((each for each in around if each.is_file()), None)
+    return None if path is None else _name_in(path)
+
+
+def _name_in(path: Path) -> str | None:
+    try:
+        spec = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError, yaml.YAMLError):
+        return None
+    name = spec.get("name") if isinstance(spec, dict) else None
+    return name.strip() or None if isinstance(name, str) else None
+
+
+# How the application was started: the command that would start it again.
+
+
+def submission(conf: Mapping[str, str], environ: Mapping[str, str]) -> Submission | None:
+    """Return how this process was started; None in a shell or a notebook, which no command repeats."""
+    if not isinstance(getattr(sys.modules.get("__main__"), "__file__", None), str):
+        return None
+    parent = _words_of(os.getppid()) if _STARTED_BY_SUBMIT in environ else None
+    words = started_by(parent, [sys.executable, *sys.orig_argv[1:]], environ)
+    try:
+        folder = str(Path.cwd())
+    except OSError:
+        # It was removed.
+        folder = ""
+    return Submission(words, folder, conf.get("spark.submit.deployMode", "client"))
+
+
+def started_by(parent: Sequence[str] | None, own: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """
+    Return the words of the command that started the driver; none if they are unknown.
+
+    Args:
+        parent: the command line of the JVM that started this Python; None if it was started by itself, empty if its
+            command line can't be read.
+        own: the command line of this Python.
+        environ: the environment, for SPARK_HOME.
+    """
+    if parent is None:
+        return tuple(own)
+    if _LAUNCHER not in parent:
+        # A cluster manager started the driver, or the command line can't be read.
+        return ()
+    home = environ.get("SPARK_HOME", "").strip()
+    program = str(Path(home) / "bin" / "spark-submit") if home else "spark-submit"
+    return (program, *parent[list(parent).index(_LAUNCHER) + 1 :])
+
+
+def _words_of(process: int) -> list[str]:
+    """Return the command line of a process; empty where there is no /proc."""
+    try:
+        text = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace")
+    except OSError:
+        return []
+    return text.rstrip("\0").split("\0")

@@ -11,9 +11,9 @@ from typing import Any
 import attrs
 import pytest
 from openlineage_pyspark.facets.events.build import build_event
+from openlineage_pyspark.facets.events.cutting import serialise_within
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
-from openlineage_pyspark.facets.events.size import serialise_within
 from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.facets.model.micro_batch import BatchSink, BatchSource, MicroBatch, StreamingQuery
 from openlineage_pyspark.facets.model.run import RunState

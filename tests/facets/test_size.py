@@ -9,11 +9,10 @@ import attrs
 import pytest
 from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, JobFacet, RunFacet
 from openlineage_pyspark.facets.events.build import build_event
-from openlineage_pyspark.facets.events.cutting import OWN_FACETS
+from openlineage_pyspark.facets.events.cutting import OWN_FACETS, serialise_within
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.events.providers import Contribution, CustomFacets
-from openlineage_pyspark.facets.events.size import serialise_within
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, Symlink, TableVersions
 from openlineage_pyspark.facets.model.lineage import (
     Certainty,

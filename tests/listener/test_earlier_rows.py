@@ -10,7 +10,7 @@ from openlineage_pyspark.facets.model.plan import LOGICAL_RDD, Attribute, Descri
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage.results import EarlierRows, NamedColumn, PlanLineage
 from openlineage_pyspark.facets.trace.solve import ROWS
-from openlineage_pyspark.listener.earlier_rows import RememberedRows
+from openlineage_pyspark.listener.analyses import RememberedRows
 
 TABLE = Identifier("file", "/lake/t")
 NAMES = {1: "a", 2: "b", 3: "c"}
@@ -135,6 +135,6 @@ def test_a_column_without_a_known_type_finds_no_checkpoint_by_its_columns() -> N
 
 
 def test_the_oldest_of_very_many_checkpoints_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("openlineage_pyspark.listener.earlier_rows._MOST_REMEMBERED", 2)
+    monkeypatch.setattr("openlineage_pyspark.listener.analyses._MOST_REMEMBERED", 2)
     memory = memory_of(found(1), found(2), found(3))
     assert list(memory.read_by(plan((None, (1,)), (None, (2,)), (None, (3,))))) == [1, 2]

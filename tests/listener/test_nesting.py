@@ -10,7 +10,7 @@ from openlineage_pyspark.listener.probe.records import (
     ExecutionStarted,
     QueryExecution,
 )
-from openlineage_pyspark.listener.runs.nested_records import ExecutionAnalyzed, NestedRecordBuffer, RecordStep
+from openlineage_pyspark.listener.runs.executions import ExecutionAnalyzed, NestedRecordBuffer, RecordStep
 
 NOW = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
 FAULT = QueryExecution(fault="x.Error: no")

@@ -18,7 +18,7 @@ from openlineage_pyspark.listener.guard import Guard
 from openlineage_pyspark.listener.pipeline import Pipeline
 from openlineage_pyspark.listener.probe.records import InvalidRecordError
 from openlineage_pyspark.listener.runs.application import Application
-from openlineage_pyspark.listener.start.uncaught import failed_outcome
+from openlineage_pyspark.listener.start.script_end import failed_outcome
 from openlineage_pyspark.transport.event import Event, dataset_keys
 
 RECORD = (Path(__file__).parent / "records" / "insert_aggregate.json").read_text("utf-8")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from openlineage_pyspark.listener.start.pipeline_spec import named_by_pipeline, pipeline_name
+from openlineage_pyspark.listener.start.application import named_by_pipeline, pipeline_name
 
 
 def test_the_name_stands_in_the_specification_that_is_given_or_lies_around(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_only_sparks_own_program_is_named_so(tmp_path: Path) -> None:
     (tmp_path / "spark-pipeline.yml").write_text("name: daily\n")
     program = tmp_path / "pyspark" / "pipelines" / "cli.py"
     program.parent.mkdir(parents=True)
-    module = "openlineage_pyspark.listener.start.pipeline_spec"
+    module = "openlineage_pyspark.listener.start.application"
     text = f"from {module} import named_by_pipeline as n; print(n('PySparkShell'), n('cli.py'), n('mine'))"
     for script in (program, tmp_path / "job.py"):
         script.write_text(text)

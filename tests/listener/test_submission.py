@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.run import run_facets
 from openlineage_pyspark.facets.model.run import Engine, Job, RunState, Submission
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
-from openlineage_pyspark.listener.start.submission import started_by
+from openlineage_pyspark.listener.start.application import started_by
 
 JVM = ["java", "-cp", "/spark/jars/*", "-Xmx1g", "org.apache.spark.deploy.SparkSubmit"]
 

@@ -10,7 +10,7 @@ import pytest
 from openlineage_pyspark.facets.model.run import Engine, Failure
 from openlineage_pyspark.facets.redaction.rows import WITHHELD, without_rows
 from openlineage_pyspark.listener.runs.application import Application
-from openlineage_pyspark.listener.start.uncaught import failed_outcome
+from openlineage_pyspark.listener.start.script_end import failed_outcome
 from support.assembled import NOW, RUN
 
 

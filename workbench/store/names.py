@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections import Counter
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError
-from openlineage_pyspark.workbench.store.suggestions import similar_names
 from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql, sql_list
 from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, marks_for
 from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
@@ -22,6 +23,12 @@ ALL_DROPPED = "SELECT namespace, name, name_id, sum(runs), max(last_time)"
 """The beginning of the query for its rows: each expiry adds its own."""
 
 _SHOWN = 10
+_MOST = 5
+_LEAST = 0.7
+# A name that contains the whole text is similar, however long it is.
+_CONTAINS = 0.75
+# Equal ends are weaker evidence than equal whole names.
+_END = 0.95
 
 
 class DroppedRuns(NamedTuple):
@@ -345,3 +352,40 @@ def _columns_called(tables: QueriedTables, every: dict[int, DatasetName], name: 
         (name,),
     )
     return sorted(f"{every[id_].label}.{column}" for id_, column in having if id_ in every)
+
+
+# Suggest known names that are similar to an unknown one, the most similar first.
+
+
+def similar_names(text: str, names: Iterable[str]) -> tuple[str, ...]:
+    """
+    Return names that are similar to a text, the most similar first.
+
+    Args:
+        text: the text that the user wrote.
+        names: the known names.
+    """
+    wanted = text.lower().rstrip("/")
+    matcher, of_end = SequenceMatcher(autojunk=False), SequenceMatcher(autojunk=False)
+    # `SequenceMatcher` prepares its second text only once.
+    matcher.set_seq2(wanted)
+    of_end.set_seq2(_end_of(wanted))
+    scored = ((_score(matcher, of_end, wanted, each), each) for each in dict.fromkeys(names))
+    found = heapq.nsmallest(_MOST, ((-score, each) for score, each in scored if score >= _LEAST))
+    return tuple(each for _, each in found)
+
+
+def _score(matcher: SequenceMatcher[str], of_end: SequenceMatcher[str], wanted: str, name: str) -> float:
+    """Return how similar a name is, 1 for the same."""
+    plain = name.lower()
+    found = _CONTAINS if wanted and wanted in plain else 0.0
+    for each, text, weight in ((matcher, plain, 1.0), (of_end, _end_of(plain), _END)):
+        each.set_seq1(text)
+        # The quick ratios rule most names out at no cost.
+        if weight * each.real_quick_ratio() > max(found, _LEAST) and weight * each.quick_ratio() > max(found, _LEAST):
+            found = max(found, weight * each.ratio())
+    return found
+
+
+def _end_of(name: str) -> str:
+    return re.split(r"[./]", name)[-1]

@@ -17,7 +17,7 @@ import pytest
 from openlineage_pyspark.workbench.store.events import ingest
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, take
 from openlineage_pyspark.workbench.store.sqlite.database import Database
-from openlineage_pyspark.workbench.store.sqlite.pack import pack, unpack
+from openlineage_pyspark.workbench.store.sqlite.event_texts import pack, unpack
 from support.lineage_events import at, company, dataset, run_event, text_of_events
 from support.recorded_events import recorded_events
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.store.sqlite.pack import Packed, dictionary_of, pack, unpack
 from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql
 from openlineage_pyspark.workbench.store.tables.ids import id_lists
 from openlineage_pyspark.workbench.store.tables.stored import NO_RUN
@@ -33,6 +32,14 @@ _MOST_BYTES = 16_000_000
 _MOST_KEYS = 100_000
 # A smaller dictionary comes from a few events only: a better one is made as soon as there are more.
 _FULL_DICTIONARY = 24_000
+_LEVEL = 6
+_LARGEST_WINDOW = 15
+_SMALLEST_WINDOW = 9
+# A dictionary is used as far as the window reaches.
+MOST_OF_A_DICTIONARY = 1 << _LARGEST_WINDOW
+"""How many bytes of a dictionary are used: its last ones."""
+# After this position, the events of one version of a job are the same, apart from versions and counts.
+_SHARED = b'"inputs":'
 
 
 @attrs.frozen
@@ -191,3 +198,75 @@ def texts_in_order(connection: sqlite3.Connection, prefix: CheckedSql = _NO_PREF
     while found := connection.execute(after, (place,)).fetchall():
         place = found[-1][0]
         yield from ((event_id, texts.text(*packed)) for _, event_id, *packed in found)
+
+
+# Pack the text of an event against a similar text, and unpack it byte for byte.
+# Most of an event's text is also in an earlier event of the same job, its base. The common end, if it begins at the
+# same position, is not stored; the rest is compressed with the base as the dictionary.
+
+
+@attrs.frozen
+class Packed:
+    """
+    A packed text.
+
+    Args:
+        data: the compressed bytes.
+        shared: how many bytes at the end are those at the end of the base, and were not compressed.
+    """
+
+    data: bytes
+    shared: int = 0
+
+
+def pack(text: bytes, base: bytes = b"") -> Packed:
+    """
+    Return a text as it is stored.
+
+    Args:
+        text: the text.
+        base: a text that is likely to be similar; empty for none.
+    """
+    shared = _shared(text, base)
+    head, dictionary = _without_end(text, shared), _dictionary(base, shared)
+    window = max(_SMALLEST_WINDOW, min(_LARGEST_WINDOW, (len(head) + len(dictionary)).bit_length()))
+    memory = max(1, window - 7)
+    if dictionary:
+        packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, -window, memory, zlib.Z_DEFAULT_STRATEGY, dictionary)
+    else:
+        packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, -window, memory)
+    return Packed(packer.compress(head) + packer.flush(), shared)
+
+
+def unpack(packed: Packed, base: bytes = b"") -> bytes:
+    """
+    Return the original text.
+
+    Args:
+        packed: the packed text.
+        base: the text that it was packed against.
+    """
+    dictionary = _dictionary(base, packed.shared)
+    unpacker = zlib.decompressobj(-_LARGEST_WINDOW, dictionary) if dictionary else zlib.decompressobj(-_LARGEST_WINDOW)
+    head = unpacker.decompress(packed.data) + unpacker.flush()
+    return head + base[len(base) - packed.shared :] if packed.shared else head
+
+
+def dictionary_of(texts: list[bytes]) -> bytes:
+    """Return a dictionary for texts without a base: some texts, as many bytes of them as are used."""
+    return b"".join(texts)[:MOST_OF_A_DICTIONARY]
+
+
+def _shared(text: bytes, base: bytes) -> int:
+    begin, there = text.find(_SHARED), base.find(_SHARED)
+    if begin < 0 or there < 0 or len(text) - begin != len(base) - there:
+        return 0
+    return len(text) - begin if text.endswith(base[there:]) else 0
+
+
+def _without_end(text: bytes, shared: int) -> bytes:
+    return text[: len(text) - shared]
+
+
+def _dictionary(base: bytes, shared: int) -> bytes:
+    return _without_end(base, shared)[-MOST_OF_A_DICTIONARY:]
