@@ -68,12 +68,7 @@ def may_overwrite(path: Path, text: str, beginnings: Iterable[str], options: arg
 
 
 def is_answered_yes(question: str) -> bool:
-    """
-    Return whether a person at the terminal answers a question with y or yes; report it if there is no terminal.
-
-    Args:
-        question: the question.
-    """
+    """Return whether a person at the terminal answers a question with y or yes; report it if there is no terminal."""
     # The subject of the question was printed before.
     sys.stdout.flush()
     if sys.stdin is None or sys.stdin.closed or not sys.stdin.isatty():

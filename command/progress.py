@@ -80,12 +80,7 @@ class _Watched:
 
 @contextmanager
 def working(label: str) -> Iterator[None]:
-    """
-    Show a line if the command takes longer than a second, and standard error is a terminal.
-
-    Args:
-        label: the command.
-    """
+    """Show a line if the command takes longer than a second, and standard error is a terminal."""
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         yield
         return

@@ -70,12 +70,7 @@ def register_magics(ipython: Any) -> None:
 
 
 def remove_magics(ipython: Any) -> None:
-    """
-    Remove the magics from an IPython shell.
-
-    Args:
-        ipython: the shell.
-    """
+    """Remove the magics from an IPython shell."""
     for kind in ("line", "cell"):
         ipython.magics_manager.magics[kind].pop(_NAME, None)
 

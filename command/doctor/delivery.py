@@ -213,12 +213,7 @@ def look_at_configuration(conf: SparkConf, settings: Settings, opened: OpenedTra
 
 
 def look_at_java_listener(conf: SparkConf) -> Iterator[Diagnosis]:
-    """
-    Check whether the Java integration is configured too.
-
-    Args:
-        conf: the Spark configuration.
-    """
+    """Check whether the Java integration is configured too."""
     if _JAVA_LISTENER in conf.values.get("spark.extraListeners", ""):
         found = f"spark.extraListeners names it ({conf.sources['spark.extraListeners']}), so this listener stays off"
         remedy = f"Remove {_JAVA_LISTENER} from spark.extraListeners."
@@ -230,13 +225,7 @@ def look_at_java_listener(conf: SparkConf) -> Iterator[Diagnosis]:
 
 
 def look_at_delivery(settings: Settings, opened: OpenedTransport) -> Iterator[Diagnosis]:
-    """
-    Check the transport, its receiver, and the spool in front of it.
-
-    Args:
-        settings: the settings that name them.
-        opened: the transport.
-    """
+    """Check the transport, its receiver, and the spool in front of it."""
     if opened.problem is not None:
         yield Diagnosis(PROBLEM, "transport", str(opened.problem))
     for warning in opened.warnings:

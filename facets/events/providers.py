@@ -101,10 +101,6 @@ def contribute(provider: Provider, state: RedactedState) -> Contribution:
     This runs the user's code and raises whatever it raises. The caller guards the call and continues with `failed`, so
     that a fault costs only this provider's facets.
 
-    Args:
-        provider: the provider.
-        state: the state of the run.
-
     Raises:
         TypeError: the result is not a CustomFacets, a facet has the wrong class for its place, or a value has no JSON
             form.

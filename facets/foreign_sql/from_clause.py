@@ -102,13 +102,7 @@ def _composed(sources: SourceKinds | None, kind: UseKind) -> SourceKinds | None:
 
 
 def renamed(rows: SourceRows, node: Any) -> SourceRows:
-    """
-    Return rows with the names of an alias: `q(a, b)`.
-
-    Args:
-        rows: the rows.
-        node: the node that has the alias.
-    """
+    """Return rows with the names of an alias: `q(a, b)`."""
     alias: Any = node.args.get("alias")
     columns = alias.args.get("columns") if isinstance(alias, exp.TableAlias) else None
     names = ["" if isinstance(column, exp.Dot) else column.name for column in columns or ()]

@@ -216,12 +216,7 @@ class _QueryReader:
         return known
 
     def result(self, found: SourceRows) -> Query:
-        """
-        Return the sources of the whole query.
-
-        Args:
-            found: its rows.
-        """
+        """Return the sources of the whole query."""
         made = self._values.marks.resolved(found)
         known = made.rows is not None and not self._values.loses_rows
         proven = frozenset(self._names.proven)

@@ -295,10 +295,6 @@ def kept_and_set(plan: Plan, expression: Expression) -> Iterator[tuple[Value, Fi
     """
     Yield the parts of the struct that `withField` and `dropFields` (UpdateFields) return.
 
-    Args:
-        plan: the plan.
-        expression: the UpdateFields.
-
     Yields:
         The remaining fields of the original struct, or all of it if its fields are unknown; then the values of those
         that are set. A field that a later change sets or drops again is left out.

@@ -157,12 +157,7 @@ def _details(facts: ContextFacts) -> tuple[tuple[str, str], ...]:
 
 
 def named_by_pipeline(application: str) -> str:
-    """
-    Return the name of the application, or of the pipeline that this process runs if the application has no name.
-
-    Args:
-        application: the name that Spark has for the application.
-    """
+    """Return the name of the application, or of the pipeline that this process runs if the application has no name."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     if application.lower() not in _UNNAMED or not isinstance(main, str) or Path(main).parts[-3:] != _PROGRAM:
         return application

@@ -36,10 +36,6 @@ def records_past_failures(runner: ScriptRunner, request: ScriptRequest) -> Scrip
 
     A script that fails after a decision on data may succeed with other data. So it runs again with the other outcome of
     its last decision, as long as it gets further.
-
-    Args:
-        runner: runs scripts.
-        request: the script.
     """
     records = runner.run(request)
     for _ in range(_MOST_FAILURES):

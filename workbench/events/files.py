@@ -127,9 +127,6 @@ def parsed_event(text: str) -> dict[str, Any]:
     """
     Return a text as a JSON object, strictly.
 
-    Args:
-        text: the text.
-
     Raises:
         ValueError: it is not an object, or an object in it has a key twice, which two readers may read differently. The
             message is for people.

@@ -35,12 +35,7 @@ class StatementGraph:
 
 
 def join_statements(statements: Iterable[StatementGraph]) -> Graph:
-    """
-    Return the graphs of statements as one, in which each statement is a job.
-
-    Args:
-        statements: the statements, each with its graph.
-    """
+    """Return the graphs of statements as one, in which each statement is a job."""
     nodes: dict[str, Node] = {}
     edges: list[Edge] = []
     diagnostics: list[Diagnostic] = []

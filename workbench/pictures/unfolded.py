@@ -26,9 +26,6 @@ def unfolded(graph: Graph) -> Graph:
     A column of one of these is a column of the operator that returns its rows. A path that passes through none of its
     columns, such as that of a filter inside, leads through the operator, which represents all rows. Edges without a
     known plan, such as those of most events, are unchanged.
-
-    Args:
-        graph: the graph.
     """
     relations = {(node.job, node.text): node for node in graph.nodes if isinstance(node, OperatorNode) and node.role}
     if not relations:

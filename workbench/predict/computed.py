@@ -18,13 +18,7 @@ Computed = Mapping[tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 def with_computed(lineage: Lineage, computed: Computed) -> Lineage:
-    """
-    Return the lineage of a statement with the columns that the tables compute into which it writes.
-
-    Args:
-        lineage: the lineage.
-        computed: the tables that compute columns.
-    """
+    """Return the lineage of a statement with the columns that the tables compute into which it writes."""
     if not computed:
         return lineage
     outputs = (

@@ -34,12 +34,7 @@ class ScriptContents:
         """What the session has set at the current act, as `FileStep` has it; empty outside of scripts."""
 
     def begin(self, step: FileStep) -> None:
-        """
-        Note what the targets of a step have before it; another script begins with nothing.
-
-        Args:
-            step: the step.
-        """
+        """Note what the targets of a step have before it; another script begins with nothing."""
         if step.script != self._script:
             self._script, self._had, self._stale = step.script, {}, set()
         self.settings, self._code = step.settings, step.behind
@@ -47,12 +42,7 @@ class ScriptContents:
             self._had.setdefault(key, [self._content(key)])
 
     def end(self, step: FileStep) -> None:
-        """
-        Note what the targets of a step have after it.
-
-        Args:
-            step: the step.
-        """
+        """Note what the targets of a step have after it."""
         written = [key_of_name(each) for each in step.targets]
         self._stale |= {key for key in map(key_of_name, step.held) if any(_may_be_same(key, each) for each in written)}
         for key in map(key_of_name, step.targets) if step.script else ():
@@ -63,9 +53,6 @@ class ScriptContents:
         Return what a table had before the script wrote it, or before it wrote it last.
 
         A DataFrame that the script has read earlier gets its rows when they are needed, or it has kept them.
-
-        Args:
-            key: the table.
         """
         path = shared_path_of(key)
         near = [
@@ -77,12 +64,7 @@ class ScriptContents:
         return [*self._had.get(key, [])[:-1], *near]
 
     def of_any_time(self, key: str) -> list[Term]:
-        """
-        Return what else decides about the rows of a DataFrame of a table, beside what the table has now.
-
-        Args:
-            key: the table.
-        """
+        """Return what else decides about the rows of a DataFrame of a table, beside what the table has now."""
         # The rows may be those of the time at which it was made, or later ones: its plan does not show this.
         is_stale = any(_may_be_same(key, each) for each in self._stale)
         return [*self.earlier(key), *([self._terms.of("code", self._code)] if is_stale else [])]

@@ -247,12 +247,7 @@ class Expressions:
         return self._terms.of("variable", *(text_of(each) for each in node.items("originalNameParts")))
 
     def inner(self, part: Part) -> Term:
-        """
-        Return a part as a term.
-
-        Args:
-            part: a term, or a text.
-        """
+        """Return a part as a term."""
         return self._terms.of("value", part) if isinstance(part, str) else part
 
     def _plain(self, node: Node, scope: Scope) -> Term:

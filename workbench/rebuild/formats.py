@@ -24,12 +24,7 @@ _WORDS: dict[Action, str] = {
 
 
 def sentence_of_plan(plan: RebuildPlan) -> str:
-    """
-    Return a plan in one sentence.
-
-    Args:
-        plan: the plan.
-    """
+    """Return a plan in one sentence."""
     parts = [f"{counted(len(plan.made), 'table')} to rebuild"]
     if plan.kept:
         parts.append(f"{counted(len(plan.kept), 'downstream table')} proven unchanged")
@@ -39,12 +34,7 @@ def sentence_of_plan(plan: RebuildPlan) -> str:
 
 
 def text_of_plan(plan: RebuildPlan) -> str:
-    """
-    Return a plan as lines for people: what must be done, in order, then what is kept.
-
-    Args:
-        plan: the plan.
-    """
+    """Return a plan as lines for people: what must be done, in order, then what is kept."""
     lines = [f"{sentence_of_plan(plan)}:"]
     for at, (each, why) in enumerate(zip(plan.made, _reasons(plan), strict=True), 1):
         lines.append(f"  {at}. {_WORDS[each.action]} {each.table}{_columns(each)}: {why}")
@@ -57,12 +47,7 @@ def text_of_plan(plan: RebuildPlan) -> str:
 
 
 def markdown_of_plan(plan: RebuildPlan) -> str:
-    """
-    Return a plan as Markdown.
-
-    Args:
-        plan: the plan.
-    """
+    """Return a plan as Markdown."""
     parts = [f"**Rebuild plan**: {sentence_of_plan(plan)}.\n"]
     if plan.made:
         rows = [

@@ -113,23 +113,12 @@ def is_pattern(name: str) -> bool:
 
 
 def may_be_one(pattern: str, name: str) -> bool:
-    """
-    Return whether a name of a table may be one of those for which a pattern stands.
-
-    Args:
-        pattern: the pattern.
-        name: the name.
-    """
+    """Return whether a name of a table may be one of those for which a pattern stands."""
     return is_pattern(pattern) and _may_be_one_part(pattern, name)
 
 
 def name_words(text: str) -> list[str]:
-    """
-    Return the words that names in a text are made of, in lower case.
-
-    Args:
-        text: the text.
-    """
+    """Return the words that names in a text are made of, in lower case."""
     return _WORD.findall(text.lower())
 
 

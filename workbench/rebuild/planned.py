@@ -40,9 +40,6 @@ class PlannedWrites:
         """
         Follow a statement.
 
-        Args:
-            step: it, with its plan.
-
         Raises:
             IncomparableError: if a part of its plan can't be compared.
         """
@@ -67,9 +64,6 @@ class PlannedWrites:
     def of_frame(self, step: FileStep) -> None:
         """
         Follow a write of a DataFrame.
-
-        Args:
-            step: it, with its plan.
 
         Raises:
             IncomparableError: if a part of its plan can't be compared.

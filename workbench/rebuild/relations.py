@@ -337,12 +337,7 @@ class Relations:
         return RelationTerms(rows, columns, layout=child.layout)
 
     def define(self, node: Node) -> None:
-        """
-        Make the CTEs of an operator known.
-
-        Args:
-            node: the operator.
-        """
+        """Make the CTEs of an operator known."""
         for each in node.items("cteDefs"):
             definition = self._nodes[each[1]]
             self._ctes[definition.text("id")] = definition.node("child")
@@ -445,9 +440,6 @@ def _reading_of(node: Node) -> Reading | None:
 def key_of_read(node: Node) -> str:
     """
     Return the key of a table: its name, after that of its catalog unless this is Spark's own.
-
-    Args:
-        node: the operator that reads it.
 
     Raises:
         IncomparableError: it has no name.

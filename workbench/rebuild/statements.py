@@ -151,12 +151,7 @@ class FileStep:
 
 
 def plain_text(text: str) -> str:
-    """
-    Return a statement without comments and white space, and with its words in capitals. Hints stay.
-
-    Args:
-        text: the statement.
-    """
+    """Return a statement without comments and white space, and with its words in capitals. Hints stay."""
     return " ".join(_words(text))
 
 

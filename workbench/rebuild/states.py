@@ -180,24 +180,14 @@ class TableStates:
         return rows, found
 
     def keys_of(self, key: str) -> frozenset[frozenset[str]]:
-        """
-        Return the names of the columns that identify a row of a table.
-
-        Args:
-            key: its name.
-        """
+        """Return the names of the columns that identify a row of a table."""
         version = self.now(key)
         is_alone = version is not None and self._with_shared_places(key, version.rows) is version.rows
         is_alone = is_alone and not self.of_script.earlier(key)
         return version.keys if version is not None and is_alone else frozenset()
 
     def note_view(self, key: str) -> None:
-        """
-        Note a view through which a plan reads.
-
-        Args:
-            key: its name.
-        """
+        """Note a view through which a plan reads."""
         # It has no rows of its own: the plan contains its query, and reads the tables below it.
         self._views[key] = None
 

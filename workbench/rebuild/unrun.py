@@ -96,12 +96,7 @@ def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
 
 
 def called_name(call: ast.Call) -> str:
-    """
-    Return the name of the function or method that is called; empty if an expression gives it.
-
-    Args:
-        call: the call.
-    """
+    """Return the name of the function or method that is called; empty if an expression gives it."""
     function = call.func
     if isinstance(function, ast.Attribute):
         return function.attr

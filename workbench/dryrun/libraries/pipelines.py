@@ -94,13 +94,7 @@ class ScriptPipeline:
             yield functools.partial(self._run, flow)
 
     def define_statements(self, text: str, file: str) -> None:
-        """
-        Remember the tables and views that SQL statements make.
-
-        Args:
-            text: the statements.
-            file: the name of their file.
-        """
+        """Remember the tables and views that SQL statements make."""
         for each in statements_of(text, file):
             words = [token.text for token in tokens(each.text) if token.kind in _NAMING]
             head = [word.upper() for word in words[:_HEAD]]

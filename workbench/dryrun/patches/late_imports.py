@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def when_imported(name: str, patch: Callable[[], None]) -> None:
-    """
-    Call a function as soon as a module is imported, or now if it already is.
-
-    Args:
-        name: the whole name of the module.
-        patch: the function.
-    """
+    """Call a function as soon as a module is imported, or now if it already is."""
     if name in sys.modules:
         patch()
     else:

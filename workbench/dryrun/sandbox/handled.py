@@ -40,10 +40,6 @@ def compiled_code(source: str | bytes, path: str) -> CodeType:
     """
     Return the code of a script or a module.
 
-    Args:
-        source: its text.
-        path: its path.
-
     Raises:
         SyntaxError: it is not valid Python.
     """

@@ -100,12 +100,7 @@ class Stage:
         )
 
     def hides(self, what: str) -> None:
-        """
-        Report, once, something that decides about rows but is in no plan: then plans do not show all that is written.
-
-        Args:
-            what: what it is.
-        """
+        """Report, once, what decides about rows but is in no plan: then plans do not show all that is written."""
         self._record_once(("hidden", what), "hidden", spot=attrs.asdict(self.spot()), what=what)
 
     def opens(self, path: str) -> None:

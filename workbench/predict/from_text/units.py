@@ -24,12 +24,7 @@ _UNIT = re.compile(r"\s*(\w+)\s*(?:\(\s*\w+\s*\)\s*)?")
 
 
 def with_units_first(text: str) -> str:
-    """
-    Return a statement in which the units of time in calls of functions are strings, and their first arguments.
-
-    Args:
-        text: the statement.
-    """
+    """Return a statement in which the units of time in calls of functions are strings, and their first arguments."""
     if _ANY.search(text) is None:
         return text
     places = list(_calls(text))

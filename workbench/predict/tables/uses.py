@@ -38,10 +38,6 @@ def type_by_use(statement: str, column: str) -> str | None:
     Return the type of a column from the parts that a statement uses; None if it uses none.
 
     Parts whose own parts are not used are strings.
-
-    Args:
-        statement: the text.
-        column: the name of the column.
     """
     found = [each for each in tokens(statement) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
     use = _Use()

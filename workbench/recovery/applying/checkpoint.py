@@ -48,9 +48,6 @@ def put_away(path: Path) -> list[str]:
     """
     Move a checkpoint away, so that its query starts from scratch.
 
-    Args:
-        path: the checkpoint.
-
     Returns:
         The actions, as sentences.
 

@@ -26,10 +26,6 @@ def kept_copies(plan: RecoveryPlan, journal: Journal) -> dict[TableId, str]:
     """
     Return the copies that a plan has made -> a text that differs once their files have changed; empty if unknown.
 
-    Args:
-        plan: the plan.
-        journal: its journal.
-
     Raises:
         RecoveryError: the plan is not finished, or the journal can't be read.
     """
@@ -44,12 +40,7 @@ def kept_copies(plan: RecoveryPlan, journal: Journal) -> dict[TableId, str]:
 
 
 def uncertainties_of_copies(plan: RecoveryPlan) -> dict[int, tuple[str, ...]]:
-    """
-    Return the uncertain steps that remove the rows of a table whose copy is kept -> why: only the copy may have some.
-
-    Args:
-        plan: the plan.
-    """
+    """Return the uncertain steps that remove rows of a table whose copy is kept -> why: only the copy may have some."""
     tables = {table.parts for step in plan.steps if step.action == "keep" for table in step.reads}
     # A copy that replaces the rows of such a table counts too.
     for step in plan.steps:

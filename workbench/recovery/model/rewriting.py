@@ -123,12 +123,7 @@ class WithoutReplace:
 
 
 def without_replace(sql: str) -> WithoutReplace | None:
-    """
-    Return what a CREATE OR REPLACE TABLE ... AS does, as other statements; None for a statement of another kind.
-
-    Args:
-        sql: the statement.
-    """
+    """Return what a CREATE OR REPLACE TABLE ... AS does, as other statements; None for a statement of another kind."""
     tree = _tree_of(sql)
     query = tree.args.get("expression") if isinstance(tree, exp.Create) and tree.kind == "TABLE" else None
     if not isinstance(query, exp.Query) or not tree.args.get("replace") or not isinstance(tree.this, exp.Table):

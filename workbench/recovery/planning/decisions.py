@@ -129,13 +129,7 @@ class Decisions:
 
 
 def decide(facts: Facts, request: RecoveryRequest) -> Decisions:
-    """
-    Decide the steps of a recovery.
-
-    Args:
-        facts: the facts.
-        request: the request.
-    """
+    """Decide the steps of a recovery."""
     flow = Flow(_with_new_names(facts))
     found = spread(flow, request.start, request.passes)
     texts = StatementTexts(flow)

@@ -31,13 +31,7 @@ _SHOWN_RUNS = 3
 
 
 def plan(facts: Facts, request: RecoveryRequest) -> RecoveryPlan:
-    """
-    Return the plan for a bad version.
-
-    Args:
-        facts: the facts.
-        request: the request.
-    """
+    """Return the plan for a bad version."""
     decided = decide(facts, request)
     bad = decided.bad
     return RecoveryPlan(

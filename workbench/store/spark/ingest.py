@@ -56,10 +56,6 @@ def take_once(tables: SparkTables, origin: EventOrigin) -> Ingested:
     """
     Take all events of an origin into a store.
 
-    Args:
-        tables: the store.
-        origin: where they are.
-
     Returns:
         How many were taken.
 

@@ -59,9 +59,6 @@ def write_package(path: Path) -> None:
     """
     Write a zip of the modules that executors need: the reader of events, the store, and attrs.
 
-    Args:
-        path: the file.
-
     Raises:
         StoreError: the modules are not found as files.
     """

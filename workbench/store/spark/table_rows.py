@@ -50,14 +50,7 @@ class TableRows:
         return spark_sql.table_identifier(self._schema_name, self.tables_of_rows.get(name, name))
 
     def merge(self, session: SparkSession, table: StoredTable, query: str) -> None:
-        """
-        Merge the rows of a query into a table.
-
-        Args:
-            session: the session of the query.
-            table: the table.
-            query: the query.
-        """
+        """Merge the rows of a query into a table."""
         if self._format.merges:
             write_again(session, spark_sql.merge_into(self._schema_name, table, query))
         else:

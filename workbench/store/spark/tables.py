@@ -448,10 +448,6 @@ def format_of(session: SparkSession, schema_name: str) -> Format:
     """
     Return the format that a catalog is for.
 
-    Args:
-        session: the Spark session.
-        schema_name: a schema in it.
-
     Raises:
         StoreError: the catalog's class is unknown.
     """

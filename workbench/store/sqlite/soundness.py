@@ -52,12 +52,7 @@ _REFERENCES = (
 
 
 def damage_of(connection: sqlite3.Connection) -> str:
-    """
-    Return the damage of a store of this version; empty if there is none. This reads all of it.
-
-    Args:
-        connection: the store.
-    """
+    """Return the damage of a store of this version; empty if there is none. This reads all of it."""
     try:
         return next(_found(connection), "")
     except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:
