@@ -14,7 +14,7 @@ import json
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
-from openlineage_pyspark.workbench.rebuild.unrun import called_name, has_line
+from openlineage_pyspark.workbench.rebuild.unrun import TELLING, called_name, has_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ _OF_SPARK = frozenset(
     """spark sql table read readStream write writeTo writeStream save saveAsTable insertInto toTable start sparkContext
     createDataFrame createOrReplaceTempView createTempView createOrReplaceGlobalTempView SparkSession""".split()
 )
-_SHOWING = frozenset("print debug info warning warn error exception critical log display show printSchema".split())
+_SHOWING = TELLING | {"display", "show", "printSchema"}
 _ACTIONS = frozenset("collect count first foreach head isEmpty show take tail toPandas".split())
 # What a function that only shows a text may call.
 _PLAIN = _SHOWING | frozenset(

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 _WHOLE = frozenset({"STAND_IN", "PATTERN", "BRANCH", "UNKNOWN_SCHEMA", "UNKNOWN_TABLE"})
 _DECISION = "DECISION"
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-_QUIET = frozenset(
-    {"print", "exit", "quit", "debug", "info", "warning", "warn", "error", "exception", "critical", "log"}
-)
+TELLING = frozenset("print debug info warning warn error exception critical log".split())
+"""Functions that only tell a person something."""
+_QUIET = TELLING | {"exit", "quit"}
 _EXITS = frozenset({"exit", "quit", "_exit"})
 
 
