@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 from openlineage_pyspark.facets.foreign_sql.from_clause import pivoted, renamed
-from openlineage_pyspark.facets.foreign_sql.rows import SAME, ResultColumn, SourceRows, all_of, by_rows
+from openlineage_pyspark.facets.foreign_sql.rows import MADE, SAME, ResultColumn, SourceRows, all_of, by_rows
 from openlineage_pyspark.facets.foreign_sql.scopes import Pending, SelectScope
 from openlineage_pyspark.facets.foreign_sql.tables import NO_TABLES
 from openlineage_pyspark.facets.foreign_sql.trees import (

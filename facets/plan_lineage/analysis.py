@@ -12,20 +12,16 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.facets.commands import inserts
 from openlineage_pyspark.facets.commands.registry import is_command, job_word, sinks_of, write_of
 from openlineage_pyspark.facets.commands.target import Scoped, Target, UnnamedTarget, Write, trimmed
-from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Relation, Session
+from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Session
 from openlineage_pyspark.facets.datasets.tables import infers_schema, permanent_view
 from openlineage_pyspark.facets.model.dataset import Field, Identifier, inner_fields
 from openlineage_pyspark.facets.model.dataset import field as field_of_type
 from openlineage_pyspark.facets.model.lineage import (
-    MOST_PATHS,
-    Certainty,
     ColumnLineage,
-    OperatorStep,
     OutputColumn,
     UseKind,
     Way,
     Wording,
-    compose,
 )
 from openlineage_pyspark.facets.model.plan import (
     EXTERNAL_RDD,
@@ -35,13 +31,13 @@ from openlineage_pyspark.facets.model.plan import (
     ExpressionRef,
     Plan,
 )
-from openlineage_pyspark.facets.model.run import PATHS, Gap
+from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.model.variables import VariableWrite, variable_writes
 from openlineage_pyspark.facets.plan_lineage.edges import (
+    SourceEdges,
     SourceKinds,
     copies,
     edges_of,
-    is_shown_alike,
     is_stored,
     leave_out_generated,
     without_copies,
@@ -51,7 +47,6 @@ from openlineage_pyspark.facets.plan_lineage.results import (
     EarlierPlans,
     NamedColumn,
     PlanLineage,
-    SourceField,
     VariableValue,
     WrittenDataset,
 )
@@ -59,13 +54,11 @@ from openlineage_pyspark.facets.sql_names import field_name
 from openlineage_pyspark.facets.trace.composed import ColumnTexts, Composer, uncast
 from openlineage_pyspark.facets.trace.expressions import FieldPath, OpaqueCode, called_codes, called_models, known_type
 from openlineage_pyspark.facets.trace.operators import RULES
-from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Paths, Sources, Trace
+from openlineage_pyspark.facets.trace.solve import ROWS, Origin, Trace
 from openlineage_pyspark.facets.trace.texts import whole_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-_MOST_NAMES = 5
 
 
 def lineage_of_plan(
@@ -110,8 +103,7 @@ class _Analysis:
         # Nothing that the composer calls refers to it: a cycle would keep the plan until a full garbage collection.
         self._composer = Composer(self.trace, self.leaves.source_name)
         self._is_composed = composed
-        # The columns with omitted paths.
-        self._left_out: dict[SourceField, None] = {}
+        self._edges = SourceEdges(self.trace, self.leaves, self._composer if composed else None, paths=paths)
 
     def plan_lineage(self, *, is_command: bool) -> PlanLineage:
         plan = self.plan
@@ -197,16 +189,7 @@ class _Analysis:
         for broken in self.plan.broken:
             name, _, problem = broken.partition(": ")
             yield Gap(name, f"could not be read ({problem}): what passes through it is unknown")
-        columns: dict[Identifier, list[str]] = {}
-        for dataset, name in self._left_out:
-            columns.setdefault(dataset, []).append(name)
-        for dataset, names in columns.items():
-            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            shown = f"{', '.join(sorted(names)[:_MOST_NAMES])}{more} of {dataset.name}"
-            message = (
-                f"more than {MOST_PATHS} paths of one kind lead from {shown} to one target: the others are left out"
-            )
-            yield Gap(PATHS, message)
+        yield from self._edges.gaps()
 
     def _variable(self, write: VariableWrite) -> VariableValue | None:
         """Return the value of a variable after a statement: a column of one row, or the result of an expression."""
@@ -214,12 +197,13 @@ class _Analysis:
             return None
         found: SourceKinds = {}
         if write.query is not None:
-            found = self._found(Origin(write.query, write.id))
-            for field, kinds in self._rows((write.query,)).items():
+            found = self._edges.of_column(Origin(write.query, write.id))
+            for field, kinds in self._edges.of_rows((write.query,)).items():
                 for kind, ways in kinds.items():
-                    self._add(found, field, kind, ways)
+                    self._edges.add(found, field, kind, ways)
         elif write.value is not None:
-            self._join(found, self.trace.expression((self.plan.root,), write.value, UseKind.IDENTITY, self.plan.root))
+            root = self.plan.root
+            self._edges.join(found, self.trace.expression((root,), write.value, UseKind.IDENTITY, root))
         return VariableValue(tuple(self.leaves.datasets.values()), found, self._wording)
 
     def _code(self, reached: list[int]) -> dict[str, int]:
@@ -271,20 +255,20 @@ class _Analysis:
                 made = self.trace.expression(part.scope, part.value, part.kind, command)
                 others = without_copies(made, own)
                 keeps_value = keeps_value or others is not made
-                self._join(found, others)
+                self._edges.join(found, others)
             if keeps_value and not found:
                 continue
             # A column that the MERGE itself adds to the table has no value to keep.
             if write.keeps_rows and column.name.casefold() in changed:
                 origin = next(iter(before), None)
                 kept = Way(self.trace.scopes.path(origin, None) if self.paths and origin is not None else ())
-                self._add(found, (write.dataset.identifier, column.name), UseKind.IDENTITY, (kept,))
+                self._edges.add(found, (write.dataset.identifier, column.name), UseKind.IDENTITY, (kept,))
             columns.append(OutputColumn(column.name, edges_of(found), "" if found else self._text_of(column.values)))
             sources.append(found)
-        rows = self._rows(write.reads)
+        rows = self._edges.of_rows(write.reads)
         leave_out_generated(rows, sources)
         for part in write.influences:
-            self._join(rows, self.trace.expression(part.scope, part.value, part.kind, command))
+            self._edges.join(rows, self.trace.expression(part.scope, part.value, part.kind, command))
         taken = {column.name.casefold() for column in write.columns}
         nested = (each for column in write.columns for each in self._nested(column.name, column.values, command))
         # A column may have the dotted name of a field.
@@ -314,17 +298,6 @@ class _Analysis:
             origins = self.trace.column(write.changes, column.id)
             found.setdefault(column.name.casefold(), {}).update(dict.fromkeys(origins))
         return found
-
-    def _rows(self, queries: tuple[int, ...]) -> SourceKinds:
-        """Return the influences on all rows of queries, including the rows that come from earlier plans."""
-        rows: SourceKinds = {}
-        for query in queries:
-            self._join(rows, self.trace.rows(query))
-        for earlier in self.leaves.remembered_rows.values():
-            for field, kinds in earlier.items():
-                for kind, ways in kinds.items():
-                    self._add(rows, field, kind, ways)
-        return rows
 
     def _nested(self, name: str, values: tuple[Scoped, ...], command: int) -> list[OutputColumn]:
         """Return an output column for each field of a struct: one that the plan builds, or any if all are known."""
@@ -360,14 +333,9 @@ class _Analysis:
     def _found_in(self, part: Scoped, command: int, path: FieldPath) -> SourceKinds:
         """Return the sources of a field of the value that a command assigns to a column."""
         if isinstance(part.value, AttributeRef):
-            return self._found(Origin(part.scope[0], part.value.id), path)
+            return self._edges.of_column(Origin(part.scope[0], part.value.id), path)
         found: SourceKinds = {}
-        self._join(found, self.trace.expression(part.scope, part.value, part.kind, command, path))
-        return found
-
-    def _found(self, column: Origin, path: FieldPath = ()) -> SourceKinds:
-        found: SourceKinds = {}
-        self._join(found, self.trace.column(column.operator, column.id, path))
+        self._edges.join(found, self.trace.expression(part.scope, part.value, part.kind, command, path))
         return found
 
     def _query_lineage(self, query: int, results: Mapping[int, SourceKinds]) -> ColumnLineage:
@@ -388,15 +356,9 @@ class _Analysis:
         found: dict[int, SourceKinds] = {}
         if query is not None:
             for output in self.plan.operators[query].output:
-                found[output.id] = self._found(Origin(query, output.id))
-            found[ROWS] = self._rows((query,))
+                found[output.id] = self._edges.of_column(Origin(query, output.id))
+            found[ROWS] = self._edges.of_rows((query,))
         return found
-
-    def _text(self, kind: UseKind, last: OperatorStep | None, origin: Origin) -> str | None:
-        """Return the composed text of a path; empty for a plain copy, and None if texts are not composed."""
-        if not self._is_composed:
-            return None
-        return "" if kind is UseKind.IDENTITY else self._composer.step(last, origin)
 
     @functools.cached_property
     def _wording(self) -> Wording:
@@ -440,52 +402,6 @@ class _Analysis:
                 found = self.leaves.relation(at)
                 for dataset in found.datasets:
                     self.leaves.add(dataset)
-
-    def _join(self, found: SourceKinds, sources: Sources) -> None:
-        """Add sources, replacing the leaves' attributes by columns of datasets."""
-        leaves = self.leaves
-        for origin, kinds in sources.items():
-            relation = leaves.relation(origin.operator)
-            columns = relation.columns.get(origin.id, ())
-            remembered = leaves.remembered.get(origin.id, {})
-            for kind, paths in kinds.items():
-                ways = self._ways(kind, paths, origin, relation)
-                for column in columns:
-                    name, inner = leaves.field(column, origin) if origin.path else (column.name, column.kind)
-                    self._add(found, (column.dataset, name), compose(kind, inner), ways)
-                for field, earlier in remembered.items():
-                    source, taken = leaves.remembered_field(field, origin)
-                    for inner, before in earlier.items():
-                        both = (first.then(way) for first in before for way in ways)
-                        self._add(found, source, compose(compose(kind, taken), inner), both)
-                if len(paths) > MOST_PATHS and (self.paths or kind is not UseKind.IDENTITY):
-                    self._left_out |= dict.fromkeys((column.dataset, column.name) for column in columns)
-                    self._left_out |= dict.fromkeys(remembered)
-
-    def _ways(self, kind: UseKind, paths: Paths, origin: Origin, relation: Relation) -> list[Way]:
-        """Return the paths from a column of a relation, as far as they are kept."""
-        found = []
-        least = min(relation.certainty, Certainty.OPAQUE) if relation.opaque else relation.certainty
-        for last in paths[:MOST_PATHS]:
-            certainty = min(last.least, least) if last is not None else least
-            wanted = self.paths or certainty is not Certainty.EXACT
-            text = self._text(kind, last, origin)
-            if text == "":
-                text = relation.texts.get(origin.id, "")
-            operators = self.trace.scopes.path(origin, last) if wanted else ()
-            found.append(Way(operators, last, certainty, text))
-        return found
-
-    def _add(self, found: SourceKinds, field: SourceField, kind: UseKind, ways: Iterable[Way]) -> None:
-        """Add paths of one kind from a source, up to the limit, but only one of those that an event shows alike."""
-        there = found.setdefault(field, {}).setdefault(kind, [])
-        for way in ways:
-            if there and any(is_shown_alike(way, each) for each in there):
-                continue
-            if len(there) == MOST_PATHS:
-                self._left_out[field] = None
-                break
-            there.append(way)
 
     def _scanned(self, reached: list[int]) -> dict[int, Identifier]:
         found: dict[int, Identifier] = {}
