@@ -18,8 +18,7 @@ from openlineage_pyspark.workbench.recovery.model.statements import table_id
 from openlineage_pyspark.workbench.recovery.reading import written_table
 from openlineage_pyspark.workbench.store.names import QueriedTables, find_dataset
 from openlineage_pyspark.workbench.store.spark.session import session_of_rows
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

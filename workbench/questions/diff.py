@@ -35,8 +35,7 @@ from openlineage_pyspark.workbench.store.events.rows import DatasetNameRow, iden
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name
 from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.sqlite.in_memory import events_in_memory
-from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, checked_sql, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -12,8 +12,7 @@ from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.expiry import lost_runs
 from openlineage_pyspark.workbench.store.names import ResolvedPlace, names_of_datasets
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

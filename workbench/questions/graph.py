@@ -55,8 +55,7 @@ from openlineage_pyspark.workbench.store.names import (
     name_with_namespace,
     names_of_datasets,
 )
-from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import id_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql, id_lists
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.answer import Writer

@@ -23,8 +23,7 @@ from openlineage_pyspark.workbench.questions.versions.stored_versions import Sto
 from openlineage_pyspark.workbench.questions.versions.versions import RunPart, VersionKind
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets, find_dataset
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, id_lists, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.workbench.events.facts import StatedOwner
 from openlineage_pyspark.workbench.model.graph import DatasetNode, JobNode
 from openlineage_pyspark.workbench.store.events.rows import identity
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import id_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, id_lists
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.graph import Graph

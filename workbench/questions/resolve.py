@@ -10,8 +10,7 @@ from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, St
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of, time_of_micros
 from openlineage_pyspark.workbench.pictures.plain import first_of
 from openlineage_pyspark.workbench.store.names import find, find_dataset
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, id_lists, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

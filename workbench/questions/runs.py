@@ -21,8 +21,7 @@ from openlineage_pyspark.workbench.questions.oddities import dropped_diagnostics
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.row_text import row_writers, shown_time, time_column
 from openlineage_pyspark.workbench.store.names import QueriedTables
-from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, CheckedSql, checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import marks_for
+from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, CheckedSql, checked_sql, marks_for
 
 State: TypeAlias = Literal["START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER"]
 

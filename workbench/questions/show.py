@@ -19,14 +19,12 @@ from openlineage_pyspark.workbench.questions.arguments import Ever
 from openlineage_pyspark.workbench.questions.oddities import bounded, text_only
 from openlineage_pyspark.workbench.questions.reach.reach import Limits
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
-from openlineage_pyspark.workbench.questions.run_details import RunDetails, diagnostics_of
+from openlineage_pyspark.workbench.questions.run_details import RunDetails, details_stated_by, diagnostics_of
 from openlineage_pyspark.workbench.report import EVERY_ROW, VIEW_TYPE, ShortNames
 from openlineage_pyspark.workbench.store.current import Current
 from openlineage_pyspark.workbench.store.events.rows import identity, parse_event
 from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name
-from openlineage_pyspark.workbench.store.run_details import details_stated_by
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

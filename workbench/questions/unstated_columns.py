@@ -12,8 +12,7 @@ from openlineage_pyspark.workbench.store.current import EDGES, Current
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.names import datasets, names_of_datasets, rows_by_id
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Collection

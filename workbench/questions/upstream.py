@@ -73,8 +73,7 @@ from openlineage_pyspark.workbench.questions.versions.version_reach import (
 from openlineage_pyspark.workbench.questions.versions.versions import VersionEdge
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import QueriedTables, ResolvedPlace, datasets, find
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import id_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, id_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

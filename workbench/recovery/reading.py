@@ -37,8 +37,13 @@ from openlineage_pyspark.workbench.recovery.model.statements import quoted_part
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
 from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
-from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists, marks_for
+from openlineage_pyspark.workbench.store.tables.checked_sql import (
+    CheckedSql,
+    checked_sql,
+    id_lists,
+    marked_lists,
+    marks_for,
+)
 from openlineage_pyspark.workbench.store.tables.views import made
 
 if TYPE_CHECKING:

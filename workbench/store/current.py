@@ -19,8 +19,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from openlineage_pyspark.workbench.model.times import BEFORE_ALL, FOREVER, micros_of_time
 from openlineage_pyspark.workbench.store.described import JobDatasets, described_by_runs, described_without_runs
 from openlineage_pyspark.workbench.store.names import datasets_by_name, rows_by_id
-from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, CheckedSql, checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import id_list, id_lists, marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import (
+    ANY,
+    CheckedSql,
+    checked_sql,
+    id_list,
+    id_lists,
+    marked_lists,
+)
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.store.described import Writing

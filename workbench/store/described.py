@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from openlineage_pyspark.workbench.store.names import rows_by_id
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

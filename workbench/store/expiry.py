@@ -16,8 +16,7 @@ from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.store.current import Current, time_of_now
 from openlineage_pyspark.workbench.store.events.rows import parse_event
 from openlineage_pyspark.workbench.store.names import DroppedRuns, QueriedTables
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, id_lists, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError
-from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql, sql_list
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, marks_for
+from openlineage_pyspark.workbench.store.tables.checked_sql import (
+    MOST_IN_A_LIST,
+    CheckedSql,
+    checked_sql,
+    id_lists,
+    marks_for,
+    sql_list,
+)
 from openlineage_pyspark.workbench.store.tables.schema import LAST_PART
 
 if TYPE_CHECKING:

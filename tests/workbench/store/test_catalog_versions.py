@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from openlineage_pyspark.workbench.model.times import FOREVER, microseconds
+from openlineage_pyspark.workbench.questions.run_details import details_stated_by
 from openlineage_pyspark.workbench.store.described import described_by_runs, described_without_runs
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions
-from openlineage_pyspark.workbench.store.run_details import details_stated_by
 from openlineage_pyspark.workbench.store.spark.sql import VIEWS
 from openlineage_pyspark.workbench.store.spark.versions import version_rows
 from openlineage_pyspark.workbench.store.sqlite.database import Database

@@ -10,8 +10,15 @@ import pytest
 from openlineage_pyspark.workbench.store.events.rows import DatasetNameRow
 from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.tables import schema, stored
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, quoted, sql_list
-from openlineage_pyspark.workbench.store.tables.ids import id_list, id_lists, marked_lists, marks_for
+from openlineage_pyspark.workbench.store.tables.checked_sql import (
+    checked_sql,
+    id_list,
+    id_lists,
+    marked_lists,
+    marks_for,
+    quoted,
+    sql_list,
+)
 from support.sources import nodes_of
 
 ROOT = Path(__file__).parents[3]

@@ -15,8 +15,15 @@ from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.store.current import EDGE_COLUMNS, EDGES, Current, edges_of_rows
 from openlineage_pyspark.workbench.store.names import QueriedTables, rows_by_id
-from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, CheckedSql, checked_sql, sql_list
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts
+from openlineage_pyspark.workbench.store.tables.checked_sql import (
+    ANY,
+    MOST_IN_A_LIST,
+    CheckedSql,
+    checked_sql,
+    id_lists,
+    in_parts,
+    sql_list,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

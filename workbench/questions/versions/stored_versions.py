@@ -33,8 +33,16 @@ from openlineage_pyspark.workbench.questions.versions.versions import (
 from openlineage_pyspark.workbench.store.described import described_by_runs
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
 from openlineage_pyspark.workbench.store.names import datasets_by_name
-from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, CheckedSql, checked_sql, sql_list
-from openlineage_pyspark.workbench.store.tables.ids import MOST_IN_A_LIST, id_lists, in_parts, marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import (
+    ANY,
+    MOST_IN_A_LIST,
+    CheckedSql,
+    checked_sql,
+    id_lists,
+    in_parts,
+    marked_lists,
+    sql_list,
+)
 from openlineage_pyspark.workbench.store.tables.views import made
 
 if TYPE_CHECKING:

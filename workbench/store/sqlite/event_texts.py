@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import id_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql, id_lists
 from openlineage_pyspark.workbench.store.tables.stored import NO_RUN
 
 if TYPE_CHECKING:

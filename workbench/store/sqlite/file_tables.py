@@ -14,9 +14,8 @@ from openlineage_pyspark.workbench.store.sqlite.file_check import APPLICATION_ID
 from openlineage_pyspark.workbench.store.sqlite.statements import ddl, index_names, table_ddl, upserts, view_statements
 from openlineage_pyspark.workbench.store.sqlite.versions import Versions
 from openlineage_pyspark.workbench.store.tables import schema, stored
-from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql, id_lists, marked_lists
 from openlineage_pyspark.workbench.store.tables.identity import dataset_ids
-from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
 from openlineage_pyspark.workbench.store.tables.views import VIEWS
 
 if TYPE_CHECKING:

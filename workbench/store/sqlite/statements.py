@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.store.tables import schema, stored
-from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql, sql_list
-from openlineage_pyspark.workbench.store.tables.ids import marks_for
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql, marks_for, sql_list
 from openlineage_pyspark.workbench.store.tables.schema import Merge
 from openlineage_pyspark.workbench.store.tables.views import view_ddl
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.workbench.store.events.rows import DatasetMention, JobMention, digest_of, version_digest
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
-from openlineage_pyspark.workbench.store.tables.ids import id_lists, marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, id_lists, marked_lists
 from openlineage_pyspark.workbench.store.tables.stored import NO_RUN
 
 if TYPE_CHECKING:
