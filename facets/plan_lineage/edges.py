@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.model.lineage import (
-    ColumnLineage,
     MOST_PATHS,
     Certainty,
+    ColumnLineage,
     InputField,
     OperatorStep,
     OutputColumn,
