@@ -116,7 +116,7 @@ def test_a_table_that_gets_files_of_another_copies_its_columns_if_they_are_known
     procedure: str, source: str | None, target: str, expected: list[tuple[str, str]] | None
 ) -> None:
     known = attrs.evolve(KNOWN, fields=(Field("id", "int"), Field("place", "string")))
-    given = {"table": target} | ({} if source is None else {"source_table": source})
+    given: dict[str, Any] = {"table": target} | ({} if source is None else {"source_table": source})
     found = call(
         procedure, "source_table", "table", session=Session("file:/warehouse", tables={"ice.db.t": known}), **given
     )
@@ -138,7 +138,7 @@ def test_a_table_that_gets_files_of_another_copies_its_columns_if_they_are_known
 def test_a_table_that_a_snapshot_makes_has_the_name_that_a_create_table_would_give_it(
     catalog: dict[str, Any], location: str | None, expected: tuple[str, str]
 ) -> None:
-    place = {} if location is None else {"location": location}
+    place: dict[str, Any] = {} if location is None else {"location": location}
     described = Described("org.apache.iceberg.spark.SparkCatalog", catalog)
     names = ("source_table", "table", "location")
     found = call("SnapshotTable", *names, catalog=described, source_table="ice.db.t", table="db.copy", **place)
@@ -195,9 +195,10 @@ def test_a_clone_reads_the_version_of_the_table_that_it_copies(identifier, opera
     ("identifier", "written"),
     [({"table": "copy", "database": "shop"}, "/w/copy"), ({"table": "/w/there", "database": "delta"}, "/w/there")],
 )
-def test_a_clone_copies_each_column_of_its_table(identifier, written) -> None:
+def test_a_clone_copies_each_column_of_its_table(identifier: dict[str, Any], written: str) -> None:
     columns = '{"type":"struct","fields":[{"name":"Id","type":"integer"},{"name":"place","type":"string"}]}'
-    values = {"identifier": Described("TableIdentifier", identifier), "locationUri": "file:/w/copy", "schema": columns}
+    table = Described("TableIdentifier", identifier)
+    values: dict[str, Any] = {"identifier": table, "locationUri": "file:/w/copy", "schema": columns}
     mode = Described(f"{DELTA}TableCreationModes$Create$", {})
     source: dict[str, Any] = {"sourceMetadata": Described("CatalogTable", USERS), "sourceVersion": 7}
     clone = Operator("CloneTableCommand", f"{DELTA}CloneTableCommand", source)

@@ -418,7 +418,7 @@ def test_an_array_of_an_earlier_table_in_a_from_is_no_table(
     query: str, tables: tuple[str, ...], expected: dict[str, list[str]], rows: set[tuple[str, str]]
 ) -> None:
     (found,) = told(query)
-    assert (found.tables, columns(found), found.rows.keys()) == (tables, expected, rows)
+    assert (found.tables, columns(found), set(found.rows)) == (tables, expected, rows)
 
 
 def test_each_of_several_arrays_has_its_own_column() -> None:
@@ -614,7 +614,7 @@ def test_the_tables_of_what_is_not_parsed_are_named(statement: str, target: str,
 
 def test_an_insert_into_a_partition_that_may_exist_has_columns() -> None:
     (found,) = told("INSERT OVERWRITE TABLE t PARTITION (d = '1') IF NOT EXISTS SELECT r.a FROM s r")
-    assert (found.target, columns(found), found.given) == ("t", {"a": ["s.a"]}, {"d"})
+    assert (found.target, columns(found), found.given) == ("t", {"a": ["s.a"]}, frozenset({"d"}))
 
 
 def test_a_partition_of_oracle_is_no_column() -> None:
