@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.from_text.reading import read_statement
 from openlineage_pyspark.workbench.predict.sql.loop_rows import with_loop_rows
 from openlineage_pyspark.workbench.predict.sql.statements import statements_of
+from openlineage_pyspark.workbench.predict.sql.trigger_rows import table_of_trigger
 
 _MYSQL = """\
 DELIMITER //
@@ -67,3 +69,14 @@ def test_a_place_in_a_statement_of_a_trigger_is_that_in_the_file() -> None:
     found = next(each for each in statements_of(_SQL_SERVER, "f.sql", "tsql") if "dbo.log" in each.text)
     assert found.text[found.head :].startswith("INSERT INTO dbo.log")
     assert found.place(1, found.head) == (2, 1)
+
+
+def test_a_header_without_a_table_is_none_of_a_trigger() -> None:
+    assert _table("CREATE ON TRIGGER g") == ""
+    assert _table("CREATE TRIGGER g AFTER INSERT ON s.t FOR EACH ROW") == "s.t"
+    assert _table("CREATE PROCEDURE p(a INT) AS") == ""
+
+
+def _table(header: str) -> str:
+    kept = [each for each in tokens(header) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
+    return table_of_trigger(kept)

@@ -31,9 +31,10 @@ def table_of_trigger(header: Sequence[Token]) -> str:
         header: the tokens before the body of a routine, without spaces and comments.
     """
     words = [token.text.upper() if token.kind is TokenKind.WORD else "" for token in header]
-    if "TRIGGER" not in words[:_BEFORE_KIND] or "ON" not in words:
+    behind = words.index("TRIGGER") if "TRIGGER" in words[:_BEFORE_KIND] else len(words)
+    if "ON" not in words[behind:]:
         return ""
-    at = words.index("ON", words.index("TRIGGER")) + 1
+    at = words.index("ON", behind) + 1
     parts = []
     while at < len(header) and header[at].kind in (TokenKind.WORD, TokenKind.NAME):
         parts.append(header[at].text)
