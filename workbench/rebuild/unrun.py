@@ -15,7 +15,7 @@ _WHOLE = frozenset({"STAND_IN", "PATTERN", "BRANCH", "UNKNOWN_SCHEMA", "UNKNOWN_
 _DECISION = "DECISION"
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 TELLING = frozenset("print debug info warning warn error exception critical log".split())
-"""Functions that only tell a person something."""
+"""Functions that only show something to people."""
 _QUIET = TELLING | {"exit", "quit"}
 _EXITS = frozenset({"exit", "quit", "_exit"})
 

@@ -733,6 +733,23 @@ spark.read.parquet("out/x/*/*/*").write.parquet("out/globbed")
     assert found.problems == []
 
 
+def test_a_merge_that_has_no_form_in_sql_has_the_datasets_of_its_source(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+from delta.tables import DeltaTable
+k = spark.read.parquet("data/k")
+k.write.format("delta").save("data/t")
+k.write.format("delta").saveAsTable("shop.t")
+upper = F.udf(lambda text: text.upper())
+t = DeltaTable.forPath(spark, "data/t").alias("t")
+t.merge(k.alias("k"), "t.id = k.id").whenMatchedUpdate(set={"v": upper(k["v"])}).execute().show()
+DeltaTable.forName(spark, "shop.t").alias("t").merge(k.alias("k"), "t.id = ! k.id").whenMatchedDelete().execute()
+t.merge(k.alias("k"), "t.id = k.nothing").whenNotMatchedInsertAll().execute()
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.writes[2:] == [(["data/k"], "data/t"), (["data/k"], "shop.t"), (["data/k"], "data/t")]
+    assert found.problems == [(line, "UNKNOWN_STATEMENT") for line in (9, 10, 11)]
+
+
 def test_a_table_of_deltas_builder_is_named_by_its_location_and_has_its_new_columns(
     runner: ScriptRunner, tmp_path: Path
 ) -> None:

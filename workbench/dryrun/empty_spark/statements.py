@@ -17,6 +17,7 @@ from openlineage_pyspark.workbench.predict.acts import PLACES, SETTINGS
 from openlineage_pyspark.workbench.predict.caching.cache import document_of_answer
 from openlineage_pyspark.workbench.predict.from_text.text import is_format_and_path
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analyzed, read_text
+from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
 from openlineage_pyspark.workbench.predict.tables.following import FILLS
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
-    from openlineage_pyspark.workbench.predict.session import Analyzed
 
 from openlineage_pyspark.workbench.dryrun.empty_spark.reads import (
     STAND_IN,
@@ -244,6 +244,31 @@ class Statements:
                 act = {"text": text, "settings": self._writes.settings(), "held": list(self._stage.held)}
             self._stage.record("sql", answer=document_of_answer(answer), hidden=list(hidden), act=act)
         return self._answer_of(text, found)
+
+    def is_readable(self, text: str) -> bool:
+        """Return whether Spark can analyze a statement, except that it may read unknown tables."""
+        if self._parsed_plan(text) is None:
+            return False
+        refusal = self._analyzed(ScriptStatement(text, self._stage.spot().file, 1, 1)).refusal
+        return refusal is None or refusal.code == UNKNOWN_TABLE
+
+    def record_merge(self, text: str, source: Any) -> Any:
+        """
+        Record a MERGE that Spark can't analyze by its target and by what its source reads.
+
+        Args:
+            text: the statement.
+            source: the DataFrame that it reads.
+        """
+        message = "an expression of this statement has no form in SQL, or is wrong: only its tables and paths are known"
+        self._stage.problem("UNKNOWN_STATEMENT", message)
+        names = names_after(text, "INTO")
+        at: dict[str, Any] = {"table": self._session.whole(names)}
+        if is_format_and_path(names):
+            at = {"target": self._reads.reader(streamed=False).format(names[0]).place(names[1:]).to_text()}
+        record = self._writes.record_of_unknown(Unknown.of(source) or Unknown((self._reads.plan(source),)))
+        self._stage.record("write", **attrs.asdict(attrs.evolve(record, **at)))
+        return type(self._spark.range(0))(self._answer_of(text, Analyzed("")), self._spark)
 
     def _analyzed(self, statement: ScriptStatement) -> Analyzed:
         """Analyze a statement, with the columns of the paths in it that are known."""

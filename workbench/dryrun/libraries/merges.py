@@ -76,10 +76,13 @@ class MergeStatement:
         """Record the statement, and return its answer, without rows."""
         alias = self._alias or _alias_of(self._source) or "source"
         self._source.createOrReplaceTempView(_VIEW)
-        return self._world.spark.sql(
+        text = (
             f"MERGE INTO {self._target} USING {_VIEW} AS {in_backticks(alias)} "
             f"ON {text_of_column(self._condition)} {' '.join(self.clauses)}"
         )
+        if self._world.statements.is_readable(text):
+            return self._world.spark.sql(text)
+        return self._world.statements.record_merge(text, self._source)
 
 
 def _alias_of(frame: Any) -> str:
