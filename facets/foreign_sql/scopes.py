@@ -101,8 +101,16 @@ class ScopeNames:
                 # The table may be written without its schema.
                 rows = self.table(scope, self._key(names[at - 1])) if at == len(names) - 1 else None
             if rows is not None:
-                return self._of_rows(rows, names[at:])
+                may_be_field = at == 1 and self._may_be_field(names, rows, scope)
+                return None if may_be_field else self._of_rows(rows, names[at:])
         return self._field(parts, names, scope)
+
+    def _may_be_field(self, names: list[str], table: SourceRows, scope: SelectScope) -> bool:
+        """Return whether `a.b` may be a field of a column `a` that another item of FROM has beside a table `a`."""
+        if not self.dialect.has_fields or not table.is_open or table.has(self._key(names[1]), self._key):
+            return False
+        column = self._key(names[0])
+        return any(rows.has(column, self._key) for rows in scope.rows if rows is not table)
 
     def table(self, scope: SelectScope | None, key: str) -> SourceRows | None:
         """Return the rows of the table with a name, in a scope or an outer one; None if none has the name."""

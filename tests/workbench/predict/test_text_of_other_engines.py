@@ -399,6 +399,13 @@ def test_a_variable_that_a_query_sets_is_a_gap_of_a_later_statement() -> None:
     assert gaps[1][-1] == "a query before it sets x: the sources of such a variable are unknown"
 
 
+def test_a_name_may_be_a_field_if_another_item_has_a_column_with_the_name_of_the_table() -> None:
+    query = "SELECT a.y, s.k FROM t3 a JOIN (SELECT x.st AS {}, x.k FROM t1 x) s"
+
+    assert columns(told(query.format("a"))[0]) == {"y": None, "k": ["t1.k"]}
+    assert columns(told(query.format("b"))[0]) == {"y": ["t3.y"], "k": ["t1.k"]}
+
+
 @pytest.mark.parametrize(
     ("query", "tables", "expected", "rows"),
     [
