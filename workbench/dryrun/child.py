@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import yaml
 from openlineage_pyspark.errors import LineageError
 from openlineage_pyspark.workbench.dryrun.empty_spark.session import attached_session
-from openlineage_pyspark.workbench.dryrun.libraries.databricks import Databricks
 from openlineage_pyspark.workbench.dryrun.libraries.glue import install_glue
 from openlineage_pyspark.workbench.dryrun.libraries.lakes import install_lakes
+from openlineage_pyspark.workbench.dryrun.libraries.notebook_environment import NotebookEnvironment
 from openlineage_pyspark.workbench.dryrun.libraries.pipelines import ScriptPipeline
 from openlineage_pyspark.workbench.dryrun.patches.patched import Patches
 from openlineage_pyspark.workbench.dryrun.patches.standins import install_random_ids
@@ -167,7 +167,7 @@ def _watch(stage: Stage, main_thread: int | None) -> None:
 def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
     """Run the script as `python script.py` does."""
     request = stage.request
-    Databricks(stage, names).install(spark)
+    NotebookEnvironment(stage, names).install(spark)
     if _OF_PIPELINE.search(request.source):
         # In a real run, the runner of pipelines defines it.
         names.setdefault("spark", spark)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openlineage_pyspark.workbench.dryrun.libraries.databricks import Databricks, NotebookEnded
+from openlineage_pyspark.workbench.dryrun.libraries.notebook_environment import NotebookEnded, NotebookEnvironment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
     request = SimpleNamespace(parameters={"day": "7", "other": "x"}, allowed=(), is_notebook=True, path=path)
     stage: Any = SimpleNamespace(request=request, problem=lambda code, message: problems.append((code, message)))
     found: dict[str, Any] = {"day": 1, "problems": problems}
-    Databricks(stage, found).install(SimpleNamespace(sparkContext=None, sql=None, table=None))
+    NotebookEnvironment(stage, found).install(SimpleNamespace(sparkContext=None, sql=None, table=None))
     return found
 
 

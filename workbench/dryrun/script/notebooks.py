@@ -113,7 +113,7 @@ def _source(source: Any) -> str:
 
 def runs_as_script(text: str, ending: str = ".py") -> bool:
     """
-    Return whether a notebook that Databricks has exported as source does more than its SQL cells.
+    Return whether a notebook in source form, as Databricks and Fabric write it, does more than its SQL cells.
 
     Args:
         text: the notebook.

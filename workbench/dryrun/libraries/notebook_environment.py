@@ -124,7 +124,7 @@ class TaskValues:
         return self._widgets.getArgument(key, instead) if isinstance(instead, (str, type(None))) else instead
 
 
-class Databricks:
+class NotebookEnvironment:
     """
     The functions and objects that notebooks have without an import.
 
