@@ -116,8 +116,7 @@ def file_steps(
         if not each.name.endswith(SPECIFICATIONS) and not options.branches and not options.py_files:
             texts = {each.name: script.text, **_modules(base, own)}
             data = hash_of_files(base, {line.opened for line in own if line.is_data} & names)
-            settings = f"{given} {listed} {data} {[commands_in(text) for _, text in sorted(texts.items())]}"
-            acts = _acts(each, own, texts, surroundings, settings)
+            acts = _acts(each, own, texts, surroundings, f"{given} {listed} {data}")
         if acts is None:
             opened = [file for name in names for file in files_read_at(base, name)]
             words = words_of(within[each.name], f"{script.text} {given}", within.values(), others, opened)
@@ -151,7 +150,8 @@ def _acts(
     if code is None or not is_transparent(code, _by_lines(script, own)):
         return None
     run = attrs.evolve(script, text=texts[script.name])
-    return steps_of_acts(script, own, whole_code(run, surroundings), f"{settings} {unseen_code(code)}")
+    commands = [commands_in(tree) for _, tree in sorted(code.files.items())]
+    return steps_of_acts(script, own, whole_code(run, surroundings), f"{settings} {commands} {unseen_code(code)}")
 
 
 def _by_lines(script: Script, own: Sequence[StatementLineage]) -> Sequence[StatementLineage]:

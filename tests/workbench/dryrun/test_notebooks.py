@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 
 import pytest
@@ -268,8 +269,8 @@ def test_a_command_between_lines_of_python_is_a_call_and_python_below_a_command_
 
 def test_commands_that_a_dry_run_leaves_out_are_found_in_the_script() -> None:
     source = script_of_source(SOURCE)
-    assert commands_in(source) == ["%scala\nval a = 1"]
-    assert commands_in("no python") == []
+    assert commands_in(ast.parse(source)) == ["%scala\nval a = 1"]
+    assert commands_in(ast.parse("x = 1")) == []
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,7 @@ class _Sources:
         return self._made(self._context.spark_session.createDataFrame(data))
 
 
-class _Source:
+class _Connection:
     def __init__(self, context: GlueContext, connection_type: str, options: Mapping[str, Any]) -> None:
         self._context = context
         self._type = connection_type
@@ -278,6 +278,8 @@ class _Source:
         """Set the format."""
         self._format = format
 
+
+class _Source(_Connection):
     def getFrame(self, **_: Any) -> Any:  # noqa: N802 (Glue's)
         """Read the frame."""
         return self._context.create_dynamic_frame.from_options(self._type, self._options, self._format)
@@ -320,17 +322,7 @@ class _Sinks:
         return frame
 
 
-class _Sink:
-    def __init__(self, context: GlueContext, connection_type: str, options: Mapping[str, Any]) -> None:
-        self._context = context
-        self._type = connection_type
-        self._options = options
-        self._format: str | None = None
-
-    def setFormat(self, format: str, **_: Any) -> None:  # noqa: A002, N802 (Glue's)
-        """Set the format."""
-        self._format = format.removeprefix("glue")
-
+class _Sink(_Connection):
     def setCatalogInfo(self, *_: Any, **__: Any) -> None:  # noqa: N802 (Glue's)
         """Accept the table in Glue's catalog: the write goes to its path."""
 

@@ -318,17 +318,14 @@ def _word(command: str) -> str:
     return next(iter(command.lstrip("%").split()), "")
 
 
-def commands_in(source: str) -> list[str]:
+def commands_in(script: ast.Module) -> list[str]:
     """
     Return the magics and shell commands that a dry run of a notebook does not execute.
 
     Args:
-        source: the script of the notebook.
+        script: the script of the notebook.
     """
-    try:
-        calls = [each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.Call)]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+    calls = [each for each in ast.walk(script) if isinstance(each, ast.Call)]
     of_cells = [each for each in calls if isinstance(each.func, ast.Name) and each.func.id == LEFT_OUT]
     texts = [each.args[0].value for each in of_cells if isinstance(each.args[0], ast.Constant)]
     return [each for each in texts if isinstance(each, str)]

@@ -35,6 +35,14 @@ _OTHER_NAME = re.compile(
     rf"(?:FOR|ON\s+(?:(?:EXTERNAL|DYNAMIC|EVENT)\s+)?(?:TABLE|VIEW))\s+(?P<other>{_NAME})",
     re.IGNORECASE,
 )
+_CHANGES = (
+    (_FROM, "INSERT INTO {table} SELECT * FROM {other}"),
+    (_TO, "INSERT INTO {other} SELECT * FROM {table}"),
+    (_UPDATED, "UPDATE {table} SET {set} {where}"),
+    (_DELETED, "DELETE FROM {table} {where}"),
+    (_OTHER_NAME, "CREATE VIEW {table} AS SELECT * FROM {other}"),
+)
+"""Each kind of statement with the change that it makes, in the words that all engines have."""
 
 
 def as_change(text: str) -> str:
@@ -44,20 +52,9 @@ def as_change(text: str) -> str:
     Args:
         text: the statement. Any other one is returned unchanged.
     """
-    found = _FROM.match(text)
-    if found is not None:
-        return f"INSERT INTO {found['table']} SELECT * FROM {found['other']}"  # noqa: S608 (it is not run)
-    found = _TO.match(text)
-    if found is not None:
-        return f"INSERT INTO {found['other']} SELECT * FROM {found['table']}"  # noqa: S608 (it is not run)
-    found = _UPDATED.match(text)
-    if found is not None:
-        return f"UPDATE {found['table']} SET {found['set']} {found['where']}"  # noqa: S608 (it is not run)
-    found = _DELETED.match(text)
-    if found is not None:
-        return f"DELETE FROM {found['table']} {found['where']}"  # noqa: S608 (it is not run)
-    found = _OTHER_NAME.match(text)
-    if found is not None:
-        return f"CREATE VIEW {found['table']} AS SELECT * FROM {found['other']}"  # noqa: S608 (it is not run)
+    for pattern, change in _CHANGES:
+        found = pattern.match(text)
+        if found is not None:
+            return change.format(**found.groupdict())
     found = _FOR_ALL.match(text)
     return text if found is None else text[found.end() :]
