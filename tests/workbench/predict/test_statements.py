@@ -674,3 +674,30 @@ def test_what_a_comment_of_mysql_runs_is_a_statement() -> None:
         "CREATE TABLE t (a INT)"
     ]
     assert texts("SELECT '/*!50001 VIEW v */' AS a") == ["SELECT '/*!50001 VIEW v */' AS a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "renames"),
+    [
+        ("RENAME TABLE a TO x, s.b TO a", ["ALTER TABLE a RENAME TO x", "ALTER TABLE s.b RENAME TO a"]),
+        ("RENAME TABLE a TO b ON CLUSTER c", ["ALTER TABLE a RENAME TO b"]),
+        ("RENAME a TO b", ["ALTER TABLE a RENAME TO b"]),
+        ("EXEC sp_rename 'dbo.a', 'b'", ["ALTER TABLE dbo.a RENAME TO dbo.b"]),
+        ("EXEC sp_rename @objname = 'a', @newname = N'b c', @objtype = 'OBJECT'", ["ALTER TABLE a RENAME TO `b c`"]),
+        ("ALTER TABLE a RENAME TO b", ["ALTER TABLE a RENAME TO b"]),
+        ("RENAME USER a TO b", ["RENAME USER a TO b"]),
+        ("EXEC sp_rename 'dbo.a.x', 'y', 'COLUMN'", ["EXEC sp_rename 'dbo.a.x', 'y', 'COLUMN'"]),
+    ],
+)
+def test_each_table_that_is_renamed_has_a_statement_at_the_same_place(text: str, renames: list[str]) -> None:
+    found = statements_of(f"SELECT 1;\n  {text};\nSELECT 2", "a.sql")[1:-1]
+    assert [each.text for each in found] == renames
+    assert {(each.line, each.column) for each in found} == {(2, 3)}
+
+
+@pytest.mark.parametrize("text", ["ALTER TABLE a SWAP WITH s.b", "EXCHANGE TABLES a AND s.b ON CLUSTER c"])
+def test_tables_that_exchange_their_names_get_each_others_rows(text: str) -> None:
+    assert [each.text for each in statements_of(text, "a.sql")] == [
+        "CREATE OR REPLACE TABLE a AS SELECT * FROM s.b",
+        "CREATE OR REPLACE TABLE s.b AS SELECT * FROM a",
+    ]

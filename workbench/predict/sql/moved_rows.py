@@ -1,8 +1,9 @@
 """
-Rewrite statements that move or change the rows of whole tables under other words, into an INSERT, UPDATE or DELETE.
+Rewrite statements that move, rename or change the rows of whole tables under other words into those that Spark has.
 
 Other engines move partitions or all rows with ALTER TABLE, change rows with it (ClickHouse), change them for each
-element of an array (FORALL of Oracle), and know a table by a further name (a synonym, a stream of its changes).
+element of an array (FORALL of Oracle), and know a table by a further name (a synonym, a stream of its changes). One
+statement of theirs can rename several tables, or let two tables exchange their names.
 """
 
 from __future__ import annotations
@@ -35,6 +36,23 @@ _OTHER_NAME = re.compile(
     rf"(?:FOR|ON\s+(?:(?:EXTERNAL|DYNAMIC|EVENT)\s+)?(?:TABLE|VIEW))\s+(?P<other>{_NAME})",
     re.IGNORECASE,
 )
+_RENAMING = rf"{_NAME}\s+TO\s+{_NAME}"
+_RENAMED = re.compile(
+    rf"\s*RENAME\s+(?:TABLES?\s+)?(?:IF\s+EXISTS\s+)?(?P<pairs>{_RENAMING}(?:\s*,\s*{_RENAMING})*)"
+    r"(?:\s+ON\s+CLUSTER\s+\S+)?\s*\Z",
+    re.IGNORECASE,
+)
+_OF_PAIR = re.compile(rf"({_NAME})\s+TO\s+({_NAME})", re.IGNORECASE)
+_RENAMED_BY_PROCEDURE = re.compile(
+    r"\s*(?:EXEC(?:UTE)?\s+)?(?:sys\.)?sp_rename\s+(?:@objname\s*=\s*)?N?'(?P<table>[^']+)'\s*,"
+    r"\s*(?:@newname\s*=\s*)?N?'(?P<name>[^']+)'(?:\s*,\s*(?:@objtype\s*=\s*)?N?'OBJECT')?\s*\Z",
+    re.IGNORECASE,
+)
+_EXCHANGED = re.compile(
+    rf"\s*(?:ALTER\s+TABLE\s+(?:IF\s+EXISTS\s+)?(?P<swapped>{_NAME})\s+SWAP\s+WITH"
+    rf"|EXCHANGE\s+TABLES\s+(?P<table>{_NAME})\s+AND)\s+(?P<other>{_NAME})",
+    re.IGNORECASE,
+)
 _CHANGES = (
     (_FROM, "INSERT INTO {table} SELECT * FROM {other}"),
     (_TO, "INSERT INTO {other} SELECT * FROM {table}"),
@@ -58,3 +76,29 @@ def as_change(text: str) -> str:
             return change.format(**found.groupdict())
     found = _FOR_ALL.match(text)
     return text if found is None else text[found.end() :]
+
+
+def as_renames(text: str) -> tuple[str, ...]:
+    """
+    Return the statements that rename one table each, or give it the rows of the one with which it exchanges its name.
+
+    Args:
+        text: the statement. Any other one is returned unchanged.
+    """
+    exchanged = _EXCHANGED.match(text)
+    if exchanged is not None:
+        table, other = exchanged["swapped"] or exchanged["table"], exchanged["other"]
+        made = "CREATE OR REPLACE TABLE {} AS SELECT * FROM {}"
+        return made.format(table, other), made.format(other, table)
+    procedure = _RENAMED_BY_PROCEDURE.match(text)
+    if procedure is not None:
+        # The new name is in the schema of the table, and may have quotes only if these belong to it.
+        schema, dot, _ = procedure["table"].rpartition(".")
+        return (f"ALTER TABLE {procedure['table']} RENAME TO {schema}{dot}{_quoted(procedure['name'])}",)
+    renamed = _RENAMED.match(text)
+    pairs = () if renamed is None else _OF_PAIR.findall(renamed["pairs"])
+    return tuple(f"ALTER TABLE {old} RENAME TO {new}" for old, new in pairs) or (text,)
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"\w+", name) else f"`{name}`"

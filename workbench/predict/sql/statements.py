@@ -24,6 +24,7 @@ from openlineage_pyspark.workbench.predict.sql.local_names import (
     marked_name,
     parameters_in,
 )
+from openlineage_pyspark.workbench.predict.sql.moved_rows import as_renames
 from openlineage_pyspark.workbench.predict.sql.notebooks import sql_in
 from openlineage_pyspark.workbench.predict.sql.parts import parts_of
 from openlineage_pyspark.workbench.predict.sql.sql_server import separated
@@ -151,7 +152,14 @@ def statements_of(text: str, file: str, dialect: str = "") -> tuple[ScriptStatem
     text = sql_in(text)
     dialect = dialect or recognized(text)
     text = for_parsers(with_backquotes(text, dialect), has_set=dialect in SQL_SERVER)
-    return tuple(_Splitting(text, file, dialect).statements())
+    found = _Splitting(text, file, dialect).statements()
+    return tuple(part for each in found for part in _renaming(each))
+
+
+def _renaming(statement: ScriptStatement) -> tuple[ScriptStatement, ...]:
+    """Return the statements that rename one table each, for one that renames several; otherwise only the statement."""
+    texts = as_renames(statement.text)
+    return (statement,) if texts == (statement.text,) else tuple(attrs.evolve(statement, text=each) for each in texts)
 
 
 class _Splitting:
