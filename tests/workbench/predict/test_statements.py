@@ -420,6 +420,7 @@ def test_a_template_behind_a_value_makes_further_columns(text: str, expected: st
         ("DELIMITER $$\nSELECT ';', 1;\nSELECT 2$$\nDELIMITER ;\nSELECT 3", ["SELECT ';', 1", "SELECT 2", "SELECT 3"]),
         ("SET DEFINE OFF\nPROMPT it's\nREM it's\nSELECT 1;\n@@b.sql\nSELECT 2;", ["SELECT 1", "SELECT 2"]),
         (":setvar d x\nSELECT 1 AS prompt\n, 2 AS rem", ["SELECT 1 AS prompt\n, 2 AS rem"]),
+        (":x\n:o\nSELECT ':1', :n\nFROM t;\n:n -1\n", ["SELECT ':1', :n\nFROM t"]),
         ("SET spark.x = on;\nSET x", ["SET spark.x = on", "SET x"]),
     ],
 )  # fmt: skip

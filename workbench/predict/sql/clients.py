@@ -2,9 +2,10 @@
 Blank the parts of a file that Spark's SQL does not have: comments that begin with `#`, and lines for clients.
 
 `#` begins a comment in BigQuery and MySQL, so an apostrophe after it begins no string. A line such as that of psql
-with a backslash, `.read` of DuckDB or `PROMPT` of SQL*Plus, is a command for the client alone, and no `;` ends it. Some
-clients end a statement with a line of its own (`GO`, `/`), or as a line above it says (`DELIMITER //`); these
-statements get a `;`. MySQL runs what is in a comment such as `/*!50001 CREATE VIEW ... */`, as its dumps have it.
+with a backslash, `.read` of DuckDB, `PROMPT` of SQL*Plus or `:x` of TPC-H's templates, is a command for the client
+alone, and no `;` ends it. Some clients end a statement with a line of its own (`GO`, `/`), or as a line above it says
+(`DELIMITER //`); these statements get a `;`. MySQL runs what is in a comment such as `/*!50001 CREATE VIEW ... */`, as
+its dumps have it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _RUN = re.compile(
 )
 _LINE = re.compile(r"[^\r\n]*")
 _COMMAND = re.compile(
-    r"\\[a-zA-Z!?]|\.[a-z]+\b|@@?[\w./&~-]+[ \t]*$|:(?:setvar|r|on|out|connect)\b|"
+    r"\\[a-zA-Z!?]|\.[a-z]+\b|@@?[\w./&~-]+[ \t]*$|:(?:setvar|r|on|out|connect)\b|:(?:[beoqx]|n[ \t]+-?\d+)[ \t]*$|"
     r"(?i:(?:prompt|rem(?:ark)?|spool|whenever)(?=[ \t]|$)|set[ \t]+\w+[ \t]+(?:on|off)(?:[ \t]+[^\r\n;]*)?$)",
     re.MULTILINE,
 )
