@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _STDERR = 2
 _MOST_LINES = 3
+# What a JVM writes in any case, and the frames of a stack.
+_NO_REASON = ("Setting default log level", "To adjust logging level", "WARNING: Using incubator modules", "\t")
 # Without an appender, Spark uses its own log configuration.
 _QUIET = """\
 rootLogger.level = off
@@ -125,6 +127,7 @@ def _own_environment(home: str, archive: ClassArchive | None) -> Iterator[Path]:
 
 
 def _started(folder: Path, conf: Mapping[str, str]) -> Any:
+    from py4j.protocol import Py4JError
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("openlineage-pyspark lineage")
@@ -134,10 +137,18 @@ def _started(folder: Path, conf: Mapping[str, str]) -> Any:
     try:
         with _stderr_in(log):
             return builder.getOrCreate()
-    except (RuntimeError, OSError) as problem:
+    except (RuntimeError, OSError, Py4JError) as problem:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        why = "; ".join([*lines[-_MOST_LINES:], str(problem).splitlines()[0]])
+        told = [each for each in lines if not each.startswith(_NO_REASON)]
+        why = "; ".join([*told[-_MOST_LINES:], _message(str(problem))])
         raise LineageError(f"Spark did not start: {why}") from problem
+
+
+def _message(problem: str) -> str:
+    """Return the message of an exception; of a Java exception, which py4j puts on the second line, that one's."""
+    first, _, rest = problem.partition("\n")
+    java = rest.partition("\n")[0]
+    return java.removeprefix(": ") if java.startswith(": ") else first
 
 
 @functools.cache

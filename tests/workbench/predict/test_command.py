@@ -356,6 +356,15 @@ def test_what_was_told_once_needs_no_spark(files: Path, answer: Answer) -> None:
     ]
 
 
+def test_a_spark_that_does_not_start_is_one_line_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_text("SELECT 1 AS a", "utf-8")
+    done = called(tmp_path, "a.sql", "--conf", "spark.serializer=no.such.Class")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1] == (
+        "openlineage-pyspark: Spark did not start: java.lang.ClassNotFoundException: no.such.Class"
+    )
+
+
 @pytest.mark.long
 def test_the_next_jvm_takes_its_classes_from_the_cache(files: Path, answer: Answer, tmp_path: Path) -> None:
     assert answer.returncode == 1
