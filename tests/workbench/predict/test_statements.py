@@ -702,3 +702,17 @@ def test_tables_that_exchange_their_names_get_each_others_rows(text: str) -> Non
         "CREATE OR REPLACE TABLE a AS SELECT * FROM s.b",
         "CREATE OR REPLACE TABLE s.b AS SELECT * FROM a",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT '{{ var('day') }}', ';'", "SELECT '{{ var(\"day\") }}', ';'"),
+        ("SELECT 'a{{ f('x') }}b{{ g('y;', 'z') }}'", 'SELECT \'a{{ f("x") }}b{{ g("y;", "z") }}\''),
+        ('SELECT "{{ var("name") }}"', "SELECT \"{{ var('name') }}\""),
+        ("SELECT * FROM {{ ref('t') }} WHERE a = 'b'", "SELECT * FROM {{ ref('t') }} WHERE a = 'b'"),
+        ("SELECT '{{ var('day'", "SELECT '{{ var('day'"),
+    ],
+)
+def test_a_string_does_not_end_within_an_expression_of_jinja(text: str, expected: str) -> None:
+    assert [each.text for each in statements_of(text, "a.sql")] == [expected]

@@ -324,6 +324,23 @@ def test_a_text_on_which_the_parser_stumbles_tells_its_tables_if_spark_can_parse
     assert lineage_of_text(statement.replace("nope", ""), WHY, KNOWN.get, unknown_table) is None
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "TABLE nope",
+        "SELECT n.table AS a FROM nope n",
+        "SELECT table FROM nope",
+        "SELECT 1 AS table FROM nope",
+        "SELECT id FROM nope WHERE data:table = 1",
+        "SELECT id FROM nope UNION ALL TABLE nope",
+    ],
+)
+def test_table_begins_a_query_only_where_a_name_follows_it(query: str) -> None:
+    for statement in (f"INSERT INTO t {query}", f"INSERT INTO t (a) {query}", f"CREATE TABLE t AS {query}"):
+        found = read_statement(statement, None, "snowflake")
+        assert [(each.target, each.tables) for each in found or ()] == [("t", ("nope",))]
+
+
 @pytest.mark.parametrize("statement", ["DELETE nope", "DELETE nope WHERE id = 1"])
 def test_a_delete_without_from_is_no_sql(statement: str) -> None:
     assert lineage_of_text(statement, WHY, KNOWN.get, unknown_table) is None

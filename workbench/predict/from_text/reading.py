@@ -16,7 +16,7 @@ import attrs
 from openlineage_pyspark.facets.foreign_sql.rows import SAME, all_of
 from openlineage_pyspark.facets.foreign_sql.tables import named_tables
 from openlineage_pyspark.facets.model.lineage import UseKind, compose
-from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
+from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.predict.from_text.external_queries import with_external_queries
 from openlineage_pyspark.workbench.predict.from_text.targets import (
     cte_in,
@@ -71,6 +71,13 @@ _MOST_TREES = 1024
 _NO_QUOTES = re.compile(r"\w+")
 # Before the word TABLE: words before a query, and words before the table that is filled.
 _BEFORE_QUERY = frozenset({"", "(", ")", "AS", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS"})
+# What an INSERT contains only behind the beginning of its query.
+_IN_QUERY = frozenset({"FROM", "SELECT", "VALUES"})
+# What may follow a column in a query; `TABLE (` is around a function.
+_AFTER_COLUMN = frozenset(
+    "AND AS ASC BETWEEN DESC ELSE END EXCEPT FROM GROUP HAVING IN INTERSECT IS LIKE LIMIT MINUS NOT OR ORDER QUALIFY "
+    "THEN UNION WHEN WHERE , ; : . ( ) [ ] = < > ! + - * / % | & ^".split()
+).union(("",))
 _BEFORE_TARGET = frozenset({"INTO", "OVERWRITE", ",", "("})
 # The first words of a statement that writes -> the words before the name of its target.
 _WRITING = {
@@ -326,7 +333,9 @@ def _for_sqlglot(statement: str) -> str:
     parts: list[str] = []
     first = before = ""
     streams = _OF_PIPELINES.match(statement) is not None
-    for token in tokens(_ALTERED_VIEW.sub(r"\1CREATE\2", statement)):
+    in_query = False
+    given = list(tokens(_ALTERED_VIEW.sub(r"\1CREATE\2", statement)))
+    for at, token in enumerate(given):
         word = token.text.upper()
         if token.kind in (TokenKind.SPACE, TokenKind.COMMENT):
             parts.append(token.text)
@@ -336,10 +345,19 @@ def _for_sqlglot(statement: str) -> str:
         if streams and word == "INSERT" and before == "AS":
             parts, first = [], ""
         begins = before in _BEFORE_QUERY and not (before == "(" and first == "CREATE")
-        is_query = word == "TABLE" and (begins or (first == "INSERT" and before not in _BEFORE_TARGET))
+        begins = begins or (first == "INSERT" and before not in _BEFORE_TARGET and not in_query)
+        is_query = word == "TABLE" and begins and _is_name_next(given, at + 1)
         parts.append("SELECT * FROM" if is_query else token.text)
+        in_query = in_query or word in _IN_QUERY
         first, before = first or word, word
     return "".join(parts)
+
+
+def _is_name_next(given: Sequence[Token], at: int) -> bool:
+    """Return whether a name may follow at a position: none does behind a column called `table`."""
+    words = (each.text.upper() for each in given[at:] if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT))
+    following = next(words, "")
+    return following not in _AFTER_COLUMN
 
 
 def target_in(statement: str) -> str:

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.facets.sql_lexer import tokens
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _STRING = re.compile(r"""'([^'\\]*)'|"([^"\\]*)\"""")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _KEYWORD = re.compile(r"[A-Za-z_]\w*\s*=(?!=)")
 _TAG = re.compile(r"\{%[-+]?\s*(if|for|elif|else|endif|endfor)\b(.*?)[-+]?%\}", re.DOTALL)
+_IN_STRING = re.compile(r"""'[^']*?\{\{|"[^"]*?\{\{""")
 _LATER_RUN = re.compile(r"is_incremental\(\)(?:\s+and\b.*)?", re.DOTALL)
 _FIRST_RUN = re.compile(r"not\s+is_incremental\(\)(?:\s+or\b.*)?", re.DOTALL)
 
@@ -61,6 +63,27 @@ class Call:
 def without_comments(text: str) -> str:
     """Return a text with blanks for the comments of Jinja."""
     return _COMMENT.sub(lambda found: blanked(found[0]), text)
+
+
+def with_whole_strings(text: str) -> str:
+    """
+    Return a text in which no string of SQL ends within an expression of Jinja: the quotes in there are of another kind.
+
+    Args:
+        text: the text, such as one with `'{{ var('day') }}'`.
+    """
+    at = 0 if _IN_STRING.search(text) is not None else len(text)
+    while at < len(text):
+        for token in tokens(text, at):
+            begin, at = at, at + len(token.text)
+            opened = begin + token.text.rfind("{{")
+            end = _end(text, opened + 2) if _IN_STRING.match(token.text) is not None and opened > begin else None
+            if end is not None and end > at:
+                quote = token.text[0]
+                inside = text[opened:end].replace(quote, '"' if quote == "'" else "'")
+                text, at = f"{text[:opened]}{inside}{text[end:]}", begin
+                break
+    return text
 
 
 def calls_in(text: str) -> Iterator[Call]:

@@ -17,6 +17,7 @@ from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.clients import for_parsers
 from openlineage_pyspark.workbench.predict.sql.executed import body_in_quotes, given_arguments, with_arguments
 from openlineage_pyspark.workbench.predict.sql.foreign_quotes import SQL_SERVER, recognized, with_backquotes
+from openlineage_pyspark.workbench.predict.sql.jinja import with_whole_strings
 from openlineage_pyspark.workbench.predict.sql.local_names import (
     declared_before,
     declared_in,
@@ -149,7 +150,7 @@ def statements_of(text: str, file: str, dialect: str = "") -> tuple[ScriptStatem
         file: the file's name.
         dialect: its SQL dialect, by sqlglot's name; empty if it is Spark's, or unknown.
     """
-    text = sql_in(text)
+    text = with_whole_strings(sql_in(text))
     dialect = dialect or recognized(text)
     text = for_parsers(with_backquotes(text, dialect), has_set=dialect in SQL_SERVER)
     found = _Splitting(text, file, dialect).statements()
