@@ -16,9 +16,8 @@ from openlineage_pyspark.workbench.questions.registry import Help, answered, que
 from openlineage_pyspark.workbench.questions.row_text import row_writers
 from openlineage_pyspark.workbench.recovery.model.statements import table_id
 from openlineage_pyspark.workbench.recovery.reading import written_table
-from openlineage_pyspark.workbench.store.names import QueriedTables, find_dataset
+from openlineage_pyspark.workbench.store.names import QueriedTables, find_dataset, rows_by_text
 from openlineage_pyspark.workbench.store.spark.session import session_of_rows
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -134,15 +133,9 @@ def _operation(statement: str) -> str:
 
 def _jobs_of_runs(tables: QueriedTables, runs: Iterable[str]) -> dict[str, tuple[str, str, str]]:
     """Return the namespace, the name and the statement of the job of each run."""
-    found: dict[str, tuple[str, str, str]] = {}
-    for marks, part in marked_lists(sorted({run for run in runs if run})):
-        rows = tables.query(
-            checked_sql(
-                "SELECT r.run_id, j.namespace, j.name, j.sql FROM run r JOIN job j ON j.job_id = r.job_id "
-                "WHERE r.run_id IN ({marks})",
-                marks=marks,
-            ),
-            part,
-        )
-        found |= {run: (namespace, name, sql or "") for run, namespace, name, sql in rows}
-    return found
+    sql = (
+        "SELECT r.run_id, j.namespace, j.name, j.sql FROM run r JOIN job j ON j.job_id = r.job_id "
+        "WHERE r.run_id IN ({marks})"
+    )
+    rows = rows_by_text(tables, sql, sorted({run for run in runs if run}))
+    return {run: (namespace, name, statement or "") for run, namespace, name, statement in rows}

@@ -32,10 +32,10 @@ from openlineage_pyspark.workbench.store.current import Current, EdgeRow
 from openlineage_pyspark.workbench.store.described import described_by_runs
 from openlineage_pyspark.workbench.store.events.ingest import rows_of_events
 from openlineage_pyspark.workbench.store.events.rows import DatasetNameRow, identity
-from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name
+from openlineage_pyspark.workbench.store.names import QueriedTables, datasets, datasets_by_name, rows_by_text
 from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.sqlite.in_memory import events_in_memory
-from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, checked_sql, marked_lists
+from openlineage_pyspark.workbench.store.tables.checked_sql import ANY, checked_sql
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -176,17 +176,9 @@ def _texts_until(tables: QueriedTables, time: int, runs: Sequence[str]) -> Itera
 
 
 def _texts_of_runs(tables: QueriedTables, run_ids: Sequence[str], time: int | None = None) -> Iterator[str]:
-    for marks, some in marked_lists(run_ids):
-        until = ANY if time is None else checked_sql("time <= {time}", time=time)
-        rows = tables.query(
-            checked_sql(
-                "SELECT json FROM event WHERE run_id IN ({marks}) AND {until} ORDER BY time, event_id",
-                marks=marks,
-                until=until,
-            ),
-            some,
-        )
-        yield from (row[0] for row in rows)
+    until = ANY if time is None else checked_sql("time <= {time}", time=time)
+    sql = "SELECT json FROM event WHERE run_id IN ({marks}) AND {until} ORDER BY time, event_id"
+    yield from (text for (text,) in rows_by_text(tables, sql, run_ids, until=until))
 
 
 def _diff(tables: QueriedTables, old: PlacedGraph, new: PlacedGraph) -> Diff:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import attrs
@@ -11,8 +12,8 @@ from openlineage_pyspark.workbench.questions.versions.stored_versions import Sto
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import identity
 from openlineage_pyspark.workbench.store.expiry import lost_runs
-from openlineage_pyspark.workbench.store.names import ResolvedPlace, names_of_datasets
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, marked_lists
+from openlineage_pyspark.workbench.store.names import ResolvedPlace, names_of_datasets, rows_by_text
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -92,10 +93,8 @@ def _jobs_with(tables: QueriedTables, dataset_id: int) -> Iterator[int]:
 def _events(tables: QueriedTables, jobs: Iterable[int]) -> Iterator[tuple[str, str, EventFacts]]:
     """Yield the events of jobs' runs, and those without a run: their ids, their runs, and their content."""
     memory = EventMemory()
-    select = "SELECT event_id, run_id, json FROM event WHERE run_id"
-    for event_id, run_id, text in tables.query(f"{select} = '' ORDER BY event_id"):
-        yield event_id, run_id, memory.facts(text)
+    without_run = "SELECT event_id, run_id, json FROM event WHERE run_id = '' ORDER BY event_id"
+    of_runs = "SELECT event_id, run_id, json FROM event WHERE run_id IN ({marks}) ORDER BY event_id"
     runs = [row[0] for job in sorted(jobs) for row in tables.query("SELECT run_id FROM run WHERE job_id = ?", (job,))]
-    for marks, part in marked_lists(runs):
-        for event_id, run_id, text in tables.query(f"{select} IN ({marks}) ORDER BY event_id", part):
-            yield event_id, run_id, memory.facts(text)
+    for event_id, run_id, text in itertools.chain(tables.query(without_run), rows_by_text(tables, of_runs, runs)):
+        yield event_id, run_id, memory.facts(text)

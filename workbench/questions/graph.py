@@ -35,7 +35,6 @@ from openlineage_pyspark.workbench.questions.reach.reach import (
 )
 from openlineage_pyspark.workbench.questions.registry import Help, answered, question
 from openlineage_pyspark.workbench.questions.run_details import (
-    RUNS_OF_A_JOB,
     RunDetails,
     details_of_runs,
     diagnostics_of,
@@ -54,6 +53,7 @@ from openlineage_pyspark.workbench.store.names import (
     find,
     name_with_namespace,
     names_of_datasets,
+    rows_by_id,
 )
 from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql, checked_sql, id_lists
 
@@ -278,19 +278,12 @@ class _Builder:
         ]
 
     def _datasets(self, named: dict[int, DatasetName]) -> Iterator[DatasetNode]:
-        formats: dict[int, str] = {}
-        for listed in id_lists(named):
-            # The latest one comes last.
-            formats |= dict(
-                self._tables.query(
-                    checked_sql(
-                        "SELECT i.dataset_id, d.format FROM dataset d "
-                        "JOIN dataset_identity i ON i.name_id = d.name_id "
-                        "WHERE i.dataset_id IN ({ids}) AND d.format IS NOT NULL ORDER BY d.last_time, d.format",
-                        ids=listed,
-                    )
-                )
-            )
+        # The latest one comes last.
+        sql = (
+            "SELECT i.dataset_id, d.format FROM dataset d JOIN dataset_identity i ON i.name_id = d.name_id "
+            "WHERE i.dataset_id IN ({ids}) AND d.format IS NOT NULL ORDER BY d.last_time, d.format"
+        )
+        formats = dict(rows_by_id(self._tables, sql, named))
         for dataset in sorted(named.values(), key=lambda each: (each.label, each.namespace, each.name)):
             others = tuple(name_with_namespace(*names) for names in dataset.others)
             yield DatasetNode(dataset.namespace, dataset.name, dataset.label, others, formats.get(dataset.id, ""))
@@ -298,18 +291,13 @@ class _Builder:
     def _columns(self, named: dict[int, DatasetName], derived: list[EdgeRow]) -> Iterator[ColumnNode]:
         """Return the columns of the latest schemas in their order, then those that edges alone name."""
         columns_of: dict[int, list[tuple[int, str, str, int]]] = {}
-        for listed in id_lists(named):
-            rows = self._tables.query(
-                checked_sql(
-                    "SELECT i.dataset_id, c.position, c.column_name, c.type, c.last_time FROM stated_column c "
-                    "JOIN dataset_identity i ON i.name_id = c.name_id WHERE i.dataset_id IN ({ids}) "
-                    "AND c.first_time <= ?",
-                    ids=listed,
-                ),
-                (self._limits.time,),
-            )
-            for dataset, position, name, type_, last in rows:
-                columns_of.setdefault(dataset, []).append((position or 0, name, type_, min(last, self._limits.time)))
+        until = self._limits.time
+        sql = (
+            "SELECT i.dataset_id, c.position, c.column_name, c.type, c.last_time FROM stated_column c "
+            "JOIN dataset_identity i ON i.name_id = c.name_id WHERE i.dataset_id IN ({ids}) AND c.first_time <= ?"
+        )
+        for dataset, position, name, type_, last in rows_by_id(self._tables, sql, named, (until,)):
+            columns_of.setdefault(dataset, []).append((position or 0, name, type_, min(last, until)))
         used: dict[int, dict[str, None]] = {}
         for row in derived:
             for dataset, column in ((row.source, row.read), (row.target, row.written)):
@@ -338,18 +326,8 @@ class _Builder:
 
     def _runs(self, jobs: dict[int, JobNode]) -> list[RunNode]:
         """Return the latest runs of jobs, the latest first, as they were at the requested time."""
-        return [
-            self._run_node(row, jobs)
-            for listed in id_lists(jobs)
-            for row in self._tables.query(
-                checked_sql(
-                    "SELECT {run_columns} FROM ({latest_runs}) t WHERE place <= ? ORDER BY job_id, place",
-                    run_columns=_RUN_COLUMNS,
-                    latest_runs=latest_runs(listed),
-                ),
-                (self._limits.time, RUNS_OF_A_JOB),
-            )
-        ]
+        rows = latest_runs(self._tables, jobs, self._limits.time, _RUN_COLUMNS)
+        return [self._run_node(row, jobs) for row in rows]
 
     def _run(self, run: RunNode, jobs: dict[int, JobNode]) -> RunNode:
         """Return a run with its known facts."""

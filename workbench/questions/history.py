@@ -22,8 +22,14 @@ from openlineage_pyspark.workbench.questions.row_text import row_writers, shown_
 from openlineage_pyspark.workbench.questions.versions.stored_versions import StoredVersions
 from openlineage_pyspark.workbench.questions.versions.versions import RunPart, VersionKind
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
-from openlineage_pyspark.workbench.store.names import DatasetName, QueriedTables, datasets, find_dataset
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, id_lists, marked_lists
+from openlineage_pyspark.workbench.store.names import (
+    DatasetName,
+    QueriedTables,
+    datasets,
+    find_dataset,
+    rows_by_id,
+    rows_by_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -217,13 +223,11 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName
     reads = versions.read_by(version.parts[0] for version in every if version.parts)
     named = datasets(tables, {dataset.id, *(read.version.dataset for found in reads.values() for read in found)})
     jobs_of: dict[int | None, tuple[str, str]] = {None: ("", "")}
-    for listed in id_lists(version.job_id for version in every if version.job_id is not None):
-        sql = checked_sql("SELECT job_id, namespace, name FROM job WHERE job_id IN ({ids})", ids=listed)
-        jobs_of |= {id_: (namespace, name) for id_, namespace, name in tables.query(sql)}
-    states: dict[str, str] = {}
-    for marks, runs in marked_lists({version.run_id for version in every if version.run_id}):
-        sql = checked_sql("SELECT run_id, state FROM run WHERE run_id IN ({marks})", marks=marks)
-        states |= dict(tables.query(sql, runs))
+    of_jobs = "SELECT job_id, namespace, name FROM job WHERE job_id IN ({ids})"
+    ids = (version.job_id for version in every if version.job_id is not None)
+    jobs_of |= {id_: (namespace, name) for id_, namespace, name in rows_by_id(tables, of_jobs, ids)}
+    of_runs = "SELECT run_id, state FROM run WHERE run_id IN ({marks})"
+    states = dict(rows_by_text(tables, of_runs, {version.run_id for version in every if version.run_id}))
     columns = tables.query(
         "SELECT c.column_name, c.type, min(c.first_time), max(c.last_time) FROM dataset_identity i "
         "JOIN stated_column c ON c.name_id = i.name_id WHERE i.dataset_id = ? "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.workbench.events.facts import StatedOwner
 from openlineage_pyspark.workbench.model.graph import DatasetNode, JobNode
 from openlineage_pyspark.workbench.store.events.rows import identity
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, id_lists
+from openlineage_pyspark.workbench.store.names import rows_by_id
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.graph import Graph
@@ -36,9 +36,8 @@ def owners(tables: QueriedTables, graph: Graph) -> dict[NodeId, tuple[StatedOwne
     for kind, class_, sql in (("job", JobNode, _OF_JOBS), ("dataset", DatasetNode, _OF_DATASETS)):
         nodes = {identity(kind, n.namespace, n.name): n.id for n in graph.nodes if isinstance(n, class_)}
         rows: dict[int, list[tuple[int, int, str, str]]] = {}
-        for listed in id_lists(nodes):
-            for id_, *row in tables.query(checked_sql(sql, ids=listed)):
-                rows.setdefault(id_, []).append((row[0], row[1], row[2], row[3]))
+        for id_, *row in rows_by_id(tables, sql, nodes):
+            rows.setdefault(id_, []).append((row[0], row[1], row[2], row[3]))
         for id_, named in rows.items():
             latest = max(time for time, *_ in named)
             last = sorted(row[1:] for row in named if row[0] == latest)

@@ -9,8 +9,7 @@ import attrs
 from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of, time_of_micros
 from openlineage_pyspark.workbench.pictures.plain import first_of
-from openlineage_pyspark.workbench.store.names import find, find_dataset
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, id_lists, marked_lists
+from openlineage_pyspark.workbench.store.names import find, find_dataset, rows_by_id, rows_by_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -234,9 +233,8 @@ def runs_within(tables: QueriedTables, run_id: str) -> list[str]:
     """Return a run and those that it started, those that these started, and so on."""
 
     def started(runs: Iterable[str]) -> Iterator[str]:
-        for marks, some in marked_lists(runs):
-            sql = checked_sql("SELECT run_id FROM run WHERE parent_run_id IN ({marks}) ORDER BY run_id", marks=marks)
-            yield from (each for (each,) in tables.query(sql, some))
+        sql = "SELECT run_id FROM run WHERE parent_run_id IN ({marks}) ORDER BY run_id"
+        return (each for (each,) in rows_by_text(tables, sql, runs))
 
     return _with_all_below(run_id, started)
 
@@ -245,17 +243,11 @@ def jobs_within(tables: QueriedTables, job_id: int) -> list[int]:
     """Return a job and those whose runs its runs started, such as the statements of an application, and so on."""
 
     def started(jobs: Iterable[int]) -> Iterator[int]:
-        for listed in id_lists(jobs):
-            yield from (
-                each
-                for (each,) in tables.query(
-                    checked_sql(
-                        "SELECT DISTINCT c.job_id FROM run p JOIN run c ON c.parent_run_id = p.run_id "
-                        "WHERE p.job_id IN ({ids}) ORDER BY c.job_id",
-                        ids=listed,
-                    )
-                )
-            )
+        sql = (
+            "SELECT DISTINCT c.job_id FROM run p JOIN run c ON c.parent_run_id = p.run_id "
+            "WHERE p.job_id IN ({ids}) ORDER BY c.job_id"
+        )
+        return (each for (each,) in rows_by_id(tables, sql, jobs))
 
     return _with_all_below(job_id, started)
 

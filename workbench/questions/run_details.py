@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import functools
 import json
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import attrs
 from openlineage_pyspark.workbench.events.facts import StatedGap
 from openlineage_pyspark.workbench.events.read import LEFT_OUT
 from openlineage_pyspark.workbench.model.graph import Edge, OperatorNode, Path, Step, column_id, node_id, steps_of
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, Kind, certainty_of
-from openlineage_pyspark.workbench.store.names import datasets, datasets_by_name
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, id_lists, marked_lists
+from openlineage_pyspark.workbench.store.names import datasets, datasets_by_name, rows_by_id, rows_by_text
+from openlineage_pyspark.workbench.store.tables.checked_sql import CheckedSql
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -98,17 +99,15 @@ def details_stated_by(tables: QueriedTables, runs: Iterable[str], time: int) -> 
         time: until when, microseconds since 1970.
     """
     of_run: dict[str, tuple[int, ...]] = {}
-    for marks, part in marked_lists(sorted(set(runs))):
-        for run, version in tables.query(checked_sql(_VERSIONS, marks=marks), (*part, time)):
-            of_run[run] = (*of_run.get(run, ()), version)
+    for run, version in rows_by_text(tables, _VERSIONS, sorted(set(runs)), (time,)):
+        of_run[run] = (*of_run.get(run, ()), version)
     gaps: dict[int, list[StatedGap]] = {}
     paths: dict[int, list[PathOfRun]] = {}
     every = {version for versions in of_run.values() for version in versions}
-    for listed in id_lists(every):
-        for version, *gap in tables.query(checked_sql(_GAPS, ids=listed)):
-            gaps.setdefault(version, []).append(StatedGap(*gap))
-        for version, source_id, source, target_id, target, *path in tables.query(checked_sql(_PATHS, ids=listed)):
-            paths.setdefault(version, []).append(PathOfRun(source_id, source, target_id, target, _path(*path)))
+    for version, *gap in rows_by_id(tables, _GAPS, every):
+        gaps.setdefault(version, []).append(StatedGap(*gap))
+    for version, source_id, source, target_id, target, *path in rows_by_id(tables, _PATHS, every):
+        paths.setdefault(version, []).append(PathOfRun(source_id, source, target_id, target, _path(*path)))
     versions = {each: VersionDetails(tuple(gaps.get(each, ())), tuple(paths.get(each, ()))) for each in every}
     return DetailsOfRuns(of_run, versions)
 
@@ -197,34 +196,31 @@ def explained(
     return made
 
 
-def latest_runs(jobs: str) -> str:
+def latest_runs(
+    tables: QueriedTables, jobs: Iterable[int], time: int, columns: CheckedSql
+) -> Iterator[tuple[Any, ...]]:
     """
-    Return a query for the runs of some jobs until a time, which is its parameter, with the `place` of each one.
+    Yield columns of the last runs of some jobs until a time, newest first.
 
     Args:
-        jobs: the ids of the jobs, as SQL lists them. The latest run of each has the place 1.
+        tables: the store.
+        jobs: the ids of the jobs.
+        time: microseconds since 1970.
+        columns: the columns of `run`.
     """
-    return checked_sql(
-        "SELECT r.*, row_number() OVER (PARTITION BY job_id "
+    sql = (
+        "SELECT {columns} FROM (SELECT r.*, row_number() OVER (PARTITION BY job_id "
         "ORDER BY coalesce(started, first_time) DESC, run_id) AS place FROM run r "
-        "WHERE job_id IN ({jobs}) AND coalesce(started, first_time) <= ?",
-        jobs=jobs,
+        "WHERE job_id IN ({ids}) AND coalesce(started, first_time) <= ?) t WHERE place <= ? ORDER BY job_id, place"
     )
+    return rows_by_id(tables, sql, jobs, (time, RUNS_OF_A_JOB), columns=columns)
 
 
 def runs_until(tables: QueriedTables, jobs: Iterable[int], time: int) -> dict[int, list[str]]:
     """Return the last runs of some jobs until a time, microseconds since 1970, newest first."""
     found: dict[int, list[str]] = {}
-    for listed in id_lists(jobs):
-        rows = tables.query(
-            checked_sql(
-                "SELECT job_id, run_id FROM ({latest_runs}) t WHERE place <= ? ORDER BY job_id, place",
-                latest_runs=latest_runs(listed),
-            ),
-            (time, RUNS_OF_A_JOB),
-        )
-        for job, run in rows:
-            found.setdefault(job, []).append(run)
+    for job, run in latest_runs(tables, jobs, time, CheckedSql("job_id, run_id")):
+        found.setdefault(job, []).append(run)
     return found
 
 
@@ -297,13 +293,8 @@ def gaps_of(tables: QueriedTables, runs: Iterable[str], time: int) -> tuple[Diag
 
 
 def _later_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> set[str]:
-    found: set[str] = set()
-    for marks, part in marked_lists(sorted(set(runs))):
-        sql = checked_sql(
-            "SELECT run_id FROM run WHERE run_id IN ({marks}) AND coalesce(started, first_time) > ?", marks=marks
-        )
-        found.update(row[0] for row in tables.query(sql, (*part, time)))
-    return found
+    sql = "SELECT run_id FROM run WHERE run_id IN ({marks}) AND coalesce(started, first_time) > ?"
+    return {run for (run,) in rows_by_text(tables, sql, sorted(set(runs)), (time,))}
 
 
 def _key(edge: Edge) -> _Key:

@@ -11,8 +11,7 @@ from openlineage_pyspark.workbench.questions.reach.reach import Direction, datas
 from openlineage_pyspark.workbench.store.current import EDGES, Current
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import identity
-from openlineage_pyspark.workbench.store.names import datasets, names_of_datasets, rows_by_id
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, marked_lists
+from openlineage_pyspark.workbench.store.names import datasets, names_of_datasets, rows_by_id, rows_by_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -148,11 +147,9 @@ class _Unstated:
     def _states_columns(self, job: int, dataset: int) -> bool:
         """Return whether the current runs of an output state where its columns come from, even if from nowhere."""
         names = names_of_datasets(self._tables, [dataset])
+        sql = "SELECT json FROM event WHERE run_id IN ({marks})"
         return any(
             output.has_column_lineage and identity("dataset", output.namespace, output.name) in names
-            for marks, part in marked_lists(sorted(self._current.makers(job, dataset)))
-            for (text,) in self._tables.query(
-                checked_sql("SELECT json FROM event WHERE run_id IN ({marks})", marks=marks), part
-            )
+            for (text,) in rows_by_text(self._tables, sql, sorted(self._current.makers(job, dataset)))
             for output in self._memory.facts(text).outputs
         )

@@ -72,8 +72,7 @@ from openlineage_pyspark.workbench.questions.versions.version_reach import (
 )
 from openlineage_pyspark.workbench.questions.versions.versions import VersionEdge
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
-from openlineage_pyspark.workbench.store.names import QueriedTables, ResolvedPlace, datasets, find
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, id_lists
+from openlineage_pyspark.workbench.store.names import QueriedTables, ResolvedPlace, datasets, find, rows_by_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -433,12 +432,11 @@ class _Traversal:
     def _add_jobs(self, ids: Iterable[int | None]) -> dict[int | None, NodeId]:
         """Add jobs, and return their nodes."""
         found: dict[int | None, NodeId] = {None: ""}
-        for listed in id_lists(each for each in ids if each is not None):
-            sql = checked_sql("SELECT job_id, namespace, name FROM job WHERE job_id IN ({ids})", ids=listed)
-            for job_id, namespace, name in self._tables.query(sql):
-                node = JobNode(namespace, name)
-                self._nodes[node.id] = node
-                found[job_id] = node.id
+        sql = "SELECT job_id, namespace, name FROM job WHERE job_id IN ({ids})"
+        for job_id, namespace, name in rows_by_id(self._tables, sql, (each for each in ids if each is not None)):
+            node = JobNode(namespace, name)
+            self._nodes[node.id] = node
+            found[job_id] = node.id
         return found
 
 

@@ -36,11 +36,10 @@ from openlineage_pyspark.workbench.recovery.model.facts import (
 from openlineage_pyspark.workbench.recovery.model.statements import quoted_part
 from openlineage_pyspark.workbench.store.events.memory import EventMemory
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH, identity
-from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace
+from openlineage_pyspark.workbench.store.names import datasets, find, name_with_namespace, rows_by_id
 from openlineage_pyspark.workbench.store.tables.checked_sql import (
     CheckedSql,
     checked_sql,
-    id_lists,
     marked_lists,
     marks_for,
 )
@@ -320,12 +319,9 @@ class _FactsReader:
         Delta Lake makes no version of such a run, so questions about versions do not find it.
         """
         found: dict[int, list[_IdleRun]] = {}
-        for listed in id_lists(touched):
-            rows = self._tables.query(
-                checked_sql("{idle} AND i.dataset_id IN ({ids}) ORDER BY l.time, l.run_id", idle=_IDLE, ids=listed)
-            )
-            for dataset, *about in rows:
-                found.setdefault(dataset, []).append(_IdleRun(*about))
+        sql = "{idle} AND i.dataset_id IN ({ids}) ORDER BY l.time, l.run_id"
+        for dataset, *about in rows_by_id(self._tables, sql, touched, idle=_IDLE):
+            found.setdefault(dataset, []).append(_IdleRun(*about))
         return found
 
     def _idle_outputs(self, parts: Collection[RunPart]) -> set[int]:
@@ -455,40 +451,30 @@ class _FactsReader:
 
     def _unfinished(self, touched: Collection[int], begin: int) -> dict[int, tuple[str, ...]]:
         found: dict[int, list[str]] = {}
-        for listed in id_lists(touched):
-            for dataset, run_id in self._tables.query(
-                checked_sql(
-                    "SELECT DISTINCT i.dataset_id, r.run_id FROM dataset_identity i "
-                    "JOIN stated_write l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
-                    "WHERE i.dataset_id IN ({ids}) AND r.state IN ('START', 'RUNNING') "
-                    "AND coalesce(r.started, r.first_time) >= ? "
-                    "AND r.run_id NOT IN (SELECT s.run_id FROM sink_snapshot_lineage s WHERE s.run_id = r.run_id) "
-                    "ORDER BY r.run_id",
-                    ids=listed,
-                ),
-                (begin,),
-            ):
-                found.setdefault(dataset, []).append(run_id)
+        sql = (
+            "SELECT DISTINCT i.dataset_id, r.run_id FROM dataset_identity i "
+            "JOIN stated_write l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
+            "WHERE i.dataset_id IN ({ids}) AND r.state IN ('START', 'RUNNING') "
+            "AND coalesce(r.started, r.first_time) >= ? "
+            "AND r.run_id NOT IN (SELECT s.run_id FROM sink_snapshot_lineage s WHERE s.run_id = r.run_id) "
+            "ORDER BY r.run_id"
+        )
+        for dataset, run_id in rows_by_id(self._tables, sql, touched, (begin,)):
+            found.setdefault(dataset, []).append(run_id)
         return {dataset: tuple(runs) for dataset, runs in found.items()}
 
     def _open_readers(self, touched: Collection[int], begin: int) -> tuple[tuple[int, str, int], ...]:
         """Return runs that began to read datasets and never reported an end, with what else their jobs write."""
-        found: set[tuple[int, str, int]] = set()
-        for listed in id_lists(touched):
-            rows = self._tables.query(
-                checked_sql(
-                    "SELECT DISTINCT i.dataset_id, r.run_id, d.dataset_id FROM dataset_identity i "
-                    "JOIN stated_read l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
-                    "JOIN stated_write s ON s.job_id = r.job_id JOIN dataset_identity d ON d.name_id = s.name_id "
-                    "WHERE i.dataset_id IN ({ids}) AND r.state IN ('START', 'RUNNING') "
-                    "AND coalesce(r.started, r.first_time) >= ? "
-                    "AND r.run_id NOT IN (SELECT w.run_id FROM sink_snapshot_lineage w WHERE w.run_id = r.run_id)",
-                    ids=listed,
-                ),
-                (begin,),
-            )
-            found |= {(source, run_id, target) for source, run_id, target in rows if target not in touched}
-        return tuple(sorted(found))
+        sql = (
+            "SELECT DISTINCT i.dataset_id, r.run_id, d.dataset_id FROM dataset_identity i "
+            "JOIN stated_read l ON l.name_id = i.name_id JOIN run r ON r.job_id = l.job_id "
+            "JOIN stated_write s ON s.job_id = r.job_id JOIN dataset_identity d ON d.name_id = s.name_id "
+            "WHERE i.dataset_id IN ({ids}) AND r.state IN ('START', 'RUNNING') "
+            "AND coalesce(r.started, r.first_time) >= ? "
+            "AND r.run_id NOT IN (SELECT w.run_id FROM sink_snapshot_lineage w WHERE w.run_id = r.run_id)"
+        )
+        rows = rows_by_id(self._tables, sql, touched, (begin,))
+        return tuple(sorted({(source, run_id, target) for source, run_id, target in rows if target not in touched}))
 
     def _beside(self, applications: Collection[str]) -> tuple[dict[str, tuple[int, ...]], dict[int, str]]:
         """Return the datasets that the runs of applications write, and for each dataset the latest of these runs."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from openlineage_pyspark.workbench.store.names import rows_by_id
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, marked_lists
+from openlineage_pyspark.workbench.store.names import rows_by_id, rows_by_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -78,9 +77,8 @@ def described_by_runs(tables: QueriedTables, runs: Iterable[str], time: int) -> 
         time: until when, microseconds since 1970.
     """
     versions: dict[str, list[int]] = {}
-    for marks, part in marked_lists(runs):
-        for run, version in tables.query(checked_sql(_OF_RUNS, marks=marks), (*part, time)):
-            versions.setdefault(run, []).append(version)
+    for run, version in rows_by_text(tables, _OF_RUNS, runs, (time,)):
+        versions.setdefault(run, []).append(version)
     known = _of_versions(tables, {each for listed in versions.values() for each in listed})
     found = {}
     for run, listed in versions.items():

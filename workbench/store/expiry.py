@@ -15,8 +15,8 @@ from openlineage_pyspark.workbench.events.read import facts
 from openlineage_pyspark.workbench.model.times import FOREVER
 from openlineage_pyspark.workbench.store.current import Current, time_of_now
 from openlineage_pyspark.workbench.store.events.rows import parse_event
-from openlineage_pyspark.workbench.store.names import DroppedRuns, QueriedTables
-from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, id_lists, marked_lists
+from openlineage_pyspark.workbench.store.names import DroppedRuns, QueriedTables, rows_by_id, rows_by_text
+from openlineage_pyspark.workbench.store.tables.checked_sql import checked_sql, marked_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
@@ -102,21 +102,16 @@ def lost_runs(tables: QueriedTables, lost: Iterable[str], without: Container[int
         without: the names of datasets that are not to be named.
     """
     found: dict[tuple[str, str, int], tuple[set[str], int]] = {}
-    for marks, part in marked_lists(sorted(lost)):
-        rows = tables.query(
-            checked_sql(
-                "SELECT j.namespace, j.name, coalesce(l.name_id, 0), r.run_id, r.last_time FROM run r "
-                "JOIN job j ON j.job_id = r.job_id LEFT JOIN (SELECT run_id, name_id FROM source_snapshot_lineage "
-                "UNION SELECT run_id, name_id FROM sink_snapshot_lineage) l ON l.run_id = r.run_id "
-                "WHERE r.run_id IN ({marks})",
-                marks=marks,
-            ),
-            part,
-        )
-        for namespace, name, name_id, run, time in rows:
-            key = (namespace, name, 0 if name_id in without else name_id)
-            runs, last = found.setdefault(key, (set(), time))
-            found[key] = ({*runs, run}, max(last, time))
+    sql = (
+        "SELECT j.namespace, j.name, coalesce(l.name_id, 0), r.run_id, r.last_time FROM run r "
+        "JOIN job j ON j.job_id = r.job_id LEFT JOIN (SELECT run_id, name_id FROM source_snapshot_lineage "
+        "UNION SELECT run_id, name_id FROM sink_snapshot_lineage) l ON l.run_id = r.run_id "
+        "WHERE r.run_id IN ({marks})"
+    )
+    for namespace, name, name_id, run, time in rows_by_text(tables, sql, sorted(lost)):
+        key = (namespace, name, 0 if name_id in without else name_id)
+        runs, last = found.setdefault(key, (set(), time))
+        found[key] = ({*runs, run}, max(last, time))
     return [DroppedRuns(*key, len(runs), last) for key, (runs, last) in sorted(found.items())]
 
 
@@ -215,15 +210,13 @@ class _Dropped:
     def _writers(self, reads: list[tuple[str, int, int]]) -> Iterator[str]:
         """Yield the last other run that wrote before each read; a read is a run, a dataset and a time."""
         written: dict[int, list[tuple[int, str]]] = {}
-        for listed in id_lists({dataset for _, dataset, _ in reads} - self._known.keys()):
-            for dataset, time, run in self._tables.query(
-                checked_sql(
-                    "SELECT d.dataset_id, w.time, w.run_id FROM dataset_identity d "
-                    "JOIN sink_snapshot_lineage w ON w.name_id = d.name_id WHERE d.dataset_id IN ({ids})",
-                    ids=listed,
-                )
-            ):
-                written.setdefault(dataset, []).append((time, run))
+        sql = (
+            "SELECT d.dataset_id, w.time, w.run_id FROM dataset_identity d "
+            "JOIN sink_snapshot_lineage w ON w.name_id = d.name_id WHERE d.dataset_id IN ({ids})"
+        )
+        unknown = {dataset for _, dataset, _ in reads} - self._known.keys()
+        for dataset, time, run in rows_by_id(self._tables, sql, unknown):
+            written.setdefault(dataset, []).append((time, run))
         self._known |= {dataset: sorted(found) for dataset, found in written.items()}
         for run, dataset, time in reads:
             found = self._known.get(dataset, [])
@@ -234,11 +227,8 @@ class _Dropped:
                 yield found[before - 1][1]
 
     def _parents(self, runs: Iterable[str]) -> Iterator[str]:
-        for marks, part in marked_lists(runs):
-            rows = self._tables.query(
-                checked_sql("SELECT parent_run_id, root_run_id FROM run WHERE run_id IN ({marks})", marks=marks), part
-            )
-            yield from (run for row in rows for run in row if run)
+        sql = "SELECT parent_run_id, root_run_id FROM run WHERE run_id IN ({marks})"
+        yield from (run for row in rows_by_text(self._tables, sql, runs) for run in row if run)
 
     def _without_run(self) -> list[str]:
         """Return the events of jobs and datasets whose whole content later events repeat."""

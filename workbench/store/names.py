@@ -15,6 +15,7 @@ from openlineage_pyspark.workbench.store.tables.checked_sql import (
     CheckedSql,
     checked_sql,
     id_lists,
+    marked_lists,
     marks_for,
     sql_list,
 )
@@ -150,26 +151,38 @@ def rows_by_id(
         yield from tables.query(checked_sql(constant, ids=listed, **parts), parameters)
 
 
+def rows_by_text(
+    tables: QueriedTables, constant: str, texts: Iterable[str], parameters: Sequence[str | int] = (), **parts: str | int
+) -> Iterator[tuple[Any, ...]]:
+    """
+    Yield the rows of a query for texts, such as the ids of runs; it is made again for each few hundred of them.
+
+    Args:
+        tables: the store.
+        constant: the text of the query, as for `checked_sql`; its part `marks` is a list of parameters for them.
+        texts: the texts, in the order in which they are asked for.
+        parameters: the values of its other parameters, which come after them.
+        parts: its other parts.
+    """
+    for marks, listed in marked_lists(texts):
+        yield from tables.query(checked_sql(constant, marks=marks, **parts), (*listed, *parameters))
+
+
 def datasets(tables: QueriedTables, ids: Iterable[int]) -> dict[int, DatasetName]:
     """Return datasets by their ids, with all of their names. No two of them have one label."""
-    found: dict[int, DatasetName] = {}
-    for listed in id_lists(ids):
-        own: dict[int, tuple[str, str]] = {}
-        others: dict[int, list[tuple[str, str]]] = {}
-        for dataset_id, name_id, namespace, name in tables.query(
-            checked_sql(
-                "SELECT i.dataset_id, d.name_id, d.namespace, d.name FROM dataset_identity i "
-                "JOIN dataset d ON d.name_id = i.name_id WHERE i.dataset_id IN ({ids}) "
-                "ORDER BY d.last_time DESC, d.namespace, d.name",
-                ids=listed,
-            )
-        ):
-            if name_id == dataset_id:
-                own[dataset_id] = (namespace, name)
-            else:
-                others.setdefault(dataset_id, []).append((namespace, name))
-        found |= {id_: DatasetName(id_, *names, tuple(others.get(id_, ()))) for id_, names in own.items()}
-    return with_unique_labels(found)
+    own: dict[int, tuple[str, str]] = {}
+    others: dict[int, list[tuple[str, str]]] = {}
+    sql = (
+        "SELECT i.dataset_id, d.name_id, d.namespace, d.name FROM dataset_identity i "
+        "JOIN dataset d ON d.name_id = i.name_id WHERE i.dataset_id IN ({ids}) "
+        "ORDER BY d.last_time DESC, d.namespace, d.name"
+    )
+    for dataset_id, name_id, namespace, name in rows_by_id(tables, sql, ids):
+        if name_id == dataset_id:
+            own[dataset_id] = (namespace, name)
+        else:
+            others.setdefault(dataset_id, []).append((namespace, name))
+    return with_unique_labels({id_: DatasetName(id_, *names, tuple(others.get(id_, ()))) for id_, names in own.items()})
 
 
 def datasets_by_name(tables: QueriedTables, names: Iterable[int]) -> dict[int, int]:

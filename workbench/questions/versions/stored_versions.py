@@ -32,15 +32,13 @@ from openlineage_pyspark.workbench.questions.versions.versions import (
 )
 from openlineage_pyspark.workbench.store.described import described_by_runs
 from openlineage_pyspark.workbench.store.events.rows import NO_BATCH
-from openlineage_pyspark.workbench.store.names import datasets_by_name
+from openlineage_pyspark.workbench.store.names import datasets_by_name, rows_by_id, rows_by_text
 from openlineage_pyspark.workbench.store.tables.checked_sql import (
     ANY,
     MOST_IN_A_LIST,
     CheckedSql,
     checked_sql,
-    id_lists,
     in_parts,
-    marked_lists,
     sql_list,
 )
 from openlineage_pyspark.workbench.store.tables.views import made
@@ -74,20 +72,18 @@ class StoredVersions:
         """Learn the versions of datasets that are not known yet, all of them at once."""
         wanted = set(dataset_ids) - set(self._histories)
         made: dict[int, dict[str, list[SinkRow]]] = {each: {} for each in wanted}
-        for listed in id_lists(wanted):
-            made_by = "{sinks} WHERE i.dataset_id IN ({ids}) AND {made}"
-            sinks = self._tables.query(checked_sql(made_by, sinks=_SINKS, ids=listed, made=_MADE))
-            for row in self._without_summaries(_without_unnamed(map(SinkRow._make, sinks))):
-                made[row.dataset_id].setdefault(row.version, []).append(row)
-            seen = checked_sql(
-                "SELECT i.dataset_id, l.snapshot, min(l.time) FROM dataset_identity i "
-                "JOIN source_snapshot_lineage l ON l.name_id = i.name_id "
-                "WHERE i.dataset_id IN ({ids}) AND l.snapshot <> '' GROUP BY i.dataset_id, l.snapshot",
-                ids=listed,
-            )
-            for dataset_id, snapshot, time in self._tables.query(seen):
-                unmade = SinkRow(dataset_id, "", NO_BATCH, snapshot, None, time, None, "", None, None)
-                made[dataset_id].setdefault(snapshot, []).append(unmade)
+        made_by = "{sinks} WHERE i.dataset_id IN ({ids}) AND {made}"
+        sinks = rows_by_id(self._tables, made_by, wanted, sinks=_SINKS, made=_MADE)
+        for row in self._without_summaries(_without_unnamed(map(SinkRow._make, sinks))):
+            made[row.dataset_id].setdefault(row.version, []).append(row)
+        seen = (
+            "SELECT i.dataset_id, l.snapshot, min(l.time) FROM dataset_identity i "
+            "JOIN source_snapshot_lineage l ON l.name_id = i.name_id "
+            "WHERE i.dataset_id IN ({ids}) AND l.snapshot <> '' GROUP BY i.dataset_id, l.snapshot"
+        )
+        for dataset_id, snapshot, time in rows_by_id(self._tables, seen, wanted):
+            unmade = SinkRow(dataset_id, "", NO_BATCH, snapshot, None, time, None, "", None, None)
+            made[dataset_id].setdefault(snapshot, []).append(unmade)
         for dataset_id, rows in made.items():
             ends = sorted(row.time for made in rows.values() for row in made if row.change == "DROP")
             self._histories[dataset_id] = ordered_history(
@@ -159,14 +155,14 @@ class StoredVersions:
 
     def parts_of(self, run_ids: Iterable[str]) -> list[RunPart]:
         """Return the parts of runs that read or made something."""
-        found: set[RunPart] = set()
-        for marks, some in marked_lists(sorted(set(run_ids))):
-            for table in ("source_snapshot_lineage", "sink_snapshot_lineage"):
-                sql = checked_sql(
-                    "SELECT DISTINCT run_id, batch_id FROM {table} WHERE run_id IN ({marks})", table=table, marks=marks
-                )
-                found |= {RunPart(run_id, batch_id) for run_id, batch_id in self._tables.query(sql, some)}
-        return sorted(found)
+        sql = "SELECT DISTINCT run_id, batch_id FROM {table} WHERE run_id IN ({marks})"
+        runs = sorted(set(run_ids))
+        rows = (
+            row
+            for table in ("source_snapshot_lineage", "sink_snapshot_lineage")
+            for row in rows_by_text(self._tables, sql, runs, table=table)
+        )
+        return sorted({RunPart(run_id, batch_id) for run_id, batch_id in rows})
 
     def readers(self, keys: Iterable[VersionKey]) -> dict[VersionKey, tuple[VersionRead, ...]]:
         """Return the reads of each of some versions, by whichever run."""
@@ -297,20 +293,18 @@ class StoredVersions:
         return [row for row in rows if row not in summaries]
 
     def _children(self, run_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-        for marks, some in marked_lists(sorted(run_ids)):
-            sql = checked_sql("SELECT run_id, parent_run_id FROM run WHERE parent_run_id IN ({marks})", marks=marks)
-            yield from ((child, parent) for child, parent in self._tables.query(sql, some))
+        sql = "SELECT run_id, parent_run_id FROM run WHERE parent_run_id IN ({marks})"
+        yield from ((child, parent) for child, parent in rows_by_text(self._tables, sql, sorted(run_ids)))
 
     def _learn_readers(self, dataset_ids: set[int]) -> None:
         wanted = dataset_ids - set(self._readers)
         self.load(wanted)
         self._readers |= {each: {} for each in wanted}
-        for listed in id_lists(wanted):
-            every = "{plain} AND i.dataset_id IN ({ids}) UNION {stated} AND i.dataset_id IN ({ids})"
-            rows = self._tables.query(checked_sql(every, plain=_PLAIN_READS, stated=_STATED_READS, ids=listed))
-            for row in _without_unnamed(map(SourceRow._make, rows)):
-                for read in self._reads(row):
-                    self._readers[row.dataset_id].setdefault(read.version.version, []).append(read)
+        every = "{plain} AND i.dataset_id IN ({ids}) UNION {stated} AND i.dataset_id IN ({ids})"
+        rows = rows_by_id(self._tables, every, wanted, plain=_PLAIN_READS, stated=_STATED_READS)
+        for row in _without_unnamed(map(SourceRow._make, rows)):
+            for read in self._reads(row):
+                self._readers[row.dataset_id].setdefault(read.version.version, []).append(read)
         for dataset_id in wanted:
             for reads in self._readers[dataset_id].values():
                 reads.sort(key=_read_order)
