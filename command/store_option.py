@@ -227,9 +227,11 @@ def write_file(path: Path, text: str) -> None:
 
 def is_in_spark(options: argparse.Namespace) -> bool:
     """Return whether the options name a store in Spark's tables."""
+    if options.spark or not options.store or Path(options.store).exists():
+        return bool(options.spark)
     from openlineage_pyspark.workbench.store.spark.tables import is_schema_name
 
-    return bool(options.spark or (options.store and is_schema_name(options.store) and not Path(options.store).exists()))
+    return is_schema_name(options.store)
 
 
 def session_for(name: str, options: argparse.Namespace) -> SparkSession:

@@ -271,7 +271,9 @@ class Analyses:
         """Return the lineage of an execution, with the models that it saves, loads or applies as datasets."""
         if execution in self._loads:
             return self._loaded.load(found, self._loads[execution])
-        return saved_model(found) if execution in self._models else self._loaded.applied(found)
+        if execution in self._models:
+            return saved_model(found)
+        return self._loaded.applied(found) if found.models else found
 
     def _analysis(self, query: QueryExecution) -> PlanLineage:
         why = query.fault or "see the log"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 import attrs
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent
 from openlineage.client.event_v2 import RunState as EventType
-from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, OutputDatasetFacet
-from openlineage_pyspark.facets.events.cutting import serialise_within
+from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, OutputDatasetFacet, extraction_error_run
+from openlineage_pyspark.facets.events.cutting import FACET_OF_GAPS, Encoded, cut_to_fit
 from openlineage_pyspark.facets.events.dataset import (
     accepted_job_namespace,
     accepted_namespace,
@@ -28,7 +28,7 @@ from openlineage_pyspark.facets.events.dataset import (
     too_wide,
     version_facets,
 )
-from openlineage_pyspark.facets.events.encode import PRODUCER, event_id
+from openlineage_pyspark.facets.events.encode import PRODUCER, event_id, serialise
 from openlineage_pyspark.facets.events.run import job_facets, run_facets, too_long
 from openlineage_pyspark.facets.model.run import Gap, RedactedState
 from openlineage_pyspark.facets.redaction.redact import redacted
@@ -86,6 +86,27 @@ def event_of(
     contributions = tuple(provider(shown) for provider in providers)
     encoded = serialise_within(build_event(shown, options, contributions, identity), options)
     return MadeEvent(shown, identity, encoded.body, encoded.gaps)
+
+
+def serialise_within(event: RunEvent, options: EventOptions) -> Encoded:
+    """
+    Return an event as the bytes that are sent: within the limit, unless the least that it keeps is over it.
+
+    Args:
+        event: a RunEvent of openlineage-python.
+        options: hold the limit (`max_bytes`), and whether `extractionError` is disabled.
+
+    Raises:
+        ValueError: see `serialise`.
+        TypeError: see `serialise`.
+        RecursionError: see `serialise`.
+    """
+    body = serialise(event)
+    if len(body) > options.max_bytes:
+        return cut_to_fit(body, options)
+    facet = (event.run.facets or {}).get(FACET_OF_GAPS)
+    errors = facet.errors if isinstance(facet, extraction_error_run.ExtractionErrorRunFacet) else None
+    return Encoded(body, tuple(Gap(error.task or "", error.errorMessage) for error in errors or ()))
 
 
 def build_event(

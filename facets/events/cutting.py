@@ -1,7 +1,7 @@
 """
 Keep events within their size limit: a larger one is cut step by step, and its `extractionError` lists the cuts.
 
-`serialise_within` takes the `STEPS` in order, each only if the steps before it were not enough. A step yields edits of
+`cut_to_fit` takes the `STEPS` in order, each only if the steps before it were not enough. A step yields edits of
 the event's JSON document. The size of each edit is measured; the whole event is encoded again only at the end.
 """
 
@@ -11,7 +11,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from openlineage.client.event_v2 import RunEvent
 from openlineage.client.facet_v2 import extraction_error_run
 from openlineage_pyspark.facets.events.encode import PRODUCER, serialise
 from openlineage_pyspark.facets.model.run import Gap
@@ -46,7 +45,8 @@ OWN_FACETS = (
 """The names of this package's own facets; all others come from custom providers."""
 MAX_BYTES_KEY = "event.maxBytes"
 """The configuration key of the limit; the diagnostics name it."""
-_FACET = "extractionError"
+FACET_OF_GAPS = "extractionError"
+"""The facet that lists gaps and cuts."""
 # Bytes for commas, and for the digits by which the facet's counts may grow.
 _JOINTS = 24
 
@@ -348,27 +348,17 @@ class Encoded:
     gaps: tuple[Gap, ...] = ()
 
 
-def serialise_within(event: RunEvent, options: EventOptions) -> Encoded:
+def cut_to_fit(body: bytes, options: EventOptions) -> Encoded:
     """
-    Return an event as the bytes that are sent, cut to the limit.
+    Return an event that is over the limit, cut to it.
 
     At the least, an event keeps its run with the parent and a short error message, its job, and the list of what was
     cut. It exceeds the limit only if the limit is smaller than that, and then reports it.
 
     Args:
-        event: a RunEvent of openlineage-python.
+        body: the event as `serialise` returns it.
         options: hold the limit (`max_bytes`), and whether `extractionError` is disabled.
-
-    Raises:
-        ValueError: see `serialise`.
-        TypeError: see `serialise`.
-        RecursionError: see `serialise`.
     """
-    body = serialise(event)
-    if len(body) <= options.max_bytes:
-        facet = (event.run.facets or {}).get(_FACET)
-        errors = facet.errors if isinstance(facet, extraction_error_run.ExtractionErrorRunFacet) else None
-        return Encoded(body, tuple(Gap(error.task or "", error.errorMessage) for error in errors or ()))
     oversized = _Oversized(json.loads(body), len(body), options)
     for step in STEPS:
         if oversized.fits():
@@ -385,12 +375,12 @@ class _Oversized:
         self._facets: dict[str, Any] = event["run"]["facets"]
         self._size = self._whole = size
         self._limit = options.max_bytes
-        self._silent = _FACET in options.disabled
+        self._silent = FACET_OF_GAPS in options.disabled
         self._gaps: list[extraction_error_run.Error] = []
         # The bytes that the diagnostics will take.
         self._room = 0 if self._silent else _JOINTS
-        if not self._silent and _FACET not in self._facets:
-            self._room += len(serialise({_FACET: self._with_gaps({})}))
+        if not self._silent and FACET_OF_GAPS not in self._facets:
+            self._room += len(serialise({FACET_OF_GAPS: self._with_gaps({})}))
         self._add_gap(
             MAX_BYTES_KEY, f"the event had {size} bytes, over the limit of {self._limit}: what follows was cut"
         )
@@ -418,8 +408,8 @@ class _Oversized:
         if not self.fits():
             self._add_gap(MAX_BYTES_KEY, "the event is still over the limit")
         if not self._silent:
-            self._facets[_FACET] = self._with_gaps(self._facets.get(_FACET, {}))
-        errors = self._facets.get(_FACET, {}).get("errors", ())
+            self._facets[FACET_OF_GAPS] = self._with_gaps(self._facets.get(FACET_OF_GAPS, {}))
+        errors = self._facets.get(FACET_OF_GAPS, {}).get("errors", ())
         gaps = tuple(Gap(error.get("task") or "", error["errorMessage"]) for error in errors)
         return Encoded(serialise(self._event), gaps)
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import attrs
 import pytest
-from openlineage_pyspark.facets.events.build import build_event
-from openlineage_pyspark.facets.events.cutting import serialise_within
+from openlineage_pyspark.facets.events.build import build_event, serialise_within
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.model.dataset import Identifier

@@ -8,8 +8,8 @@ import json
 import attrs
 import pytest
 from openlineage.client.facet_v2 import DatasetFacet, InputDatasetFacet, JobFacet, RunFacet
-from openlineage_pyspark.facets.events.build import build_event
-from openlineage_pyspark.facets.events.cutting import OWN_FACETS, serialise_within
+from openlineage_pyspark.facets.events.build import build_event, serialise_within
+from openlineage_pyspark.facets.events.cutting import OWN_FACETS
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions, Owner, Tag
 from openlineage_pyspark.facets.events.providers import Contribution, CustomFacets
