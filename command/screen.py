@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.pictures.fitting import cell_len, wrapped
+from openlineage_pyspark.workbench.pictures.plain import cell_len, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

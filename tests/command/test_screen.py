@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from openlineage_pyspark.command.screen import Screen, shorten
-from openlineage_pyspark.workbench.pictures.fitting import cell_len, wrapped
 from openlineage_pyspark.workbench.pictures.outline import Branch, Outline, Section
+from openlineage_pyspark.workbench.pictures.plain import cell_len, wrapped
 from openlineage_pyspark.workbench.pictures.table import TableColumn
 from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.questions.row_text import time_column

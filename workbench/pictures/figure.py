@@ -23,9 +23,9 @@ from openlineage_pyspark.workbench.model.graph import (
     VersionNode,
     names_of_processes,
 )
+from openlineage_pyspark.workbench.pictures.plain import shown
 from openlineage_pyspark.workbench.pictures.scene import Bounds
 from openlineage_pyspark.workbench.pictures.svg import drawing
-from openlineage_pyspark.workbench.pictures.untrusted import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

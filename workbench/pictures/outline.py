@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import attrs
-from openlineage_pyspark.workbench.pictures.fitting import cell_len, pieces_of
-from openlineage_pyspark.workbench.pictures.plain import plain
+from openlineage_pyspark.workbench.pictures.plain import cell_len, pieces_of, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -21,7 +21,7 @@ from openlineage_pyspark.workbench.model.graph import (
 )
 from openlineage_pyspark.workbench.model.kinds import Diagnostic, rank
 from openlineage_pyspark.workbench.pictures.layout import Size
-from openlineage_pyspark.workbench.pictures.untrusted import shown, width_of
+from openlineage_pyspark.workbench.pictures.plain import shown, width_of
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.model.change import ChangeMark

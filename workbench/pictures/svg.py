@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 import attrs
 from openlineage_pyspark.workbench.model.graph import DatasetNode, Edge, Graph, JobNode, OperatorNode, Path, RunNode
 from openlineage_pyspark.workbench.pictures.layout import Gaps, Layout, Size, layered
+from openlineage_pyspark.workbench.pictures.plain import shown
 from openlineage_pyspark.workbench.pictures.scene import (
     FLOW,
     HEAD,
@@ -33,7 +34,6 @@ from openlineage_pyspark.workbench.pictures.scene import (
     pixels,
     type_of_row,
 )
-from openlineage_pyspark.workbench.pictures.untrusted import shown
 from openlineage_pyspark.workbench.pictures.words import INFERRED, reason_of
 
 _LANE = 4

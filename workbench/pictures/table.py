@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
-from openlineage_pyspark.workbench.pictures.fitting import cell_len
-from openlineage_pyspark.workbench.pictures.plain import plain
+from openlineage_pyspark.workbench.pictures.plain import cell_len, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

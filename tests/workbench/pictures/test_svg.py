@@ -22,9 +22,9 @@ from openlineage_pyspark.workbench.model.graph import (
 )
 from openlineage_pyspark.workbench.model.kinds import Diagnostic
 from openlineage_pyspark.workbench.pictures.figure import FigureTable, ShownGraph, figure
+from openlineage_pyspark.workbench.pictures.plain import shown
 from openlineage_pyspark.workbench.pictures.scene import Bounds
 from openlineage_pyspark.workbench.pictures.svg import svg
-from openlineage_pyspark.workbench.pictures.untrusted import shown
 from support.large_graph import large_graph
 from support.lineage_paths import path
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from openlineage_pyspark.workbench.model.short_names import short_id, shortest, without_classes
-from openlineage_pyspark.workbench.pictures.fitting import cell_len
 from openlineage_pyspark.workbench.pictures.outline import Branch, Outline, Section
+from openlineage_pyspark.workbench.pictures.plain import cell_len
 from openlineage_pyspark.workbench.store_api import Store
 from support.lineage_events import dataset, lineage, run_event
 

@@ -11,8 +11,8 @@ from openlineage_pyspark.workbench.model.times import FOREVER, microseconds
 from openlineage_pyspark.workbench.questions.run_details import details_stated_by
 from openlineage_pyspark.workbench.store.described import described_by_runs, described_without_runs
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions
+from openlineage_pyspark.workbench.store.spark.rows import version_rows
 from openlineage_pyspark.workbench.store.spark.sql import VIEWS
-from openlineage_pyspark.workbench.store.spark.versions import version_rows
 from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.tables import schema
 from support.lineage_events import at, company, dataset, lineage, run_event, symlink, taken, text_of_events

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from openlineage_pyspark.workbench.store.events.ingest import EventLine, portions, take
+from openlineage_pyspark.workbench.store.spark.rows import version_rows
 from openlineage_pyspark.workbench.store.spark.sql import VIEWS
-from openlineage_pyspark.workbench.store.spark.versions import version_rows
 from openlineage_pyspark.workbench.store.spark.views import column_edges, table_edges
 from openlineage_pyspark.workbench.store.sqlite.database import Database
 from openlineage_pyspark.workbench.store.tables import schema

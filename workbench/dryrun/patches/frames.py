@@ -14,12 +14,11 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import (
     maker_of_unknown,
 )
 from openlineage_pyspark.workbench.dryrun.patches.standins import row_of
-from openlineage_pyspark.workbench.dryrun.patches.statistics import install_statistics
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, taken_next
 from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
 from pyspark.rdd import RDD
 from pyspark.serializers import CPickleSerializer
-from pyspark.sql import Row
+from pyspark.sql import Observation, Row
 from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
 from pyspark.sql.group import GroupedData
 from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openlineage_pyspark.workbench.dryrun.patches.worlds import Worlds
+    from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
 _JOINING = ("crossJoin", "exceptAll", "intersect", "intersectAll", "join", "subtract", "union", "unionAll",
             "unionByName")  # fmt: skip
@@ -41,6 +41,78 @@ _WITHOUT_ROWS = frozenset({"getNumPartitions", "getStorageLevel", "isEmpty", "na
 """The methods of RDDs that pass no rows on."""
 # Some are Databricks' additions to DataFrames.
 _QUIET = ("display", "explain", "foreach", "foreachPartition", "printSchema", "show")
+_SOME_NUMBER = 1.0
+
+# Statistics of DataFrames, and observed metrics: numbers and columns that depend on data.
+
+
+class StandInMetrics(dict[str, Any]):
+    """
+    The result of an observation: each metric that the script reads is a number that depends on data.
+
+    Args:
+        stage: records each decision on one of them.
+    """
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__()
+        self._stage = stage
+
+    def __missing__(self, name: str) -> Any:
+        return self._stage.number(f"the metric {name}")
+
+
+def install_statistics(frame: Any, stage: Stage, without_columns: Callable[[Any], Any]) -> None:
+    """
+    Make statistics return stand-ins.
+
+    Args:
+        frame: PySpark's class of DataFrames.
+        stage: records each use.
+        without_columns: makes a DataFrame without known columns from another one.
+    """
+
+    def report(name: str) -> None:
+        stage.problem(
+            "STAND_IN", f"{name}() returns {_SOME_NUMBER} in a dry run: what is made from its values is unknown"
+        )
+
+    def quantiles(_: Any, col: Any, probabilities: Any, *__: Any, **___: Any) -> Any:
+        report("approxQuantile")
+        found = [_SOME_NUMBER for _ in probabilities]
+        return found if isinstance(col, str) else [list(found) for _ in col]
+
+    def number(name: str) -> Any:
+        def statistic(*_: Any, **__: Any) -> float:
+            report(name)
+            return _SOME_NUMBER
+
+        return statistic
+
+    def crosstab(self: Any, col1: str, col2: str) -> Any:
+        rows = F.coalesce(F.col(col1).cast("string"), F.lit("null")).alias(f"{col1}_{col2}")
+        return self.groupBy(rows).pivot(col2).agg(F.count(F.lit(1)))
+
+    def transposed(self: Any, *_: Any, **__: Any) -> Any:
+        stage.problem("PATTERN", "the columns of transpose() come from values in the data: they are unknown")
+        return without_columns(self)
+
+    def files(_: Any) -> list[str]:
+        stage.problem(
+            "STAND_IN", "inputFiles() returns no files in a dry run: what is made from their names is unknown"
+        )
+        return []
+
+    def metrics(_: Any) -> StandInMetrics:
+        stage.problem(
+            "STAND_IN", "an observation returns 1 for each metric in a dry run: what is made from them is unknown"
+        )
+        return StandInMetrics(stage)
+
+    frame.approxQuantile, frame.crosstab, frame.inputFiles = quantiles, crosstab, files
+    frame.transpose = transposed
+    frame.corr, frame.cov = number("corr"), number("cov")
+    Observation.get = property(metrics)
 
 
 class FrameMethods:

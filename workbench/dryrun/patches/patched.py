@@ -15,7 +15,6 @@ from openlineage_pyspark.workbench.dryrun.patches.binary_formats import (
 )
 from openlineage_pyspark.workbench.dryrun.patches.catalog import ScriptCatalog
 from openlineage_pyspark.workbench.dryrun.patches.doors import DoorOfFrame, DoorToJava
-from openlineage_pyspark.workbench.dryrun.patches.dstreams import DSTREAMS, install_dstreams
 from openlineage_pyspark.workbench.dryrun.patches.frames import FrameMethods
 from openlineage_pyspark.workbench.dryrun.patches.late_imports import when_imported
 from openlineage_pyspark.workbench.dryrun.patches.local_frames import install_local_frames
@@ -23,7 +22,7 @@ from openlineage_pyspark.workbench.dryrun.patches.models import MODELS, install_
 from openlineage_pyspark.workbench.dryrun.patches.plots import PLOTS, install_plots
 from openlineage_pyspark.workbench.dryrun.patches.rdds import install_rdds
 from openlineage_pyspark.workbench.dryrun.patches.sessions import ScriptSessions
-from openlineage_pyspark.workbench.dryrun.patches.streams import FinishedQuery
+from openlineage_pyspark.workbench.dryrun.patches.streams import DSTREAMS, FinishedQuery, install_dstreams
 from openlineage_pyspark.workbench.dryrun.patches.table_functions import TABLE_FUNCTIONS, install_table_functions
 from openlineage_pyspark.workbench.dryrun.patches.unknown_arguments import install_unknown_arguments
 from openlineage_pyspark.workbench.dryrun.patches.worlds import Worlds
