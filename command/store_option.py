@@ -96,16 +96,6 @@ def whole_number(least: int) -> Callable[[str], int]:
     return number
 
 
-def count_of_one_or_more(text: str) -> int:
-    """
-    Parse the value of an option that takes a number of at least 1.
-
-    Raises:
-        ArgumentTypeError: it is not such a number.
-    """
-    return whole_number(1)(text)
-
-
 def opened(options: argparse.Namespace, *, reads_rows: bool = False) -> Store:
     """
     Open the store that the options name, to be read.
@@ -198,7 +188,7 @@ def refuse_spark_stores(paths: Iterable[Path]) -> None:
     from openlineage_pyspark.workbench.store.spark.tables import is_schema_name
 
     for path in paths:
-        if is_schema_name(str(path)) and not path.exists():
+        if is_schema_name(str(path)):
             raise StoreError(
                 f"{path} is not an existing file, and a store in Spark's tables can't be used here: name a store's "
                 "file, or event files"
@@ -227,11 +217,9 @@ def write_file(path: Path, text: str) -> None:
 
 def is_in_spark(options: argparse.Namespace) -> bool:
     """Return whether the options name a store in Spark's tables."""
-    if options.spark or not options.store or Path(options.store).exists():
-        return bool(options.spark)
     from openlineage_pyspark.workbench.store.spark.tables import is_schema_name
 
-    return is_schema_name(options.store)
+    return bool(options.spark or (options.store and is_schema_name(options.store)))
 
 
 def session_for(name: str, options: argparse.Namespace) -> SparkSession:

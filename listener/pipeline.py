@@ -17,7 +17,7 @@ from openlineage_pyspark.facets.events.build import event_of
 from openlineage_pyspark.facets.events.options import EventOptions
 from openlineage_pyspark.facets.events.providers import Contribution, Provider, contribute, failed
 from openlineage_pyspark.facets.model.lineage import Certainty
-from openlineage_pyspark.facets.model.run import PATHS, CallSite, Failure, Gap, RedactedState, RunState, call_site
+from openlineage_pyspark.facets.model.run import PATHS, CallSite, Failure, Gap, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.rows import shown_messages
 from openlineage_pyspark.listener.analyses import Analyses
 from openlineage_pyspark.listener.guard import CaughtException, Guard
@@ -29,6 +29,7 @@ from openlineage_pyspark.listener.probe.records import (
     ProbeFault,
     RddJobEnded,
     Record,
+    call_site,
     parse,
 )
 from openlineage_pyspark.listener.runs.application import Application

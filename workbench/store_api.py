@@ -54,7 +54,7 @@ class Store:
         """
         require(WORKBENCH)
         name = str(path)
-        if is_schema_name(name) and not Path(path).exists():
+        if is_schema_name(name):
             return cls(SparkTables(active_or_new_session({}, is_session_catalog=is_in_session_catalog(name)), name))
         database = Database(Path(path), read_only=True)
         database.look()

@@ -16,7 +16,7 @@ import attrs
 from openlineage_pyspark.command.consent import add_consent, is_agreed, is_answered_yes
 from openlineage_pyspark.command.questions import show
 from openlineage_pyspark.command.screen import Screen, complain
-from openlineage_pyspark.command.store_option import add_store, asking, count_of_one_or_more, whole_number
+from openlineage_pyspark.command.store_option import add_store, asking, whole_number
 from openlineage_pyspark.errors import RecoveryError, StoreError
 from openlineage_pyspark.workbench.answer import Answer
 from openlineage_pyspark.workbench.recovery.applying.apply import PlanApplication
@@ -109,8 +109,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "written during a manual step that must not write the table; repeatable",
     )
     for option, help_ in _OF_STEPS:
-        number = count_of_one_or_more
-        applying.add_argument(option, type=number, action="append", default=[], metavar="N", help=help_)
+        applying.add_argument(option, type=whole_number(1), action="append", default=[], metavar="N", help=help_)
     add_store(parser)
     parser.set_defaults(run=_run)
 

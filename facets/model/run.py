@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import posixpath
-import re
 import urllib.parse
 from typing import Literal, NewType, TypeAlias
 
@@ -15,8 +14,6 @@ from openlineage_pyspark.facets.model.micro_batch import StreamingQuery
 from openlineage_pyspark.facets.model.session import StatementSession
 
 _LONGEST = 200
-_IN_FILE = re.compile(r"(?P<file>.+):(?P<line>\d{1,9})")
-_IN_CELL = re.compile(r"line (?P<line>\d{1,9}) in cell \[(?P<cell>\d{1,9})\]")
 
 
 @attrs.frozen
@@ -69,27 +66,6 @@ class CallSite:
     def __str__(self) -> str:
         """Return it as one word: `etl/load.py:12`."""
         return f"{self.file}:{self.line}"
-
-
-def call_site(text: str) -> CallSite | None:
-    """
-    Return the line that PySpark names.
-
-    Args:
-        text: a stack, of which only the first line counts: `/home/me/etl.py:12`, `line 5 in cell [3]`, or, of an
-            action, `collect at /home/me/etl.py:12`.
-
-    Returns:
-        None if it has another form.
-    """
-    first = text.partition("\n")[0]
-    cell = _IN_CELL.fullmatch(first)
-    if cell is not None:
-        return CallSite(f"cell [{cell['cell']}]", int(cell["line"]))
-    function, at, place = first.partition(" at ")
-    is_action = bool(at) and function.isidentifier()
-    found = _IN_FILE.fullmatch(place if is_action else first)
-    return None if found is None else CallSite(found["file"], int(found["line"]), function if is_action else "")
 
 
 def _folder(script: str | None) -> str:

@@ -28,6 +28,10 @@ VARIABLE_CLASS = f"org.apache.spark.sql.catalyst.expressions.{VARIABLE_USE}"
 """The full name of that class; the leaves that `with_variables` adds have it too."""
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
+VARIABLE_COMMANDS = frozenset(
+    f"{_LOGICAL}{name}" for name in ("SetVariable", "FetchCursor", "CreateVariable", "DropVariable")
+)
+"""The commands that change variables: SET, FETCH, DECLARE and DROP."""
 VARIABLE_READINGS = {
     VARIABLE_CLASS: {"scope": "#variables"},
     f"{_LOGICAL}CreateVariable": {"scope": "#variables"},
@@ -80,24 +84,18 @@ def variable_name(plan: Plan, described: Value, scope: Value) -> VariableName | 
 
 
 def variable_of(plan: Plan, operator: Operator) -> VariableName | None:
-    """Return the variable of a leaf that `with_variables` has added; None for any other operator."""
-    if operator.class_name != VARIABLE_CLASS:
-        return None
+    """Return the variable of a leaf that `with_variables` has added; None if its name is unknown."""
     return variable_name(plan, operator.arguments.get("identifier"), operator.arguments.get("scope"))
 
 
 def variable_writes(plan: Plan) -> tuple[VariableWrite, ...]:
-    """Return a plan's changes of variables; nothing unless it is a SET, a FETCH, a DECLARE or a DROP of them."""
+    """Return the changes of variables by a plan whose root is one of `VARIABLE_COMMANDS`."""
     top = plan.top
-    if not top.class_name.startswith(_LOGICAL):
-        return ()
     if top.name == "SetVariable":
         return _set(plan, top)
     if top.name == "FetchCursor":
         # The cursor has only the text of its query.
         return tuple(VariableWrite(name, is_unknown=True) for name in _targets(plan, top) if name is not None)
-    if top.name not in ("CreateVariable", "DropVariable"):
-        return ()
     default = next(plan.expressions_of((top.arguments.get("defaultExpr"),)), None)
     value = default.arguments.get("child") if default is not None else None
     named = (plan.operators[below].arguments.get("identifier") for below in top.children)

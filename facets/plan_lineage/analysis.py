@@ -32,7 +32,7 @@ from openlineage_pyspark.facets.model.plan import (
     Plan,
 )
 from openlineage_pyspark.facets.model.run import Gap
-from openlineage_pyspark.facets.model.variables import VariableWrite, variable_writes
+from openlineage_pyspark.facets.model.variables import VARIABLE_COMMANDS, VariableWrite, variable_writes
 from openlineage_pyspark.facets.plan_lineage.edges import (
     SourceEdges,
     SourceKinds,
@@ -121,7 +121,7 @@ class _Analysis:
         shown = query if streamed is None else streamed
         tops = {shown} if shown is not None else {read for target in targets for read in target.reads}
         tops |= self._held(sinks, [write for _, write in written]) if written else set()
-        variables = variable_writes(plan)
+        variables = variable_writes(plan) if plan.top.class_name in VARIABLE_COMMANDS else ()
         reached = self._reached(tops, variables)
         self._read(reached)
         outputs = tuple(self._written(write, at) for at, write in written)

@@ -13,7 +13,7 @@ from openlineage_pyspark.facets.datasets.source import NO_DATASETS, Column, Rela
 from openlineage_pyspark.facets.model.lineage import Certainty, UseKind, Way, Wording, compose
 from openlineage_pyspark.facets.model.plan import LOCAL_RELATION, Operator, Plan, Value
 from openlineage_pyspark.facets.model.run import Gap
-from openlineage_pyspark.facets.model.variables import VariableName, variable_of
+from openlineage_pyspark.facets.model.variables import VARIABLE_CLASS, VariableName, variable_of
 from openlineage_pyspark.facets.plan_lineage.results import (
     EarlierColumn,
     EarlierRows,
@@ -265,8 +265,7 @@ class Leaves:
 
     def _from_earlier_plans(self, at: int, operator: Operator) -> Relation | None:
         """Return the relation of a leaf whose rows an earlier plan computed; None for any other leaf."""
-        variable = variable_of(self._plan, operator)
-        if variable is not None:
+        if operator.class_name == VARIABLE_CLASS and (variable := variable_of(self._plan, operator)) is not None:
             return self._of_variable(operator, variable)
         earlier = self._earlier.rows.get(at) or rows_of_variables(operator, self._earlier.variables)
         if earlier is None:

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import attrs
 from openlineage_pyspark.facets.model.dataset import Statistics
 from openlineage_pyspark.facets.model.plan import Plan
-from openlineage_pyspark.facets.model.run import CallSite, Failure, Raised, call_site
+from openlineage_pyspark.facets.model.run import CallSite, Failure, Raised
 from openlineage_pyspark.facets.model.session import StatementSession
 from openlineage_pyspark.listener.probe.decode import cut_text, decode_plan
 
 T = TypeVar("T")
+
+_IN_FILE = re.compile(r"(?P<file>.+):(?P<line>\d{1,9})")
+_IN_CELL = re.compile(r"line (?P<line>\d{1,9}) in cell \[(?P<cell>\d{1,9})\]")
 
 
 class InvalidRecordError(ValueError):
@@ -588,6 +592,27 @@ class _Members:
     def _refuse(self, name: str, wanted: str) -> NoReturn:
         found = type(self._raw[name]).__name__
         raise InvalidRecordError(f"{self._what}: {name!r} should be {wanted} and is of type {found}")
+
+
+def call_site(text: str) -> CallSite | None:
+    """
+    Return the line that PySpark names.
+
+    Args:
+        text: a stack, of which only the first line counts: `/home/me/etl.py:12`, `line 5 in cell [3]`, or, of an
+            action, `collect at /home/me/etl.py:12`.
+
+    Returns:
+        None if it has another form.
+    """
+    first = text.partition("\n")[0]
+    cell = _IN_CELL.fullmatch(first)
+    if cell is not None:
+        return CallSite(f"cell [{cell['cell']}]", int(cell["line"]))
+    function, at, place = first.partition(" at ")
+    is_action = bool(at) and function.isidentifier()
+    found = _IN_FILE.fullmatch(place if is_action else first)
+    return None if found is None else CallSite(found["file"], int(found["line"]), function if is_action else "")
 
 
 def _execution_started(raw: _Members) -> ExecutionStarted:

@@ -11,8 +11,9 @@ from jsonschema import Draft202012Validator
 from openlineage_pyspark.facets.events.build import build_event
 from openlineage_pyspark.facets.events.encode import serialise
 from openlineage_pyspark.facets.events.options import EventOptions
-from openlineage_pyspark.facets.model.run import CallSite, RedactedState, RunState, call_site
+from openlineage_pyspark.facets.model.run import CallSite, RedactedState, RunState
 from openlineage_pyspark.facets.redaction.redact import Redaction, redacted
+from openlineage_pyspark.listener.probe.records import call_site
 
 SCRIPT = "file:///home/ann/my%20jobs/etl.py"
 

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.errors import StoreError
@@ -52,8 +53,9 @@ _TAKEN = (schema.EVENT, schema.REJECTED)
 
 
 def is_schema_name(name: str) -> bool:
-    """Return whether a store's name can only be a schema in a catalog, and not a file."""
-    return bool(_NAME.fullmatch(name)) and "." in name and not name.endswith(FILE_ENDINGS)
+    """Return whether a store's name can only be a schema in a catalog, and not a file; no file has it."""
+    is_name = bool(_NAME.fullmatch(name)) and "." in name and not name.endswith(FILE_ENDINGS)
+    return is_name and not Path(name).exists()
 
 
 def catalog_of(schema_name: str) -> str:
