@@ -1,4 +1,4 @@
-"""Streaming queries: each is finished when it has started, after one batch."""
+"""Streams: each query is finished when it has started, after one batch; those of RDDs do not start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""An application that ended after some of its writes: what it wrote, and how that is undone before it runs again."""
+"""
+What an earlier process has begun and not ended: the statements of a step, and an application's writes.
+
+What such an application wrote is undone before it runs again.
+"""
 
 from __future__ import annotations
 
