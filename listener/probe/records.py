@@ -8,6 +8,7 @@ JSON, has an unknown kind or lacks a member.
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -580,6 +581,19 @@ class _Members:
     def all_inner(self, name: str) -> list[_Members]:
         return [_Members(item, f"{self._what}: an item of {name!r}") for item in self.sequence(name)]
 
+    def make(self, class_: type[T], **given: object) -> T:
+        """
+        Return a record, or a part of one.
+
+        Args:
+            class_: its class.
+            given: the values of some fields. Any other field is the member of its name, and of its type.
+        """
+        for name, reader in _readers_of(class_):  # type: ignore[arg-type] # classes are hashable
+            if name not in given:
+                given[name] = reader(self, name)
+        return class_(**given)
+
     def plan(self) -> EncodedPlan | None:
         found = self._raw.get("plan")
         return None if found is None else EncodedPlan(found)
@@ -615,18 +629,26 @@ def call_site(text: str) -> CallSite | None:
     return None if found is None else CallSite(found["file"], int(found["line"]), function if is_action else "")
 
 
+_READERS: Mapping[str, Callable[[_Members, str], object]] = {
+    "int": _Members.number,
+    "int | None": _Members.optional_number,
+    "str": _Members.text,
+    "str | None": _Members.optional_text,
+    "bool": _Members.flag,
+    "tuple[str, ...]": _Members.texts,
+    "datetime.datetime": lambda members, _: members.time(),
+}
+"""The type of a field -> what reads the member of its name."""
+
+
+@functools.cache
+def _readers_of(class_: Any) -> tuple[tuple[str, Callable[[_Members, str], object]], ...]:
+    return tuple((each.name, _READERS[each.type]) for each in attrs.fields(class_) if each.type in _READERS)
+
+
 def _execution_started(raw: _Members) -> ExecutionStarted:
     site = call_site(raw.optional_text("site") or "")
-    return ExecutionStarted(
-        raw.number("id"),
-        raw.number("root"),
-        raw.time(),
-        _query(raw),
-        site,
-        raw.flag("model"),
-        raw.texts("loads"),
-        _session(raw),
-    )
+    return raw.make(ExecutionStarted, query=_query(raw), call_site=site, session=_session(raw))
 
 
 def _session(raw: _Members) -> StatementSession | None:
@@ -650,77 +672,41 @@ def _execution_ended(raw: _Members) -> ExecutionEnded:
         rows = counted.optional_number("committedRows") if rows is None else rows
         writes.append(Statistics(rows, counted.optional_number("numOutputBytes"), files))
     metrics = ExecutionMetrics(tuple(scans), tuple(writes), _task_metrics(raw))
-    return ExecutionEnded(
-        raw.number("id"),
-        raw.time(),
-        _query(raw),
-        _failure(raw),
-        raw.flag("checkpoint"),
-        metrics,
-        tuple(_commit(commit) for commit in raw.all_inner("commits")),
-        raw.optional_text("schema"),
-        _session(raw),
-        raw.optional_number("rdd"),
+    return raw.make(
+        ExecutionEnded,
+        query=_query(raw),
+        failure=_failure(raw),
+        is_checkpoint=raw.flag("checkpoint"),
+        metrics=metrics,
+        commits=tuple(_commit(commit) for commit in raw.all_inner("commits")),
+        session=_session(raw),
     )
 
 
 def _commit(raw: _Members) -> Commit:
-    return Commit(
-        raw.text("format"),
-        raw.text("location"),
-        raw.text("version"),
-        raw.optional_time(),
-        raw.optional_text("parent"),
-        raw.optional_text("table"),
-        raw.optional_text("operation"),
-        raw.optional_text("branch"),
-        raw.optional_text("query"),
-        raw.optional_number("epoch"),
-        raw.optional_number("rows"),
-        raw.optional_number("bytes"),
-        raw.optional_text("id"),
-        tuple(
-            GeneratedColumn(column.text("name"), column.text("type"), column.text("expression"))
-            for column in raw.all_inner("generated")
-        ),
-    )
+    generated = tuple(column.make(GeneratedColumn) for column in raw.all_inner("generated"))
+    return raw.make(Commit, time=raw.optional_time(), table_id=raw.optional_text("id"), generated=generated)
 
 
 def _stream(raw: _Members) -> StreamStarted | StreamTerminated:
-    event, run, time = raw.text("event"), raw.text("run"), raw.time()
-    if event.startswith("QueryStarted"):
-        return StreamStarted(run, time, raw.optional_text("name"), raw.optional_text("query"))
-    return StreamTerminated(run, time, _failure(raw))
+    if raw.text("event").startswith("QueryStarted"):
+        return raw.make(StreamStarted)
+    return raw.make(StreamTerminated, failure=_failure(raw))
 
 
 def _stream_progressed(raw: _Members) -> StreamProgressed:
     watermark = raw.optional_instant("watermark")
-    return StreamProgressed(
-        run=raw.text("run"),
-        time=raw.time(),
-        query=raw.text("query"),
-        batch=raw.number("batch"),
+    return raw.make(
+        StreamProgressed,
         began=raw.instant("began"),
-        name=raw.optional_text("name"),
-        duration=raw.optional_number("duration"),
-        rows=raw.optional_number("rows"),
-        executed=raw.flag("executed"),
         # Spark reports 1970 until it has seen an event.
         watermark=watermark if watermark is not None and watermark.timestamp() > 0 else None,
         sources=tuple(_source_progress(each) for each in raw.all_inner("sources")),
-        sink=raw.optional_text("sink"),
-        cut=raw.flag("cut"),
     )
 
 
 def _source_progress(raw: _Members) -> SourceProgress:
-    return SourceProgress(
-        raw.text("description"),
-        raw.optional_text("from"),
-        raw.optional_text("to"),
-        raw.optional_number("rows"),
-        raw.flag("cut"),
-    )
+    return raw.make(SourceProgress, start=raw.optional_text("from"), end=raw.optional_text("to"))
 
 
 def _rdd_job_started(raw: _Members) -> RddJobStarted:
@@ -730,10 +716,7 @@ def _rdd_job_started(raw: _Members) -> RddJobStarted:
             sources.append(tuple(_text(part) for part in source))
         else:
             sources.append("?..." if source is None else _text(source))
-    path, output_format = raw.optional_text("path"), raw.optional_text("format")
-    return RddJobStarted(
-        raw.number("job"), raw.time(), raw.flag("write"), path, output_format, tuple(sources), raw.flag("model")
-    )
+    return raw.make(RddJobStarted, writes=raw.flag("write"), sources=tuple(sources))
 
 
 def _text(raw: Any) -> str:
@@ -742,23 +725,11 @@ def _text(raw: Any) -> str:
 
 def _rdd_job_ended(raw: _Members) -> RddJobEnded:
     tasks = _task_metrics(raw, rows_read=raw.optional_number("read") or 0)
-    return RddJobEnded(raw.number("job"), raw.time(), _failure(raw), ExecutionMetrics(tasks=tasks))
+    return raw.make(RddJobEnded, failure=_failure(raw), metrics=ExecutionMetrics(tasks=tasks))
 
 
 def _table_dropped(raw: _Members) -> TableDropped:
     return TableDropped(f"{raw.text('database')}.{raw.text('table')}".lower())
-
-
-def _application_ended(raw: _Members) -> ApplicationEnded:
-    return ApplicationEnded(raw.time())
-
-
-def _events_dropped(raw: _Members) -> EventsDropped:
-    return EventsDropped(raw.number("count"))
-
-
-def _probe_fault(raw: _Members) -> ProbeFault:
-    return ProbeFault(raw.text("where"), raw.text("message"))
 
 
 _KINDS: Mapping[str, Callable[[_Members], Record]] = {
@@ -769,34 +740,28 @@ _KINDS: Mapping[str, Callable[[_Members], Record]] = {
     "rdd_start": _rdd_job_started,
     "rdd_end": _rdd_job_ended,
     "table_dropped": _table_dropped,
-    "application_end": _application_ended,
-    "dropped": _events_dropped,
-    "fault": _probe_fault,
+    "application_end": lambda raw: raw.make(ApplicationEnded),
+    "dropped": lambda raw: raw.make(EventsDropped),
+    "fault": lambda raw: raw.make(ProbeFault),
 }
 
 
 def _query(raw: _Members) -> QueryExecution:
-    return QueryExecution(
+    return raw.make(
+        QueryExecution,
         plan=raw.plan(),
         plan_class=raw.optional_text("class"),
         is_command=raw.flag("command"),
         is_read=raw.flag("read"),
-        stream=raw.optional_text("stream"),
         batch=_batch_execution(raw),
-        sql=raw.optional_text("sql"),
         query_sql=raw.optional_text("querySql"),
         text_identity=raw.optional_number("text"),
         statement=_statement(raw),
-        fault=raw.optional_text("fault"),
-        unresolved=raw.optional_text("unresolved"),
     )
 
 
 def _batch_execution(raw: _Members) -> BatchExecution | None:
-    if "batch" not in raw:
-        return None
-    batch = raw.inner("batch")
-    return BatchExecution(batch.number("id"), batch.text("query"), batch.optional_text("checkpoint"))
+    return raw.inner("batch").make(BatchExecution) if "batch" in raw else None
 
 
 def _failure(raw: _Members) -> Failure | None:
