@@ -116,7 +116,7 @@ def test_only_the_edges_to_the_jvm_import_py4j_or_pyspark() -> None:
         *("workbench/dryrun/empty_spark/session.py", "workbench/dryrun/libraries/glue.py"),
         *(
             f"workbench/dryrun/patches/{name}.py"
-            for name in ("binary_formats", "catalog", "frames", "models", "patched", "rdds", "sessions", "statistics")
+            for name in ("binary_formats", "catalog", "frames", "models", "patched", "rdds", "sessions")
         ),
         *("workbench/dryrun/patches/unknown_arguments.py", "workbench/dryrun/patches/worlds.py"),
         *("workbench/predict/throw_away.py", "workbench/store/spark/session.py"),

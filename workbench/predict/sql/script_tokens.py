@@ -229,7 +229,7 @@ def _is_definer(script: ScriptTokens, at: int) -> bool:
     return kind in (TokenKind.NAME, TokenKind.STRING) or script.symbol(at) in ("=", "@", "%", "(", ")")
 
 
-def makes_function(script: ScriptTokens, begin: int) -> bool:
+def begins_function(script: ScriptTokens, begin: int) -> bool:
     """Return whether a statement creates a function."""
     return script.word(begin) == "CREATE" and "FUNCTION" in map(script.word, range(begin, begin + 5))
 

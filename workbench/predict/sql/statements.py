@@ -35,6 +35,7 @@ from openlineage_pyspark.workbench.predict.sql.script_tokens import (
     QUERIES,
     ROUTINES,
     ScriptTokens,
+    begins_function,
     begins_script,
     body_in_string,
     body_of_routine,
@@ -43,7 +44,6 @@ from openlineage_pyspark.workbench.predict.sql.script_tokens import (
     end_of_block,
     end_of_condition,
     is_ended_alone,
-    makes_function,
     words_of_set,
 )
 from openlineage_pyspark.workbench.predict.sql.trigger_rows import (
@@ -355,7 +355,7 @@ class _Splitting:
             end_of_this = self._at
             body = body_in_string(self._script, begin, end_of_this)
             # A function can be used by later statements; nothing else is known of a procedure.
-            if body is None or makes_function(self._script, begin):
+            if body is None or begins_function(self._script, begin):
                 yield self._made.between(begin, end_of_this, in_script=in_script)
             if body is not None:
                 yield from self._statements_in_string(body, begin, end_of_this)

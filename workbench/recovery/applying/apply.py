@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from openlineage_pyspark.errors import CheckpointError
+from openlineage_pyspark.workbench.recovery.applying.begun_statements import BegunStatements
 from openlineage_pyspark.workbench.recovery.applying.by_hand import StepsByHand
 from openlineage_pyspark.workbench.recovery.applying.checkpoint import kept_place, put_away, set_back, undone_sources
 from openlineage_pyspark.workbench.recovery.applying.checks import (
@@ -17,7 +18,6 @@ from openlineage_pyspark.workbench.recovery.applying.checks import (
     read_problem,
 )
 from openlineage_pyspark.workbench.recovery.applying.given_plan import GivenPlan
-from openlineage_pyspark.workbench.recovery.applying.interrupted import BegunStatements
 from openlineage_pyspark.workbench.recovery.applying.journal import JournalEntry
 from openlineage_pyspark.workbench.recovery.applying.step_records import StepRecords
 from openlineage_pyspark.workbench.recovery.applying.step_statements import StepStatements
