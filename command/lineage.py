@@ -45,6 +45,7 @@ from openlineage_pyspark.workbench.predict.project.dbt import read_project, scri
 from openlineage_pyspark.workbench.predict.project.exposures import lineage_of_exposures
 from openlineage_pyspark.workbench.predict.project.raw_models import scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.project.revisions import is_changed_since, scripts_at, scripts_now
+from openlineage_pyspark.workbench.predict.project_code import PROJECT_FILES, changed_code
 from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers, problems_of_files, session_of
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 from openlineage_pyspark.workbench.questions.table_schemas import dataset_columns, table_schemas
@@ -165,7 +166,8 @@ def run(options: argparse.Namespace) -> int:
         now = [*scripts_now(options.ddl, is_ddl=True), *files]
         base = None if options.diff is None else _base(options)
         unreadable = _unreadable(now, base or (), options)
-        now, base = _readable(now, unreadable, project), base and _readable(base, unreadable, project)
+        now = _readable(now, unreadable, project, options)
+        base = base and _readable(base, unreadable, project, options, options.diff)
         exposures = () if project is None else project.exposures
         with _answers_kept(options):
             state = _with_exposures(_state(now, known, options), exposures)
@@ -173,6 +175,7 @@ def run(options: argparse.Namespace) -> int:
             if base is not None:
                 is_same = base == now and (not _has_scripts(now) or not is_changed_since(options.diff))
                 before = state if is_same else _with_exposures(_state_at(base, known, options), exposures)
+                _warn_of_code(base, now)
                 return _diff(state, before, options)
     except (LineageError, StoreError, OSError) as problem:
         complain(file_reason_of(problem))
@@ -326,7 +329,13 @@ def _unreadable(now: Sequence[Script], base: Iterable[Script], options: argparse
     return found
 
 
-def _readable(scripts: Sequence[Script], unreadable: Iterable[Script], project: Project | None) -> list[Script]:
+def _readable(
+    scripts: Sequence[Script],
+    unreadable: Iterable[Script],
+    project: Project | None,
+    options: argparse.Namespace,
+    revision: str | None = None,
+) -> list[Script]:
     """
     Return the scripts, of which those of dbt's models create their tables, except unreadable ones.
 
@@ -335,10 +344,26 @@ def _readable(scripts: Sequence[Script], unreadable: Iterable[Script], project: 
         unreadable: the current scripts that can't be read: they are left out of a revision too, because what is unknown
             is no difference.
         project: dbt's project; None if there is none.
+        options: those of the command line.
+        revision: the revision of the scripts; None for the working tree.
     """
+
+    def files_of(folder: Path) -> list[Script]:
+        if revision is None:
+            return scripts_now([folder], globs=PROJECT_FILES)
+        return scripts_at(revision, [folder], globs=PROJECT_FILES)
+
     names = {each.name for each in unreadable}
     found = [each for each in scripts if not each.unreadable and each.name not in names]
-    return scripts_of_raw_models(found) if project is None else scripts_of_models(found, project)
+    if project is not None:
+        return scripts_of_models(found, project)
+    return scripts_of_raw_models(found, None if options.diff is None else files_of)
+
+
+def _warn_of_code(base: Iterable[Script], now: Iterable[Script]) -> None:
+    """Say which files of dbt have changed that decide about models, since no model shows what they change."""
+    for name in changed_code(*([each.project for each in state if each.project] for state in (base, now))):
+        complain(f"{name} has changed: what it changes in models of dbt is seen only in compiled models")
 
 
 def _base(options: argparse.Namespace) -> list[Script]:

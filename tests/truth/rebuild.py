@@ -3,13 +3,15 @@ Prove rebuild plans by execution: random pipelines of SQL, and random changes of
 
     ./run truth rebuild --changes 2000 --seed 1
     ./run truth rebuild --changes 200 --seed 1 --scripts
+    ./run truth rebuild --changes 200 --seed 1 --texts
 
 Each pipeline is executed on small tables. After a change, what lies downstream of it is executed again: a table that
 the plan wants to be made has its rows in another order then, as in any run, and one that it keeps stays as it was. What
 is kept must have the very rows that its statements give now, and so must each column that the plan keeps of a table
 whose rows stay. No expectation is written by hand. With several samples of rows, a table that no proof could spare is
 told from one that was made again in vain: some sample shows that its rows are others. With `--scripts`, each pipeline
-is a PySpark script or a notebook, and the plan comes from its dry runs.
+is a PySpark script or a notebook, and the plan comes from its dry runs. With `--texts`, the plan knows only the texts
+of half of the statements, as if Spark could not analyze them.
 The exit code is 1 if a table was skipped that is different. A finding names its seed and its change.
 """
 
@@ -23,6 +25,7 @@ import random
 import sys
 import tempfile
 import time
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import attrs
 from openlineage_pyspark.command.change import file_steps
+from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.dryrun import files
 from openlineage_pyspark.workbench.dryrun.run import ScriptRunner
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
@@ -40,7 +44,7 @@ from openlineage_pyspark.workbench.predict.scripts import (
     guarded_analysis,
     lineage_of_answers,
 )
-from openlineage_pyspark.workbench.predict.session import ScriptSession
+from openlineage_pyspark.workbench.predict.session import Analyzed, ScriptSession
 from openlineage_pyspark.workbench.predict.sql.statements import statements_of
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable, DeclaredTables
 from openlineage_pyspark.workbench.predict.throw_away import throw_away_session
@@ -60,6 +64,7 @@ if TYPE_CHECKING:
 
     from truth.layers import Pipeline, Statement
 
+_HIDDEN = Refusal("HIDDEN", "its plan is hidden")
 _ROWS = 40
 _MOST_ROWS = 5000
 _BETWEEN_ROWS, _BETWEEN_VALUES = "], [", ","
@@ -171,7 +176,8 @@ class World:
 class Judge:
     """Has the plans of changes, and compares them with what the pipelines give."""
 
-    def __init__(self, spark: Any) -> None:
+    def __init__(self, spark: Any, *, texts: bool = False) -> None:
+        self._texts = texts
         self.world = World(spark.newSession())
         for key, value in _CONF.items():
             self.world._spark.conf.set(key, value)
@@ -208,11 +214,16 @@ class Judge:
                 self._follow(at, pipeline, keys)
             answers += self._answers[keys[at]]
         answers = [
-            StatementAnswer(attrs.evolve(each.statement, line=line), each.analyzed, each.is_ddl)
+            StatementAnswer(attrs.evolve(each.statement, line=line), self._told(each), each.is_ddl)
             for line, each in enumerate(answers)
         ]
         refused = [each for each in answers if each.analyzed.refusal is not None]
         return steps_of_answers(answers, lineage_of_answers(refused, ()), ())
+
+    def _told(self, answer: StatementAnswer) -> Analyzed:
+        """Return what the plan knows of a statement."""
+        is_text = self._texts and not answer.is_ddl and zlib.crc32(answer.statement.text.encode()) % 2
+        return attrs.evolve(answer.analyzed, shape="", refusal=_HIDDEN) if is_text else answer.analyzed
 
     def _analyzed(self, script: Script) -> list[StatementAnswer]:
         return [
@@ -434,7 +445,7 @@ def run(options: argparse.Namespace) -> int:
     score = Score()
     began = time.monotonic()
     with throw_away_session(_SETTINGS) as spark, contextlib.ExitStack() as ending:
-        judge = Judge(spark)
+        judge = Judge(spark, texts=options.texts)
         if options.scripts:
             os.chdir(ending.enter_context(tempfile.TemporaryDirectory()))
             judge = ScriptJudge(spark, ending.enter_context(ScriptRunner(_SETTINGS)))
@@ -523,6 +534,7 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="the only change of it that is tried, and shown")
     parser.add_argument("--samples", type=int, default=1, help="how many random rows of the sources are tried")
     parser.add_argument("--scripts", action="store_true", help="write each pipeline as a PySpark script or a notebook")
+    parser.add_argument("--texts", action="store_true", help="hide the plans of half of the statements")
     parser.add_argument("--vain", action="store_true", help="show each table that was made again in vain")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so many")
     return int(run(parser.parse_args()) > 0)

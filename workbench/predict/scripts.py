@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.acts import ExecutedFile, ScriptAct
     from openlineage_pyspark.workbench.predict.computed import Computed
     from openlineage_pyspark.workbench.predict.from_text.reading import ReadStatement
+    from openlineage_pyspark.workbench.predict.project_code import ProjectCode
     from openlineage_pyspark.workbench.predict.tables.declared import Parts
     from openlineage_pyspark.workbench.report import Lineage
 
@@ -84,6 +85,7 @@ class Script:
         is_ddl: whether it only declares tables: its lineage is not reported.
         head: the text that is put before its first statement, which is a query, to make a table from it.
         unreadable: why its content is unknown; empty if it was read.
+        project: what else decides about a model of a dbt project; None if it is none, or if nobody asks.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Script:
     is_ddl: bool = False
     head: str = ""
     unreadable: str = ""
+    project: ProjectCode | None = None
 
 
 @attrs.frozen

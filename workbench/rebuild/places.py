@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.workbench.predict.project_code import PIECE
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 # What stands for several texts in a path: a glob of Hadoop, or a value that only data know.
 _WILD = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|[*?]+")
 _WORD = re.compile(r"[^\W_]+")
+_PART = re.compile(r"\w+")
 _SHORT = 2
 """Longer words are found in a text because they belong to a name."""
 _BEFORE = re.compile(r"^[^/]*/+")
@@ -134,6 +136,18 @@ def may_be_made_of(name: str, words: Collection[str]) -> bool:
     return any(each in words for each in last if len(each) > _SHORT or len(last) == 1) or (
         len(last) > 1 and all(each in words for each in last)
     )
+
+
+def is_named_by(name: str, names: Collection[str]) -> bool:
+    """
+    Return whether a text may contain the last part of the name of a table or a path, or make it of pieces.
+
+    Args:
+        name: the name.
+        names: the names in the text, in lower case, and the pieces, each after the mark `PIECE`.
+    """
+    parts = _PART.findall(re.split(r"[./]", name.rstrip("/`"))[-1].lower())
+    return all(each in names or all(f"{PIECE}{piece}" in names for piece in name_words(each)) for each in parts)
 
 
 def _may_be_one_part(one: str, other: str) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
+import re
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.acts import FRAME, FUNCTIONS, PLACES, SETTINGS, TEMPORARY
 from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook, sql_in
@@ -16,7 +19,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from openlineage_pyspark.workbench.predict.acts import ScriptAct
+    from openlineage_pyspark.workbench.predict.project_code import ProjectCode
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
+
+# The statements whose text has the names of all that they read, if it has nothing of which names are made.
+_BEGINS = re.compile(r"\s*(?:\(|(?:CREATE|DELETE|FROM|INSERT|MERGE|REPLACE|SELECT|UPDATE|WITH)\b)", re.IGNORECASE)
+_MAKES_NAMES = re.compile(
+    r"[${}&@?]|\w\*|%[(s]|(?<![:\w)\]\"]):\w|\b(?:CALL|DO|EXEC|EXECUTE|EXECUTESQL|IDENTIFIER|OPENQUERY|OPENROWSET|PREPARE"
+    r"|QUERY_TO_XML|SP_EXECUTESQL|TABLE_DATE_RANGE)\b|\b\w*SCHEMA\w*\b"
+    r"|\b(?:ALL|USER)_(?:OBJECTS|TAB\w*|VIEWS)\b|\b(?:DBA|PG)_\w+|\bSYS\b|__TABLES",
+    re.IGNORECASE,
+)
+_ROUTINE = re.compile(
+    r"\bCREATE\s+(?:(?!TABLE\b|(?:\w+\s+)?VIEW\b)\S+\s+){0,4}?"
+    r"(?:FUNCTION|MACRO|PACKAGE|PROC|PROCEDURE|RULE|TRIGGER|TASK|EVENT)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"\w+")
+_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 
 def steps_of_answers(
@@ -30,10 +50,25 @@ def steps_of_answers(
         found: the lineage of those that have any.
         scripts: the files.
     """
-    texts = {each.name: each.text for each in scripts}
+    files = {each.name: each for each in scripts}
+    routines = frozenset(name for each in scripts if _makes_routines(each.text) for name in _names_in(each.text))
     lineages = {_place(each): each for each in found}
-    steps = [_step(each, lineages.get(_place(each)), texts) for each in answers]
-    return (*(_cells(each) for each in scripts if is_notebook(each.text)), *steps)
+    steps = [_step(each, lineages.get(_place(each)), files, routines) for each in answers]
+    projects = dict.fromkeys(each.project for each in scripts if each.project is not None)
+    seeds = [_seed(*seed) for project in projects for seed in project.seeds]
+    return (*(_cells(each) for each in scripts if is_notebook(each.text)), *seeds, *steps)
+
+
+def _seed(name: str, file: str, digest: str) -> FileStep:
+    """Return the load of a table by dbt from a file."""
+    return FileStep(file, 1, f"seed {name}", "seed", targets=(f"default.{name}",), may_read=frozenset(), is_known=False,
+                    code=digest)  # fmt: skip
+
+
+@functools.lru_cache(maxsize=4096)
+def _makes_routines(text: str) -> bool:
+    """Return whether statements may call what a file creates, and so read what it reads."""
+    return _ROUTINE.search(text) is not None
 
 
 def _cells(notebook: Script) -> FileStep:
@@ -48,14 +83,18 @@ def _place(each: StatementAnswer | StatementLineage) -> tuple[str, int, int]:
     return statement.file, statement.line, statement.column
 
 
-def _step(answer: StatementAnswer, found: StatementLineage | None, texts: dict[str, str]) -> FileStep:
+def _step(
+    answer: StatementAnswer, found: StatementLineage | None, files: dict[str, Script], routines: frozenset[str]
+) -> FileStep:
     statement, analyzed = answer.statement, answer.analyzed
     lineage = None if found is None else found.lineage
     written = [] if lineage is None else [name_of(dataset) for dataset, _ in lineage.outputs if dataset is not None]
     # A statement of an SQL script may or may not run, and may read the row of a loop.
     in_script = statement.in_script or bool(statement.loops)
     is_known = analyzed.refusal is None and analyzed.missed is None and not in_script and not analyzed.from_text
-    code = plain_text(f"{texts.get(statement.file, '')} {statement.text}") if in_script else ""
+    script = files.get(statement.file)
+    code = plain_text(f"{'' if script is None else script.text} {statement.text}") if in_script else ""
+    project = None if script is None else script.project
     return FileStep(
         statement.file,
         statement.line,
@@ -63,11 +102,36 @@ def _step(answer: StatementAnswer, found: StatementLineage | None, texts: dict[s
         analyzed.kind,
         analyzed.shape,
         analyzed.targets or tuple(written),
+        may_read=None if in_script else _may_read(statement.text, project, routines),
         is_known=is_known,
         is_declaration=answer.is_ddl,
         within=f"{analyzed.catalog}.{analyzed.database}",
         code=code,
+        settings="" if project is None else _settings(statement.text, project),
     )
+
+
+def _may_read(text: str, project: ProjectCode | None, routines: frozenset[str]) -> frozenset[str] | None:
+    """Return the names of what a statement may read, and the pieces of these; None if it may read anything."""
+    text = "".join(" " if each.kind is TokenKind.COMMENT else each.text for each in tokens(text))
+    names = _names_in(text)
+    if project is not None:
+        named = project.names_in(" ".join(_TEMPLATE.findall(text)))
+        if named is None:
+            return None
+        names |= named
+        text = _TEMPLATE.sub(" ", text)
+    is_plain = _BEGINS.match(text) is not None and _MAKES_NAMES.search(text) is None
+    return names | routines if is_plain else None
+
+
+def _names_in(text: str) -> frozenset[str]:
+    return frozenset(_NAME.findall(text.lower()))
+
+
+def _settings(text: str, project: ProjectCode) -> str:
+    """Return what else decides about a model of dbt."""
+    return f"{project.of_all}\n{project.of_templates if _TEMPLATE.search(text) is not None else ''}"
 
 
 def step_of_script(

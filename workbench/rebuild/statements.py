@@ -57,6 +57,8 @@ class FileStep:
         shape: its analyzed plan, as `PlanShape.java` writes it; empty if there is none.
         targets: the full names of the tables that it creates, drops or changes.
         reads: the tables that it reads, if it has no plan; None if they are unknown.
+        may_read: the names of what it may read, in lower case, and the pieces of these, if it has no plan; None if it
+            may read anything.
         is_known: whether everything that it does is known; otherwise it may affect any table.
         is_declaration: whether it only declares an existing table.
         within: the current catalog and database.
@@ -67,7 +69,8 @@ class FileStep:
             writes nothing but its targets.
         script: the script, if it is one act of it; else empty.
         behind: everything that decides what an act does, for the case that its plan does not show all of it.
-        settings: what the session has set at an act, and what else of the script an act depends on.
+        settings: what the session has set at an act, and what else of the script an act depends on; for a model of dbt,
+            what else of its project decides about it.
         is_whole: whether a write replaces everything in its target.
         names: the columns of the target in the order of a written DataFrame; empty if they have the same names.
         held: the tables and places of the DataFrames that the script has made before an act.
@@ -80,6 +83,7 @@ class FileStep:
     shape: str = ""
     targets: tuple[str, ...] = ()
     reads: tuple[str, ...] | None = None
+    may_read: frozenset[str] | None = None
     is_known: bool = True
     is_declaration: bool = False
     within: str = ""
@@ -132,6 +136,11 @@ class FileStep:
             # Of all that can be created, only a flow fills a table that exists.
             return "FLOW" in self.words[:2]
         return first not in _OF_SESSION and not manages_no_table(self.text)
+
+    @property
+    def is_query(self) -> bool:
+        """Return whether it only queries: it changes no table, and nothing of the session."""
+        return bool(self.words) and self.words[0] in _QUERIES and not self.may_change_any
 
     @property
     def names_its_table(self) -> bool:

@@ -8,6 +8,7 @@ import attrs
 from openlineage_pyspark.workbench.rebuild.contents import ScriptContents
 from openlineage_pyspark.workbench.rebuild.places import (
     TableDefinition,
+    is_named_by,
     is_pattern,
     may_be_made_of,
     may_be_one,
@@ -224,6 +225,23 @@ class TableStates:
         for key, version in sorted(self.all_now()):
             parts += [key, version.whole]
         return self._terms.of("everything", *parts, *sorted(self.dropped))
+
+    def named(self, names: frozenset[str]) -> Term:
+        """Return the term of the state of all tables that a statement may read by some names."""
+        found = {key for key, _ in self.all_now() if is_named_by(key, names)}
+        # Another name may mean the same place.
+        found |= self._places.keys()
+        waiting = list(found)
+        while waiting:
+            version = self.now(waiting.pop())
+            # What has no columns here may be a view, or another name of a table, for its own engine.
+            if version is not None and (version.kind == "view" or not version.columns):
+                waiting += version.reads - found
+                found |= version.reads
+        self.leaves.update(dict.fromkeys(sorted(found)))
+        parts = [part for key in sorted(found) for part in (key, self.whole(key))]
+        gone = sorted(each for each in self.dropped if is_named_by(each, names))
+        return self._terms.of("named", self.declared, *parts, *gone)
 
     def schemas(self) -> Term:
         """Return the term of the existing tables and their columns, which a script may query."""

@@ -216,19 +216,23 @@ class Replay:
             self._states.change_named(step.words_of_names, done)
         self._states.columns_written |= {key_of_name(each.name): each.columns for each in step.writes if each.columns}
         if not step.targets and step.kind != "script":
-            self._states.settings = self._terms.of("then", self._states.settings, done)
+            # What a query returns goes nowhere, but a function in it may change the session.
+            is_query = step.may_read is not None and step.is_query
+            self._states.settings = self._terms.of("then", self._states.settings, step.key if is_query else done)
             self._change_others(step, done)
 
     def _done(self, step: FileStep) -> Term:
         """Return the term of a statement by its text, and by everything that it may read."""
-        if step.reads is None:
+        if step.reads is None and step.may_read is not None:
+            given = self._states.named(step.may_read)
+        elif step.reads is None:
             given = self._states.everything()
         else:
             keys = [key_of_name(each) for each in step.reads]
             self._states.leaves.update(dict.fromkeys(keys))
             read = [self._terms.of("read", key, self._states.whole(key)) for key in sorted(keys)]
             given = self._terms.of("read", *read, self._states.schemas())
-        code = (step.kind, step.key, step.behind, step.within)
+        code = (step.kind, step.key, step.behind, step.within, step.settings)
         return self._terms.of(
             "done", *code, given, self._states.settings, self._states.random, *self._states.of_script.every()
         )

@@ -14,29 +14,40 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.predict.project.dbt import Model, is_compiled, ordered
+from openlineage_pyspark.workbench.predict.project_code import code_of_project
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.jinja import calls_in, first_run, without_comments
 from openlineage_pyspark.workbench.predict.tables.declared import in_backticks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from openlineage_pyspark.workbench.predict.project_code import ProjectCode
     from openlineage_pyspark.workbench.predict.scripts import Script
     from openlineage_pyspark.workbench.predict.sql.jinja import Call
 
 _PROJECT = "dbt_project.yml"
-_NO_MODELS = frozenset({"analyses", "dbt_modules", "dbt_packages", "macros", "seeds", "snapshots", "tests"})
+_NO_MODELS = frozenset({"analyses", "dbt_modules", "dbt_packages", "macros", "seeds", "tests"})
+_SNAPSHOTS = "snapshots"
+_SNAPSHOT = re.compile(r"\{%[-+]?\s*snapshot\s+(\w+)\s*[-+]?%\}(.*?)\{%[-+]?\s*endsnapshot\s*[-+]?%\}", re.DOTALL)
 _MODELS = (PurePath("models"),)
 # A list on the line of its key, or on the lines below it.
 _PATHS = re.compile(r"^(?:model|source)-paths[ \t]*:[ \t]*(\[[^\]]*\]|(?:\s*\n[ \t]*-[^\n]*)+)", re.MULTILINE)
 _PATH = re.compile(r"(?:^|[\[,\n])[ \t]*(?:-[ \t]+)?(?:\"([^\"]+)\"|'([^']+)'|([^\s,'\"\[\]#]+))")
 
 
-def scripts_of_raw_models(scripts: Iterable[Script]) -> list[Script]:
+def scripts_of_raw_models(
+    scripts: Iterable[Script], files_of: Callable[[Path], Iterable[Script]] | None = None
+) -> list[Script]:
     """
-    Return scripts, in which uncompiled dbt models create tables named after their files.
+    Return scripts, in which uncompiled dbt models and snapshots create tables named after them.
 
-    Macros, tests, snapshots and analyses of a project are left out.
+    Macros, tests and analyses of a project are left out.
+
+    Args:
+        scripts: the scripts.
+        files_of: returns the files of a project in the state of the scripts, which decide about its models too; None if
+            nobody asks.
     """
     found: dict[str, Script] = {}
     models, others = [], []
@@ -44,6 +55,24 @@ def scripts_of_raw_models(scripts: Iterable[Script]) -> list[Script]:
     named: dict[tuple[Path, str], list[str]] = {}
     # Each folder is looked at once in a call, and again in the next one: its files may have changed.
     project_of, paths_of = cache(_project_of), cache(_model_paths)
+
+    @cache
+    def code_of(project: Path) -> ProjectCode | None:
+        return (
+            None
+            if files_of is None
+            else code_of_project(project, paths_of(project), {each.name: each.text for each in files_of(project)})
+        )
+
+    def add(script: Script, project: Path, name: str, text: str, number: int) -> None:
+        resolved, reads = _resolved(text, name)
+        id_ = f"{script.name} {number}"
+        found[id_] = attrs.evolve(
+            script, text=resolved, head=f"CREATE TABLE {in_backticks(name)} AS ", project=code_of(project)
+        )
+        named.setdefault((project, name), []).append(id_)
+        models.append((project, Model(id_, (name,), Path(script.name), is_view=False, reads=reads)))
+
     for script in scripts:
         project = project_of(Path(script.name).parent)
         if project is None or script.is_ddl or is_compiled(script.name):
@@ -51,14 +80,20 @@ def scripts_of_raw_models(scripts: Iterable[Script]) -> list[Script]:
             continue
         inside = Path(script.name).relative_to(project)
         if any(inside.is_relative_to(each) for each in paths_of(project)):
-            text, reads = _resolved(script.text, inside.stem)
-            found[script.name] = attrs.evolve(script, text=text, head=f"CREATE TABLE {in_backticks(inside.stem)} AS ")
-            named.setdefault((project, inside.stem), []).append(script.name)
-            models.append((project, Model(script.name, (inside.stem,), inside, is_view=False, reads=reads)))
+            add(script, project, inside.stem, script.text, 0)
+        elif inside.parts[0] == _SNAPSHOTS:
+            for number, (name, text) in enumerate(_snapshots(script.text)):
+                add(script, project, name, text, number)
         elif inside.parts[0] not in _NO_MODELS:
             others.append(script)
     made = [attrs.evolve(model, reads=tuple(_ids(project, model.reads, named))) for project, model in models]
     return [*others, *(found[each.id] for each in ordered(made))]
+
+
+def _snapshots(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the name of each snapshot in a file, and the file with blanks around its query."""
+    for found in _SNAPSHOT.finditer(without_comments(text)):
+        yield found[1], f"{blanked(text[: found.start(2)])}{found[2]}{blanked(text[found.end(2) :])}"
 
 
 def _ids(project: Path, names: Iterable[str], named: Mapping[tuple[Path, str], list[str]]) -> Iterator[str]:

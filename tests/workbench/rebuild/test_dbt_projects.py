@@ -1,0 +1,153 @@
+"""What decides about an uncompiled model of dbt beside its text, and what a statement known by its text alone reads."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePath
+
+import attrs
+import pytest
+from openlineage_pyspark.listener.probe.client import Refusal
+from openlineage_pyspark.workbench.predict.project.raw_models import scripts_of_raw_models
+from openlineage_pyspark.workbench.predict.project_code import changed_code, code_of_project
+from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, statements_in
+from openlineage_pyspark.workbench.predict.session import Analyzed
+from openlineage_pyspark.workbench.rebuild.plan import rebuild_plan
+from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
+from openlineage_pyspark.workbench.rebuild.statements import FileStep
+
+FILES = {
+    "dbt_project.yml": "name: shop\nvars: {day: '2026-01-01'}\n",
+    "macros/cents.sql": "{% macro cents(column) %} ({{ column }} * 100) {% endmacro %}",
+    "macros/any.sql": "{% macro any() %} {% set rows = run_query('select 1') %} {% endmacro %}",
+    "macros/outer.sql": "{% macro outer_any() %} {{ any() }} {% endmacro %}",
+    "macros/parts.sql": "{% macro part(kind) %} select * from {{ ref('stg_' ~ kind) }} {% endmacro %}",
+    "models/schema.yml": "models: [{name: paid, description: The paid ones}]\nsources: [{name: raw, tables: [o]}]",
+    "models/stg_orders.sql": "select id, {{ cents('amount') }} as amount from {{ source('raw', 'o') }}",
+    "models/stg_people.sql": "select id from {{ source('raw', 'p') }}",
+    "models/paid.sql": "select id, amount from {{ ref('stg_orders') }} where day = '{{ var('day') }}'",
+    "models/people.sql": "select id from {{ ref('stg_people') }}",
+    "models/composed.sql": "{{ part('people') }}",
+    "models/unsure.sql": "select {{ outer_any() }} as x",
+    "seeds/kinds.csv": "id,kind\n1,a\n",
+    "models/kinded.sql": "select kind from {{ ref('kinds') }}",
+    "snapshots/kept.sql": "{% snapshot kept %}{{ config() }}select * from {{ ref('paid') }}{% endsnapshot %}",
+    "models/of_kept.sql": "select id from {{ ref('kept') }}",
+}
+ALL = frozenset({"stg_orders", "stg_people", "paid", "people", "composed", "unsure", "kinded", "kept", "of_kept"})
+ENDS = (".sql", ".yml", ".csv")
+
+
+def scripts(folder: Path, files: dict[str, str]) -> list[Script]:
+    """Return the scripts of a project whose files have some texts, in the order in which they run."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    read = [Script(str(folder / name), text) for name, text in files.items() if name.endswith(ENDS)]
+    return scripts_of_raw_models([each for each in read if each.name.endswith(".sql")], lambda _project: read)
+
+
+def steps(found: list[Script]) -> tuple[FileStep, ...]:
+    """Return the statements of scripts, of which only the texts are known."""
+    answers = []
+    for each, is_ddl in statements_in(found):
+        name = each.text.split("`")[1] if each.text.startswith("CREATE TABLE `") else ""
+        analyzed = Analyzed("", refusal=Refusal("X", "x"), targets=(f"default.{name}",) if name else ())
+        answers.append(StatementAnswer(each, analyzed, is_ddl))
+    return steps_of_answers(answers, (), found)
+
+
+def made(folder: Path, changed: dict[str, str]) -> set[str]:
+    """Return the tables to make again after a change of files."""
+    before = steps(scripts(folder, FILES))
+    after = steps(scripts(folder, {**FILES, **changed}))
+    return {each.table.removeprefix("default.") for each in rebuild_plan(before, after).made}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("models/people.sql", "select id + 1 as id from {{ ref('stg_people') }}", {"people", "composed", "unsure"}),
+        ("models/stg_people.sql", "select 2 as id", {"stg_people", "people", "composed", "unsure"}),
+        ("models/paid.sql", "select 1 as id", {"paid", "kept", "of_kept", "unsure"}),
+        ("seeds/kinds.csv", "id,kind\n1,b\n", {"kinds", "kinded", "unsure"}),
+        ("snapshots/kept.sql", "{% snapshot kept %}select 1 as id{% endsnapshot %}", {"kept", "of_kept"}),
+        # What they change in models is unknown.
+        ("macros/cents.sql", "{% macro cents(c) %} ({{ c }} * 1000) {% endmacro %}",
+         {"stg_orders", "paid", "kept", "of_kept", "composed", "unsure"}),
+        ("dbt_project.yml", "name: shop\nvars: {day: '2026-01-02'}\n", ALL),
+        ("macros/cents.sql", "{% macro generate_schema_name(c) %} x {% endmacro %}", ALL),
+        ("models/schema.yml", "models: [{name: paid, config: {materialized: incremental}}]", ALL),
+        # People read it, and nothing else does.
+        ("models/schema.yml", FILES["models/schema.yml"].replace("The paid ones", "Those that are paid"), set()),
+    ],
+)  # fmt: skip
+def test_a_model_stays_if_its_text_and_all_that_decides_about_it_stay(
+    tmp_path: Path, name: str, text: str, expected: set[str]
+) -> None:
+    assert made(tmp_path, {name: text}) == expected
+
+
+def test_the_changed_files_that_decide_about_models_are_named(tmp_path: Path) -> None:
+    before = scripts(tmp_path, FILES)
+    after = scripts(tmp_path, {**FILES, "macros/cents.sql": "", "models/paid.sql": "select 1"})
+    states = [[each.project for each in state if each.project is not None] for state in (before, after)]
+    assert changed_code(*states) == (str(tmp_path / "macros" / "cents.sql"),)
+    assert changed_code(states[0], states[0]) == ()
+
+
+def test_properties_that_can_not_be_parsed_count_as_they_are() -> None:
+    def code(text: str) -> str:
+        return code_of_project(Path("p"), [PurePath("models")], {"p/models/a.yml": text}).of_all
+
+    assert code("{description: a}") == code("{description: b}")
+    assert code("{% if x %}description: a") != code("{% if x %}description: b")
+
+
+def of_text(text: str, *targets: str) -> StatementAnswer:
+    """Return a statement that Spark can't analyze."""
+    ((statement, _),) = statements_in([Script("a.sql", text)])
+    return StatementAnswer(statement, Analyzed("", refusal=Refusal("X", "x"), targets=targets), is_ddl=False)
+
+
+@pytest.mark.parametrize(
+    ("query", "is_made"),
+    [
+        ("SELECT * FROM b.orders", True),
+        ("SELECT * FROM orders_v2", False),
+        ("SELECT * FROM people QUALIFY 1 = 1", False),
+        ("SELECT * FROM other", True),
+        ("SELECT * FROM people -- not of orders", False),
+        ("SELECT * FROM IDENTIFIER(:x)", True),
+        ("SELECT * FROM ${t}", True),
+        ("SELECT * FROM p.`orders_*`", True),
+        ("SELECT f(x) FROM people", True),
+        ("SELECT a:b, a[0]:c, d::int FROM people", False),
+        ("SELECT table_name FROM information_schema.tables", True),
+        ("SELECT user_id FROM people", False),
+    ],
+)
+def test_a_statement_known_by_its_text_reads_what_its_text_may_name(query: str, is_made: bool) -> None:  # noqa: FBT001
+    def found(orders: str) -> tuple[FileStep, ...]:
+        answers = [
+            of_text(f"CREATE TABLE orders AS {orders}", "default.orders"),
+            of_text("CREATE TABLE people AS SELECT 1 QUALIFY 2", "default.people"),
+            of_text("CREATE SYNONYM other FOR orders", "default.other"),
+            of_text("SELECT x FROM orders QUALIFY 3"),
+            of_text(f"CREATE TABLE last AS {query}", "default.last"),
+        ]
+        routine = "CREATE FUNCTION f(x INT) RETURNS INT AS SELECT max(a) FROM orders" if "f(x)" in query else ""
+        return steps_of_answers(answers, (), [Script("a.sql", ""), Script("f.sql", routine)])
+
+    plan = rebuild_plan(found("SELECT 1 QUALIFY 4"), found("SELECT 2 QUALIFY 4"))
+    assert ("default.last" in {each.table for each in plan.made}) is is_made
+    assert "default.orders" in {each.table for each in plan.made}
+    # Any statement may call the function.
+    assert ("default.people" in {each.table for each in plan.made}) is ("f(x)" in query)
+
+
+def test_a_seed_is_a_step_of_its_own(tmp_path: Path) -> None:
+    (first, *_) = steps(scripts(tmp_path, FILES))
+    assert attrs.evolve(first, code="") == FileStep(
+        str(tmp_path / "seeds" / "kinds.csv"), 1, "seed kinds", "seed", targets=("default.kinds",),
+        may_read=frozenset(), is_known=False,
+    )  # fmt: skip

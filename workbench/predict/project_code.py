@@ -1,0 +1,183 @@
+"""Find what decides in an uncompiled dbt project, beside the text of a model, what the model becomes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+PROJECT_FILES = ("*.sql", "*.yml", "*.yaml", "*.csv", "*.toml")
+"""The patterns of the files to read for it."""
+_NO_CODE = frozenset({"analyses", "analysis", "docs", "logs", "target", "tests"})
+# What properties say for people and for tests alone.
+_FOR_PEOPLE = frozenset({"data_tests", "description", "docs", "freshness", "meta", "tags", "tests", "unit_tests"})
+# Macros that dbt calls for each model, also for one that calls no macro.
+_FOR_ALL = re.compile(
+    r"\bmacro\s+(?:\w+__)?(?:generate_\w+|ref|source|config|var|is_incremental|get_\w+_sql|create_\w+_as)\b|"
+    r"\bmaterialization\b"
+)
+# What reads tables that no text names.
+_READS_ANY = re.compile(r"\b(?:adapter|execute|get_relations_by_\w+|graph|load_relation|run_query|statement)\b")
+_MACRO = re.compile(r"\{%[-+]?\s*macro\s+(\w+)")
+_NAME = re.compile(r"\w+")
+_PIECE = re.compile(r"[^\W_]+")
+# What makes a name of pieces.
+_COMPOSES = re.compile(r"""~|%\s*\(|\b(?:format|join|replace)\b|["']\s*[+%]|\+\s*["']""")
+PIECE = "~"
+"""The mark before a piece, in a set of names: a name may be made of several ones."""
+
+
+@attrs.frozen
+class MacroFile:
+    """
+    A file with macros.
+
+    Args:
+        macros: their names.
+        names: all names in it, and the pieces of which it may make others.
+        may_read_any: whether it may read tables that no text names.
+    """
+
+    macros: frozenset[str]
+    names: frozenset[str]
+    may_read_any: bool
+
+
+@attrs.frozen
+class ProjectCode:
+    """
+    What decides about the models of a project.
+
+    Args:
+        of_all: a digest of what may decide about each model: the configuration and the properties.
+        of_templates: a digest of what decides about models with templates: their macros.
+        names: the names in the configuration and in the properties of sources, in lower case.
+        macros: the files with macros.
+        seeds: the names of the tables that dbt loads from files, each with the file and a digest of its content.
+        files: the files with a digest of what matters in each.
+    """
+
+    of_all: str
+    of_templates: str
+    names: frozenset[str]
+    macros: tuple[MacroFile, ...]
+    seeds: tuple[tuple[str, str, str], ...]
+    files: tuple[tuple[str, str], ...]
+
+    def names_in(self, template: str) -> frozenset[str] | None:
+        """
+        Return all names of which the templates of a model may make the names of tables, in lower case.
+
+        Args:
+            template: the templates.
+
+        Returns:
+            The names, and the pieces of which others may be made; None if a template may read tables that no text
+            names.
+        """
+        found = _named_in(template)
+        if _READS_ANY.search(template) is not None:
+            return None
+        waiting = list(self.macros)
+        while called := [each for each in waiting if not found.isdisjoint(each.macros)]:
+            if any(each.may_read_any for each in called):
+                return None
+            waiting = [each for each in waiting if each not in called]
+            found = found.union(*(each.names for each in called))
+        return found | self.names
+
+
+def code_of_project(project: Path, models: Sequence[PurePath], files: Mapping[str, str]) -> ProjectCode:
+    """
+    Return what decides about the models of a project.
+
+    Args:
+        project: its folder.
+        models: the folders of its models, within it.
+        files: the names of its files that match `PROJECT_FILES` -> their texts.
+    """
+    of_all: list[str] = []
+    of_templates: list[str] = []
+    seeds: list[tuple[str, str, str]] = []
+    all_files: list[tuple[str, str]] = []
+    names: set[str] = set()
+    macros: list[MacroFile] = []
+    for name, content in sorted(files.items()):
+        inside = PurePath(name).relative_to(project)
+        # A snapshot is a table of its own.
+        is_model = inside.parts[0] == "snapshots" or any(inside.is_relative_to(folder) for folder in models)
+        ending = inside.suffix.lower()
+        if (ending == ".sql" and is_model) or inside.parts[0] in _NO_CODE:
+            continue
+        properties = _properties(content) if ending in (".yml", ".yaml") else content
+        text = str(properties)
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        all_files.append((name, digest))
+        if ending == ".csv":
+            seeds.append((inside.stem, name, digest))
+            continue
+        is_for_all = ending != ".sql" or _FOR_ALL.search(text) is not None
+        (of_all if is_for_all else of_templates).append(f"{inside.as_posix()} {digest}")
+        named = _named_in(text)
+        if ending == ".sql":
+            called = frozenset(map(str.lower, _MACRO.findall(text)))
+            macros.append(MacroFile(called, named, _READS_ANY.search(text) is not None))
+        else:
+            # The properties of models name all of them.
+            named_here = _NAME.findall(" ".join(_names_of_sources(properties)).lower()) if is_model else named
+            names.update(named_here)
+    return ProjectCode(
+        "\n".join(of_all), "\n".join(of_templates), frozenset(names), tuple(macros), tuple(seeds), tuple(all_files)
+    )
+
+
+def _named_in(text: str) -> frozenset[str]:
+    """Return the names in a text, in lower case, and the pieces of which it may make others."""
+    names = frozenset(_NAME.findall(text.lower()))
+    return names | frozenset(f"{PIECE}{each}" for each in _PIECE.findall(text.lower()) if _COMPOSES.search(text))
+
+
+def changed_code(before: Iterable[ProjectCode], after: Iterable[ProjectCode]) -> tuple[str, ...]:
+    """
+    Return the names of the files that decide about models and differ between two states.
+
+    Args:
+        before: the projects in the earlier state.
+        after: those in the later one.
+    """
+    states = [dict(file for project in dict.fromkeys(each) for file in project.files) for each in (before, after)]
+    return tuple(sorted(name for name in states[0] | states[1] if states[0].get(name) != states[1].get(name)))
+
+
+def _properties(text: str) -> Any:
+    """Return what properties say without descriptions, tests and the like; their text if they can't be parsed."""
+    try:
+        return _plain(yaml.safe_load(text))
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return text
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items() if key not in _FOR_PEOPLE}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
+
+
+def _names_of_sources(properties: Any) -> Iterator[str]:
+    """Yield the names of the tables of sources, and of what they are in."""
+    if isinstance(properties, str):
+        yield properties
+    sources = properties.get("sources") if isinstance(properties, dict) else None
+    for source in sources if isinstance(sources, list) else ():
+        tables = source.get("tables") if isinstance(source, dict) else None
+        for each in (source, *(tables if isinstance(tables, list) else ())):
+            if isinstance(each, dict):
+                yield from (str(each[key]) for key in ("database", "identifier", "name", "schema") if key in each)
