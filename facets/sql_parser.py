@@ -13,6 +13,8 @@ from sqlglot.errors import SqlglotError
 _parsing = threading.local()
 _WITHOUT_LAMBDAS = frozenset({"postgres", "redshift", "mysql", "sqlite"})
 """The dialects in which an arrow always takes a part of a JSON value."""
+_WITH_SIGNS = frozenset({"fabric", "tsql"})
+"""The dialects in which the name of a temporary table begins with `#` or `##`."""
 
 
 class UnparsableError(ValueError):
@@ -52,6 +54,9 @@ def _statements(text: str, dialect: Any) -> list[Any]:
     if "->" in text and _name(dialect) in _WITHOUT_LAMBDAS:
         for statement in found:
             _read_arrows(statement)
+    if "#" in text and _name(dialect) in _WITH_SIGNS:
+        for statement in found:
+            _keep_signs(statement)
     return found
 
 
@@ -66,6 +71,16 @@ def _read_arrows(statement: Any) -> None:
         names = node.expressions
         if len(names) == 1 and isinstance(names[0], exp.Identifier):
             node.replace(exp.JSONExtract(this=exp.Column(this=names[0]), expression=node.this))
+
+
+def _keep_signs(statement: Any) -> None:
+    """Put the signs back into the names of temporary tables: sqlglot takes them off, and other dialects keep them."""
+    for name in statement.find_all(exp.Identifier):
+        sign = (
+            "#" if name.args.get("temporary") else "##" if name.args.get("global_") or name.args.get("global") else ""
+        )
+        if sign:
+            name.replace(exp.to_identifier(f"{sign}{name.name}", quoted=True))
 
 
 def _of_others(_record: logging.LogRecord) -> bool:

@@ -522,7 +522,34 @@ def test_rows_are_changed_by_other_words_than_update_and_delete(
     assert not has_no_lineage(statement)
 
 
-@pytest.mark.parametrize("statement", ["ALTER TABLE t ADD COLUMN a INT", "ALTER TABLE t SET (append = 'from')"])
+@pytest.mark.parametrize("name", ["`Full Name`", "n"])
+def test_an_equals_sign_gives_a_column_of_sql_server_its_name(name: str) -> None:
+    (found,) = told(f"CREATE VIEW dbo.v WITH SCHEMABINDING AS SELECT TOP 9 c.i, {name} = c.x FROM dbo.c AS c")
+    assert columns(found) == {"i": ["dbo.c.i"], name.strip("`"): ["dbo.c.x"]}
+    (found,) = told("SELECT a = b FROM t")
+    assert [name for name, _ in found.columns] == ["_c0"]
+
+
+@pytest.mark.parametrize("dialect", ["", "tsql"])
+def test_the_name_of_a_temporary_table_keeps_its_sign(dialect: str) -> None:
+    (found,) = told("INSERT INTO #a SELECT b.x FROM dbo.b WITH (NOLOCK) JOIN #c c ON c.i = b.i", dialect)
+    assert (found.target, found.tables, columns(found)) == ("`#a`", ("dbo.b", "`#c`"), {"x": ["dbo.b.x"]})
+    (found,) = told("UPDATE s SET s.x = c.x FROM ##s s JOIN #c c ON c.i = s.i", dialect)
+    assert (found.target, columns(found)) == ("`##s`", {"x": ["`##s`.x", "`#c`.x"]})
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE t ADD COLUMN a INT",
+        "ALTER TABLE t SET (append = 'from')",
+        "CREATE NONCLUSTERED INDEX i ON t (a)",
+        "CREATE OR REPLACE PACKAGE p AS PROCEDURE q(a NUMBER)",
+        "FUNCTION f(a NUMBER) RETURN NUMBER",
+        "SET 'execution.runtime-mode' = 'streaming'",
+        "TRUNCATE d.t",
+    ],
+)
 def test_other_changes_of_a_table_have_no_lineage(statement: str) -> None:
     assert has_no_lineage(statement)
 

@@ -59,9 +59,10 @@ _MARKS = {
     ),
     "tsql": re.compile(
         r"\bWITH\s*\(\s*(?:NOLOCK|ROWLOCK|UPDLOCK|HOLDLOCK|READPAST|TABLOCKX?|XLOCK)\b|\b(?:CROSS|OUTER)\s+APPLY\b|"
-        # Without quotes and brackets, Spark and SQL Server mean the same by all else.
-        r"\A[^\"`\[]*\bSELECT\s+\w+\s*=[^\"`\[]*\bdbo\s*\.[^\"`\[]*\Z",
-        re.IGNORECASE,
+        # Without double quotes and brackets, Spark and SQL Server mean the same by all else.
+        r"\A(?=[^\"\[]*\Z)(?=.*\bdbo\s*\.)(?=.*(?:\bSELECT\s+(?:DISTINCT\s+|TOP\s+\d+\s+|TOP\s*\(\d+\)\s*)?|,\s*)"
+        r"(?:\w+|`[^`]*`)\s*=)",
+        re.IGNORECASE | re.DOTALL,
     ),
     "oracle": re.compile(r"[\w\"]\s*\(\+\)|\bCONNECT\s+BY\b", re.IGNORECASE),
 }
@@ -285,16 +286,18 @@ def _forms(text: str, dialects: Sequence[str]) -> Iterator[tuple[str, str]]:
     """
     Yield the dialects in which a statement is tried, each with the statement as it has it.
 
-    Backquotes that are none of the dialect come last: they may be around the names of a dialect that is tried later,
-    but not if it has strings in double quotes.
+    Backquotes that are none of the dialect come last, except for the first one: they may be around the names of a
+    dialect that is tried later, but not if it has strings in double quotes.
     """
     quoted = [(each, in_quotes_of(text, each)) for each in dialects]
     if len(dialects) == 1:
         yield from quoted
         return
-    yield from ((each, text) for each in dialects)
-    if "`" in text and '"' not in text:
-        yield from (each for each in quoted if each[1] != text)
+    changed = [each for each in quoted if each[1] != text] if "`" in text and '"' not in text else []
+    yield dialects[0], text
+    yield from (each for each in changed if each[0] == dialects[0])
+    yield from ((each, text) for each in dialects[1:])
+    yield from (each for each in changed if each[0] != dialects[0])
 
 
 def _with_open_templates(tree: Any, text: str) -> Any:
