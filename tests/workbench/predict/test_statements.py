@@ -604,6 +604,10 @@ BEGIN m := (SELECT min(b) FROM s); k := 1; UPDATE v SET c = m + k; END $$ LANGUA
         ("SELECT a INTO n FROM s;\nINSERT INTO t SELECT n FROM u", "", [(), ()]),
         # Without a block: a variable of BigQuery, of MySQL and of Snowflake.
         ("DECLARE n INT64; SET n = (SELECT max(a) FROM s); INSERT INTO t SELECT n, m FROM u", "", [(), (), ("n",)]),
+        ("DECLARE n INT64 DEFAULT (SELECT max(a) FROM s); INSERT INTO t SELECT n, m FROM u", "", [(), ("n",)]),
+        ("DECLARE @n INT = (SELECT a FROM s), @k INT = 1\nUPDATE v SET c = @n + @k", "tsql", [(), ("@n",)]),
+        ("BEGIN LET x := (SELECT max(a) FROM s); LET y INT := 1; DELETE FROM t WHERE b > :x AND c > :y; END",
+         "", [(), (), ("x",)]),
         ("SELECT a INTO @x FROM s LIMIT 1; INSERT INTO t (b) VALUES (@x); SET @x = 1; SELECT x FROM t",
          "", [(), ("@x",), ("@x",), ()]),
         ("SET v = (SELECT max(a) FROM s); CREATE TABLE t AS SELECT b, $v AS m FROM u; SELECT v, '$v' FROM t",

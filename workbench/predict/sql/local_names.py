@@ -16,6 +16,7 @@ _BEFORE_NAME = frozenset({"DECLARE", "LET", "OR", "REPLACE", "VAR", "VARIABLE"})
 _NO_VARIABLE = frozenset(
     "ALTER BEGIN CONTINUE CREATE CURSOR EXCEPTION EXIT FUNCTION PRAGMA PROCEDURE SELECT SUBTYPE TYPE UNDO WITH".split()
 )
+_DECLARING = frozenset({"DECLARE", "LET"})
 _NO_VALUE = frozenset({"CONDITION", "CURSOR", "EXCEPTION"})
 _INTO = frozenset({"EXECUTE", "FETCH", "SELECT", "WITH"})
 _MARKS = ("@", ":")
@@ -71,15 +72,10 @@ def filled_by(statement: Sequence[Token]) -> Iterator[str]:
     words = [_word(each) for each in statement]
     first = words[0] if words else ""
     if first in _INTO and "INTO" in words:
-        at = words.index("INTO") + 1
-        at += words[at : at + 1] == ["STRICT"]
-        while at < len(statement) and (statement[at].text in (*_MARKS, ",") or _is_name(statement[at])):
-            if words[at] == "FROM":
-                break
-            if _is_name(statement[at]):
-                yield marked_name(statement, at)
-            at += 1
+        yield from _after_into(statement, words)
     is_of_rows = ("FROM" if first == "SELECT" else "SELECT") in words
+    if is_of_rows and first in _DECLARING:
+        yield from _declared_of_rows(statement)
     end = 0 if not is_of_rows else words.index("FROM") if first == "SELECT" else len(words)
     for at, token in enumerate(statement[:end]):
         if token.text == "=" and at > 1 and _is_name(statement[at - 1]):
@@ -92,6 +88,26 @@ def filled_by(statement: Sequence[Token]) -> Iterator[str]:
                 yield f"${_name(statement[1])}"
         elif token.text == ":" and at == 1 and statement[2:3] and statement[2].text == "=":
             yield _name(statement[0])
+
+
+def _after_into(statement: Sequence[Token], words: list[str]) -> Iterator[str]:
+    """Yield the names after INTO in a statement with these words."""
+    at = words.index("INTO") + 1
+    at += words[at : at + 1] == ["STRICT"]
+    while at < len(statement) and (statement[at].text in (*_MARKS, ",") or _is_name(statement[at])):
+        if words[at] == "FROM":
+            break
+        if _is_name(statement[at]):
+            yield marked_name(statement, at)
+        at += 1
+
+
+def _declared_of_rows(declaration: Sequence[Token]) -> Iterator[str]:
+    """Yield the variables that a declaration sets to the result of a query."""
+    for part in _parts(declaration[1:], ","):
+        mark = "@" if part[0].text == "@" else ""
+        if "SELECT" in map(_word, part):
+            yield from (f"{mark}{each}" for each in declared_in(part[len(mark) :]))
 
 
 def marked_name(statement: Sequence[Token], at: int) -> str:

@@ -63,7 +63,7 @@ _DO, _THEN = ("DO", "LOOP"), ("THEN",)
 _OPENING = {"BEGIN": (), "LOOP": (), "REPEAT": (), "ELSE": (), "IF": _THEN, "ELSEIF": _THEN, "ELSIF": _THEN,
             "CASE": _THEN, "WHEN": _THEN, "EXCEPTION": _THEN, "WHILE": _DO, "FOR": _DO, "FOREACH": _DO}  # fmt: skip
 # What may set variables to rows of a query; and what may be before the name of a variable.
-_FILLING = frozenset({"EXECUTE", "FETCH", "SELECT", "SET", "WITH"})
+_FILLING = frozenset({"DECLARE", "EXECUTE", "FETCH", "SELECT", "SET", "WITH"})
 _MARKS = ("@", ":")
 # These words only decide where a script continues.
 _JUMPS = frozenset({"ITERATE", "LEAVE"})
