@@ -503,6 +503,27 @@ def test_the_statements_of_routines_and_blocks_of_other_engines_are_taken_one_by
     assert texts(text) == expected
 
 
+def test_a_setting_of_sql_server_ends_with_its_batch() -> None:
+    text = "SET ANSI_NULLS ON\nGO\nSET QUOTED_IDENTIFIER ON\nGO\nCREATE TABLE [dbo].[t] (a INT)\nGO\n"
+    assert texts(text) == ["SET ANSI_NULLS ON", "SET QUOTED_IDENTIFIER ON", "CREATE TABLE `dbo`.`t` (a INT)"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("SHOW ERRORS", "show err package body p", "SET LINESIZE 200", "set pages 0 lines 80", "SET SERVEROUTPUT ON"),
+        *("!echo it's done;", "!sh ls", "dfs -rm -r /x;"),
+    ],
+)
+def test_the_line_of_a_client_is_no_part_of_the_next_statement(line: str) -> None:
+    assert texts(f"SELECT 1;\n{line}\nINSERT INTO t SELECT a FROM s;") == ["SELECT 1", "INSERT INTO t SELECT a FROM s"]
+
+
+@pytest.mark.parametrize("text", ["SET long = 5", "SELECT a\n!= b", "SET\n  null 1"])
+def test_a_statement_that_begins_as_the_line_of_a_client_stays(text: str) -> None:
+    assert texts(text) == [text]
+
+
 @pytest.mark.parametrize("before", ["SELECT a FROM t ORDER BY", "SELECT a,", "SELECT a FROM t WHERE b AND"])
 def test_the_name_go_on_a_line_of_its_own_ends_no_statement(before: str) -> None:
     text = f"{before}\n  go\n"

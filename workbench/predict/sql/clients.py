@@ -2,10 +2,10 @@
 Blank the parts of a file that Spark's SQL does not have: comments that begin with `#`, and lines for clients.
 
 `#` begins a comment in BigQuery and MySQL, so an apostrophe after it begins no string. A line such as that of psql
-with a backslash, `.read` of DuckDB, `PROMPT` of SQL*Plus or `:x` of TPC-H's templates, is a command for the client
-alone, and no `;` ends it. Some clients end a statement with a line of its own (`GO`, `/`), or as a line above it says
-(`DELIMITER //`); these statements get a `;`. MySQL runs what is in a comment such as `/*!50001 CREATE VIEW ... */`, as
-its dumps have it.
+with a backslash, `.read` of DuckDB, `PROMPT` of SQL*Plus, `!` and `dfs` of Hive, or `:x` of TPC-H's
+templates, is a command for the client alone, and no `;` ends it. Some clients end a statement with a line of its own
+(`GO`, `/`), or as a line above it says (`DELIMITER //`); these statements get a `;`. MySQL runs what is in a comment
+such as `/*!50001 CREATE VIEW ... */`, as its dumps have it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 
 _CANDIDATE = re.compile(
-    r"^[ \t]*(?:#|\\|\.[a-z]|@|:[a-z]|/[ \t]*$|(?:go|delimiter|prompt|rem(?:ark)?|set|spool|whenever)\b)|[,;(][ \t]*#",
+    r"^[ \t]*(?:[#!@\\]|\.[a-z]|:[a-z]|/[ \t]*$|"
+    r"(?:go|delimiter|dfs|prompt|rem(?:ark)?|set|show|spool|whenever)\b)|[,;(][ \t]*#",
     re.MULTILINE | re.IGNORECASE,
 )
 # The parts of a view or a routine; settings, and the storage of a table, are no matter.
@@ -25,8 +26,15 @@ _RUN = re.compile(
     r"/\*!\d{5,6}\s*(?=(?:CREATE(?!\s+(?:DATABASE|TABLE))|DEFINER|EVENT|FUNCTION|PROCEDURE|TRIGGER|VIEW)\b)",
     re.IGNORECASE,
 )
+# Options of SQL*Plus with another value than ON and OFF.
+_OPTIONS = "|".join(
+    "arraysize colsep define editfile encoding escape feedback lin(?:esize)? long longchunksize newp(?:age)? null "
+    "num(?:width)? numformat pages(?:ize)? serveroutput sqlformat sqlprompt sqlterminator und(?:erline)?".split()
+)
 _LINE = re.compile(r"[^\r\n]*")
 _COMMAND = re.compile(
+    rf"(?i:show[ \t]+err(?:ors?)?(?:[ \t]+[^\r\n;]*)?$|set[ \t]+(?:{_OPTIONS})[ \t]+[^\r\n=;]+$)|"
+    r"(?:!|(?i:dfs)[ \t]+-)\w[^\r\n]*$|"
     r"\\[a-zA-Z!?]|\.[a-z]+\b|@@?[\w./&~-]+[ \t]*$|:(?:setvar|r|on|out|connect)\b|:(?:[beoqx]|n[ \t]+-?\d+)[ \t]*$|"
     r"(?i:(?:prompt|rem(?:ark)?|spool|whenever)(?=[ \t]|$)|set[ \t]+\w+[ \t]+(?:on|off)(?:[ \t]+[^\r\n;]*)?$)",
     re.MULTILINE,
@@ -43,9 +51,7 @@ _SLASH = re.compile(
 )
 _NO_BATCH = re.compile(r"\s*(?:[,.)=+*/<>-]|(?i:as|from|is|in|not|and|or|on|where|group|order|union|join)\b)")
 # After one of these, GO is a name, such as that of a column.
-_BEFORE_NAME = frozenset(
-    {",", "(", ".", "=", "AND", "BY", "DISTINCT", "IN", "NOT", "ON", "OR", "SELECT", "WHEN", "WHERE"}
-)
+_BEFORE_NAME = frozenset({",", "(", ".", "=", "AND", "BY", "DISTINCT", "IN", "NOT", "OR", "SELECT", "WHEN", "WHERE"})
 # A table of SQL Server may have a name such as `#temp`, and PostgreSQL has operators such as `#>`.
 _AFTER_SIGN = re.compile(r"#(?:\s|#|$)")
 
