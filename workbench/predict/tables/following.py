@@ -43,7 +43,7 @@ _KEPT_SETTINGS = ("spark.sql.catalog.", "spark.sql.runsqlonfiles", "spark.sql.va
                   "hadoop.", "fs.", "dfs.", "ipc.", "javax.", "hive.")  # fmt: skip
 
 # The kinds of statements that create a table or a view, by the names of Spark's parsed plans.
-_CREATES = frozenset({"CreateTable", "ReplaceTable"})
+_CREATES = frozenset({"CreateTable", "ReplaceTable", "CreateStreamingTable"})
 FILLS = frozenset({"CreateTableAsSelect", "ReplaceTableAsSelect"})
 VIEWS = frozenset({"CreateView", "CreateViewCommand"})
 ALTERED_VIEW = "AlterViewAs"
@@ -310,7 +310,7 @@ class Following:
             return
         parts = self._spark.name_of(parsed.name())
         if (
-            str(parsed.nodeName()).startswith("Create")
+            str(parsed.nodeName()) in ("CreateTable", "CreateTableAsSelect")
             and parsed.ignoreIfExists()
             and self._knowledge.known(parts) is not None
         ):
