@@ -116,6 +116,20 @@ def plain(text: str) -> str:
         ("CREATE TABLE a SHALLOW CLONE b", "CREATE TABLE a AS SELECT * FROM b"),
         ("COPY INTO t FROM '/in' FILEFORMAT = CSV", "INSERT INTO t SELECT * FROM csv.`/in`"),
         ("COPY INTO t FROM (SELECT a AS b FROM 's3://x') FILEFORMAT = JSON", "INSERT INTO t SELECT a AS b FROM json.`s3://x`"),
+        (
+            "COPY INTO t FROM (SELECT 'x' AS b, a FROM 's3://x') FILEFORMAT = JSON PATTERN = 'x'",
+            "INSERT INTO t SELECT 'x' AS b, a FROM json.`s3://x`",
+        ),
+        # The files of Snowflake are in a stage, and no string names them.
+        ("COPY INTO t FROM @s/x FILE_FORMAT = (TYPE = 'f')", "COPY INTO t FROM @s/x FILE_FORMAT = (TYPE = 'f')"),
+        (
+            "LOAD DATA INPATH '/in' OVERWRITE INTO TABLE d.t PARTITION (p = 1)",
+            "INSERT OVERWRITE d.t SELECT * FROM textfile.`/in`",
+        ),
+        ('LOAD DATA LOCAL INPATH "in" INTO TABLE t', "INSERT INTO t SELECT * FROM textfile.`in`"),
+        ("USE CATALOG lake", "SET CATALOG lake"),
+        ("USE catalog", "USE catalog"),
+        ("CREATE SNAPSHOT TABLE `a.b.c` CLONE `d.e.f`", "CREATE TABLE a.b.c AS SELECT * FROM d.e.f"),
         ("SELECT * FROM STREAM read_files('/in', format => 'json')", "SELECT * FROM json.`/in`"),
         ("SELECT a FROM table_changes('d.t', 2)", "SELECT a FROM d.t"),
         (

@@ -59,7 +59,14 @@ _METADATA = re.compile(r"(?<![\w`\"$])METADATA\$\w+", re.IGNORECASE)
 _PIPE = re.compile(r"CREATE\s+(?:OR\s+REPLACE\s+)?PIPE\b.*?\bAS\s+(?=COPY\s+INTO\b)", re.IGNORECASE | re.DOTALL)
 _COPY = re.compile(r"COPY\s+INTO\s+(\S+)\s*(\([^)]*\))?\s*FROM\s+", re.IGNORECASE)
 _FORMAT = re.compile(r"FILEFORMAT\s*=\s*'?(\w+)", re.IGNORECASE)
-_PATH = re.compile(r"'([^']*)'")
+_PATH = re.compile(r"(?P<before>\A|\bFROM\s+)'(?P<path>[^']*)'", re.IGNORECASE)
+_LOADED = re.compile(
+    r"LOAD\s+DATA\s+(?:LOCAL\s+)?INPATH\s+(?:'(?P<path>[^']*)'|\"(?P<quoted>[^\"]*)\")\s+(?P<overwrite>OVERWRITE\s+)?"
+    r"INTO\s+TABLE\s+(?P<table>[\w.`]+)",
+    re.IGNORECASE,
+)
+# Spark names a catalog in SET CATALOG only.
+_USED_CATALOG = re.compile(r"USE(?=\s+CATALOG\s+[\w`])", re.IGNORECASE)
 _FILES = re.compile(r"\b(?:STREAM\s+)?(?:read_files|cloud_files|read_kafka)\s*\(", re.IGNORECASE)
 _CHANGED = re.compile(r"\btable_changes\s*\(\s*['\"]([^'\"]+)['\"][^)]*\)", re.IGNORECASE)
 _NAMED_FORMAT = re.compile(r"\bformat\s*=>\s*['\"](\w+)['\"]", re.IGNORECASE)
@@ -81,12 +88,13 @@ _NO_COLUMN = frozenset({"CONSTRAINT", "PRIMARY", "FOREIGN"})
 # Statements that have no lineage, whatever follows their first words.
 _VERBS = frozenset(
     "ANALYZE BEGIN COMMENT COMMIT CONVERT DENY DESC DESCRIBE END EXPLAIN FSCK GRANT KILL LIST LOCK MSCK OPTIMIZE PUT "
-    "REASSIGN REFRESH REMOVE REORG RESET RESTORE REVOKE ROLLBACK SHOW START SYNC UNDROP UNLOCK USE VACUUM".split()
+    "REASSIGN REFRESH REMOVE REORG RESET RESTORE REVOKE ROLLBACK SHOW START SYNC TRUNCATE UNDROP UNLOCK USE "
+    "VACUUM".split()
 )
-# Those of blocks and batches in other engines.
+# Those of blocks, batches and packages in other engines.
 _VERBS_OF_BLOCKS = frozenset(
-    "ASSERT BACKUP BREAK CHECKPOINT CLOSE CONTINUE DBCC DEALLOCATE EXIT FETCH GOTO NULL OPEN PRINT RAISE RAISERROR "
-    "RECONFIGURE RELEASE REVERT SAVE SAVEPOINT SHUTDOWN THROW WAITFOR".split()
+    "ASSERT BACKUP BREAK CHECKPOINT CLOSE CONTINUE DBCC DEALLOCATE EXIT FETCH FUNCTION GOTO NULL OPEN PRINT PROCEDURE "
+    "RAISE RAISERROR RECONFIGURE RELEASE REVERT SAVE SAVEPOINT SHUTDOWN THROW WAITFOR".split()
 )
 # What SET changes of a connection, besides settings.
 _OF_CONNECTION = frozenset("AUTHORIZATION CHARACTER CONSTRAINTS NAMES PASSWORD ROLE TRANSACTION".split())
@@ -94,6 +102,7 @@ _ASSIGNMENT = re.compile(
     r"\s*(?:SET\s+@\w+\s*[-+*/%]?=|(?:LET\s+)?[\w.$]+(?:\s+[\w(),.%]+)?\s*:=|SET\s+[\w,\s]+\s(?:ON|OFF)\s*\Z)",
     re.IGNORECASE,
 )
+_SET_IN_STRING = re.compile(r"\s*SET\s+'", re.IGNORECASE)
 # Procedures of Iceberg that change no rows.
 _PROCEDURES = frozenset(
     "ANCESTORS_OF COMPUTE_PARTITION_STATS COMPUTE_TABLE_STATS EXPIRE_SNAPSHOTS REMOVE_ORPHAN_FILES REWRITE_DATA_FILES "
@@ -101,10 +110,13 @@ _PROCEDURES = frozenset(
 )
 _MANAGING = frozenset({"ALTER", "CREATE", "DROP"})
 _MANAGED = frozenset(
-    "CATALOG CONNECTION CREDENTIAL CREDENTIALS EXTENSION GROUP INDEX LOCATION POLICY POOL PROVIDER QUEUE RECIPIENT "
-    "ROLE SEQUENCE SERVER SHARE STAGE USER VOLUME WAREHOUSE WIDGET".split()
+    "CATALOG CONNECTION CREDENTIAL CREDENTIALS EXTENSION GROUP INDEX LOCATION PACKAGE POLICY POOL PROVIDER QUEUE "
+    "RECIPIENT ROLE SEQUENCE SERVER SHARE STAGE USER VOLUME WAREHOUSE WIDGET".split()
 )
-_BEFORE_MANAGED = frozenset("EXTERNAL IF NOT EXISTS OR REPLACE SERVICE STORAGE UNIQUE FOREIGN".split())
+_BEFORE_MANAGED = frozenset(
+    "BITMAP CLUSTERED COLUMNSTORE EDITIONABLE EXTERNAL FOREIGN FULLTEXT IF NONCLUSTERED NOT EXISTS OR PRIMARY "
+    "REPLACE SERVICE SPATIAL STORAGE UNIQUE".split()
+)
 
 
 def manages_no_table(text: str) -> bool:
@@ -123,7 +135,11 @@ def has_no_lineage(text: str) -> bool:
     if first in ("LET", "RETURN") or _ASSIGNMENT.match(text) is not None:
         return "SELECT" not in words
     if first == "SET":
-        return next((word for word in words if word not in ("LOCAL", "SESSION")), "") in _OF_CONNECTION
+        # A key in a string is one of Flink.
+        return (
+            _SET_IN_STRING.match(text) is not None
+            or next((word for word in words if word not in ("LOCAL", "SESSION")), "") in _OF_CONNECTION
+        )
     if first == "CALL":
         name = itertools.takewhile(lambda token: token.text != "(", tokens(text))
         names = [token.text.strip("`").upper() for token in name if token.kind in (TokenKind.WORD, TokenKind.NAME)]
@@ -145,8 +161,8 @@ def makes_function(text: str) -> bool:
 
 
 def reads_files(text: str) -> bool:
-    """Return whether a statement may read files, or the changes of a table, with a function of Databricks."""
-    return _FILES.search(text) is not None or _CHANGED.search(text) is not None
+    """Return whether a statement loads files, or may read them or a table's changes with a function of Databricks."""
+    return any(each.search(text) is not None for each in (_FILES, _CHANGED)) or _LOADED.match(text) is not None
 
 
 def reads_changes(text: str) -> bool:
@@ -167,7 +183,7 @@ def as_spark(text: str, views: Collection[str] = ()) -> str:
         text: a statement.
         views: the temporary views that earlier statements have made, in lower case.
     """
-    text = as_change(with_parts_of_names(text, views))
+    text = _USED_CATALOG.sub("SET", as_change(with_parts_of_names(text, views)), count=1)
     if captures_changes(text):
         plain = _without_comments(text)
         changes = _CHANGES.match(plain) or _TABLE_OF_CHANGES.match(plain)
@@ -177,7 +193,7 @@ def as_spark(text: str, views: Collection[str] = ()) -> str:
         text = _without(_ONCE, text)
     text = _replaced(_METADATA, text, lambda found: f"`{found[0]}`")
     text = _without(_ROW_FILTER, _CLONE.sub(r"\1\2\3 AS SELECT * FROM \4", text, count=1))
-    text = _copied(_PIPE.sub("", text, count=1))
+    text = _loaded(_copied(_PIPE.sub("", text, count=1)))
     pipeline = _PIPELINE.match(text)
     if pipeline is not None:
         text = _without(_STREAM, _as_table(_without(_LIVE, text), pipeline))
@@ -358,16 +374,28 @@ def _copied(text: str) -> str:
     format_ = _FORMAT.search(text)
     provider = (format_[1] if format_ is not None else "binaryfile").lower()
     rest = text[found.end() :]
-    path = _PATH.search(rest)
+    is_query = rest.startswith("(")
+    read = rest[1 : closing(rest, 1)] if is_query else rest
+    path = _PATH.search(read) if is_query else _PATH.match(read)
     if path is None:
+        # The files of another engine are in a stage.
         return text
     columns = f" {found[2]}" if found[2] else ""
-    of_path = f"{provider}.`{path[1]}`"
+    of_path = f"{provider}.`{path['path']}`"
     query = f"SELECT * FROM {of_path}"  # noqa: S608 (the user's own text, which is not run)
-    if rest.startswith("("):
-        inside = rest[1 : closing(rest, 1)]
-        query = _PATH.sub(lambda each: of_path if each[1] == path[1] else each[0], inside)
+    if is_query:
+        query = _PATH.sub(rf"\g<before>{provider}.`\g<path>`", read)
     return f"INSERT INTO {found[1]}{columns} {query}"
+
+
+def _loaded(text: str) -> str:
+    """Return a LOAD DATA of Hive as an INSERT: Spark analyzes none."""
+    found = _LOADED.match(text)
+    if found is None:
+        return text
+    path = found["path"] or found["quoted"]
+    verb = "OVERWRITE" if found["overwrite"] else "INTO"
+    return f"INSERT {verb} {found['table']} SELECT * FROM textfile.`{path}`"  # noqa: S608 (it is not run)
 
 
 def _files_as_paths(text: str) -> str:

@@ -28,7 +28,7 @@ _KEYWORDS = frozenset(
     """.split()
 )
 # Words before the name of a table.
-_BEFORE = frozenset("EXISTS FROM INTO JOIN MERGE OVERWRITE TABLE UPDATE USING VIEW".split())
+_BEFORE = frozenset("CLONE EXISTS FROM INTO JOIN MERGE OVERWRITE TABLE UPDATE USING VIEW".split())
 _BEFORE_CTE = frozenset({"WITH", "RECURSIVE", ","})
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY"})
 
