@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 _parsing = threading.local()
 _WITHOUT_LAMBDAS = frozenset({"postgres", "redshift", "mysql", "sqlite"})
 """The dialects in which an arrow always takes a part of a JSON value."""
-_WITH_SIGNS = frozenset({"fabric", "tsql"})
+_WITH_MARKS = frozenset({"fabric", "tsql"})
 """The dialects in which the name of a temporary table begins with `#` or `##`."""
 
 
@@ -54,9 +54,9 @@ def _statements(text: str, dialect: Any) -> list[Any]:
     if "->" in text and _name(dialect) in _WITHOUT_LAMBDAS:
         for statement in found:
             _read_arrows(statement)
-    if "#" in text and _name(dialect) in _WITH_SIGNS:
+    if "#" in text and _name(dialect) in _WITH_MARKS:
         for statement in found:
-            _keep_signs(statement)
+            _keep_marks(statement)
     return found
 
 
@@ -73,14 +73,13 @@ def _read_arrows(statement: Any) -> None:
             node.replace(exp.JSONExtract(this=exp.Column(this=names[0]), expression=node.this))
 
 
-def _keep_signs(statement: Any) -> None:
-    """Put the signs back into the names of temporary tables: sqlglot takes them off, and other dialects keep them."""
-    for name in statement.find_all(exp.Identifier):
-        sign = (
-            "#" if name.args.get("temporary") else "##" if name.args.get("global_") or name.args.get("global") else ""
-        )
-        if sign:
-            name.replace(exp.to_identifier(f"{sign}{name.name}", quoted=True))
+def _keep_marks(statement: Any) -> None:
+    """Put the marks back into the names of temporary tables: sqlglot takes them off, and other dialects keep them."""
+    for name in list(statement.find_all(exp.Identifier)):
+        is_global = name.args.get("global_") or name.args.get("global")
+        mark = "##" if is_global else "#" if name.args.get("temporary") else ""
+        if mark:
+            name.replace(exp.to_identifier(f"{mark}{name.name}", quoted=True))
 
 
 def _of_others(_record: logging.LogRecord) -> bool:
