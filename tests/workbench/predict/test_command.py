@@ -595,6 +595,9 @@ CREATE STREAMING TABLE streamed AS SELECT name FROM STREAM customers;
 CREATE FLOW filling AS INSERT INTO target BY NAME SELECT id FROM STREAM customers;
 SELECT name FROM seen;
 SELECT name FROM streamed;
+CREATE STREAMING TABLE lake.d.filled (id INT, name STRING);
+USE CATALOG lake;
+CREATE FLOW other AS INSERT INTO d.filled BY NAME SELECT id FROM STREAM spark_catalog.default.customers;
 CREATE MATERIALIZED VIEW missing AS
 SELECT id FROM nowhere
 """,
@@ -604,7 +607,7 @@ SELECT id FROM nowhere
     ended = shared(tmp_path, "q.sql", "--ddl", "ddl.sql", "--format", "json")
 
     # The query is analyzed in another statement, so the place of the error in it is not known.
-    assert [line.split(": ")[0] for line in ended.stderr.splitlines()] == ["q.sql:6:1"]
+    assert [line.split(": ")[0] for line in ended.stderr.splitlines()] == ["q.sql:9:1"]
     assert {
         each["line"]: [
             f"{edge.output_table}.{edge.column} <- {edge.source_table}.{edge.source_column}"
@@ -617,7 +620,8 @@ SELECT id FROM nowhere
         3: ["default.target.id <- default.customers.id"],
         4: ["None.name <- default.seen.name"],
         5: ["None.name <- default.streamed.name"],
-        6: ["default.missing.id <- default.nowhere.id"],
+        8: ["lake.d.filled.id <- default.customers.id"],
+        9: ["lake.missing.id <- lake.nowhere.id"],
     }
 
 

@@ -127,6 +127,12 @@ def plain(text: str) -> str:
             "INSERT OVERWRITE d.t SELECT * FROM textfile.`/in`",
         ),
         ('LOAD DATA LOCAL INPATH "in" INTO TABLE t', "INSERT INTO t SELECT * FROM textfile.`in`"),
+        (
+            "EXPORT TABLE d.t PARTITION (p = 1) TO '/x'",
+            "INSERT OVERWRITE DIRECTORY '/x' USING binaryfile SELECT * FROM d.t",
+        ),
+        ("IMPORT EXTERNAL TABLE d.t FROM '/x'", "INSERT INTO d.t SELECT * FROM binaryfile.`/x`"),
+        ("IMPORT TABLE FROM 'x.sdi'", "IMPORT TABLE FROM 'x.sdi'"),
         ("USE CATALOG lake", "SET CATALOG lake"),
         ("USE catalog", "USE catalog"),
         ("CREATE SNAPSHOT TABLE `a.b.c` CLONE `d.e.f`", "CREATE TABLE a.b.c AS SELECT * FROM d.e.f"),

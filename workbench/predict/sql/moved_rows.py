@@ -2,8 +2,9 @@
 Rewrite statements that move, rename or change the rows of whole tables under other words into those that Spark has.
 
 Other engines move partitions or all rows with ALTER TABLE, change rows with it (ClickHouse), change them for each
-element of an array (FORALL of Oracle), and know a table by a further name (a synonym, a stream of its changes). One
-statement of theirs can rename several tables, or let two tables exchange their names.
+element of an array (FORALL of Oracle), copy a table into files and back (EXPORT and IMPORT of Hive), and know a table
+by a further name (a synonym, a stream of its changes). One statement of theirs can rename several tables, or let two
+tables exchange their names.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ _OTHER_NAME = re.compile(
     rf"(?:FOR|ON\s+(?:(?:EXTERNAL|DYNAMIC|EVENT)\s+)?(?:TABLE|VIEW))\s+(?P<other>{_NAME})",
     re.IGNORECASE,
 )
+# Hive copies tables with their definition, whose format no file states.
+_OF_COPY = rf"TABLE\s+(?P<table>{_NAME})\s+(?:PARTITION\s*\([^)]*\)\s*)?"
+_EXPORTED = re.compile(rf"\s*EXPORT\s+{_OF_COPY}TO\s+'(?P<path>[^']*)'", re.IGNORECASE)
+_IMPORTED = re.compile(rf"\s*IMPORT\s+(?:EXTERNAL\s+)?{_OF_COPY}FROM\s+'(?P<path>[^']*)'", re.IGNORECASE)
 _RENAMING = rf"{_NAME}\s+TO\s+{_NAME}"
 _RENAMED = re.compile(
     rf"\s*RENAME\s+(?:TABLES?\s+)?(?:IF\s+EXISTS\s+)?(?P<pairs>{_RENAMING}(?:\s*,\s*{_RENAMING})*)"
@@ -59,6 +64,8 @@ _CHANGES = (
     (_UPDATED, "UPDATE {table} SET {set} {where}"),
     (_DELETED, "DELETE FROM {table} {where}"),
     (_OTHER_NAME, "CREATE VIEW {table} AS SELECT * FROM {other}"),
+    (_EXPORTED, "INSERT OVERWRITE DIRECTORY '{path}' USING binaryfile SELECT * FROM {table}"),
+    (_IMPORTED, "INSERT INTO {table} SELECT * FROM binaryfile.`{path}`"),
 )
 """Each kind of statement with the change that it makes, in the words that all engines have."""
 
