@@ -103,6 +103,8 @@ _ASSIGNMENT = re.compile(
     re.IGNORECASE,
 )
 _SET_IN_STRING = re.compile(r"\s*SET\s+'", re.IGNORECASE)
+# With options of another engine; a schema may be created with its tables.
+_CREATED_DATABASE = re.compile(r"\s*CREATE\s+(?:DATABASE|SCHEMA)\b(?!.*\bCREATE\b)", re.IGNORECASE | re.DOTALL)
 # Procedures of Iceberg that change no rows.
 _PROCEDURES = frozenset(
     "ANCESTORS_OF COMPUTE_PARTITION_STATS COMPUTE_TABLE_STATS EXPIRE_SNAPSHOTS REMOVE_ORPHAN_FILES REWRITE_DATA_FILES "
@@ -149,7 +151,7 @@ def has_no_lineage(text: str) -> bool:
         return "SELECT" not in words
     if first not in _MANAGING:
         return False
-    if manages_no_table(text):
+    if manages_no_table(text) or _CREATED_DATABASE.match(text) is not None:
         return True
     # ALTER of a table or a view, and DROP; but ALTER VIEW may set a new query.
     return first == "DROP" or (first == "ALTER" and "SELECT" not in words)
