@@ -47,11 +47,22 @@ _STREAMING = "org.apache.spark.sql.execution.streaming"
 _PATH_KEEPERS = ("delta", "hudi", "iceberg", "spark.xml", "spark.avro", "spark.csv", "excel")
 
 
-def _of_partitions(found: Target, named: Value) -> Target:
-    """Return an OVERWRITE with the part that it replaces: partitions if its statement names any, else all."""
-    if isinstance(named, Keys) and isinstance(found, Write) and found.lifecycle == "OVERWRITE":
-        return attrs.evolve(found, replaced="partitions" if named.names else "all")
-    return found
+def _of_partitions(found: Target, given: int, *, dynamic: bool) -> Target:
+    """
+    Return an OVERWRITE with the part that it replaces.
+
+    Args:
+        found: the write.
+        given: how many columns have the partition's value in the statement.
+        dynamic: whether further columns of partitions get their values from the rows, and other partitions stay.
+    """
+    if dynamic or not isinstance(found, Write) or found.lifecycle != "OVERWRITE":
+        return replacing(found, "partitions" if dynamic else None)
+    return attrs.evolve(found, replaced="partitions" if given else "all")
+
+
+def _named(value: Value) -> int:
+    return len(value.names) if isinstance(value, Keys) else 0
 
 
 @command({DATASOURCES: "InsertIntoHadoopFsRelationCommand"}, reads=modes_of("options"))
@@ -60,16 +71,16 @@ def _insert_into_files(plan: Plan, operator: Operator, session: Session) -> Targ
     query, names = operator.operator("query"), text_values(operator.sequence("outputColumnNames"))
     table = operator.described("catalogTable")
     lifecycle: Lifecycle | None = "OVERWRITE" if operator.text("mode") == "Overwrite" else None
-    dynamic = bool(operator.sequence("partitionColumns")) and is_dynamic(operator)
-    part: Replaced | None = ("partitions" if dynamic else "all") if lifecycle == "OVERWRITE" else None
+    given = _named(operator.arguments.get("staticPartitions"))
+    from_rows = len(operator.sequence("partitionColumns")) > given
+    dynamic = lifecycle == "OVERWRITE" and from_rows and is_dynamic(operator)
     if table is not None:
-        found = replacing(write_to_table(plan, table, query, names, session, lifecycle), part)
-        return _of_partitions(found, operator.arguments.get("staticPartitions"))
+        return _of_partitions(write_to_table(plan, table, query, names, session, lifecycle), given, dynamic=dynamic)
     format_ = operator.described("fileFormat")
     name = format_.simple_name.removesuffix("FileFormat").lower() if format_ is not None else None
     path = operator.text("outputPath")
     found = write_to_path(plan, path, query, names, name, lifecycle or mode_lifecycle(operator))
-    return _unless_there(operator, replacing(found, part))
+    return _unless_there(operator, _of_partitions(found, given, dynamic=dynamic))
 
 
 @command(
@@ -118,8 +129,9 @@ def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Targe
     names = text_values(operator.sequence("outputColumnNames"))
     if table is None:
         return unnamed(None, query)
+    dynamic = lifecycle == "OVERWRITE" and bool(operator.sequence("partitionColumns"))
     found = write_to_table(plan, table, query, names, session, lifecycle)
-    return _of_partitions(found, operator.arguments.get("partition"))
+    return _of_partitions(found, _named(operator.arguments.get("partition")), dynamic=dynamic)
 
 
 @command({_HIVE: "InsertIntoHiveDirCommand", COMMAND: "InsertIntoDataSourceDirCommand"})

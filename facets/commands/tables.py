@@ -173,16 +173,29 @@ def _changed(fields: tuple[Field, ...], path: tuple[str, ...], change: _Change) 
 )
 def _create_table(plan: Plan, operator: Operator, session: Session) -> Target:
     """CREATE TABLE without a query."""
-    table, existing = to_be_created(operator, "table"), operator.described("existing")
+    table = to_be_created(operator, "table")
     if table is None:
         return unnamed(None, None)
+    if_there = operator.arguments.get("ignoreIfExists") is True
+    return _created(plan, table, operator.described("existing") if if_there else None, session, if_there=if_there)
+
+
+def _created(plan: Plan, table: Described, existing: Described | None, session: Session, *, if_there: bool) -> Target:
+    """
+    Return the write of a CREATE TABLE without a query.
+
+    Args:
+        plan: the plan.
+        table: the described table to create.
+        existing: the table of this name in the catalog, which may be the new one.
+        session: the session's settings.
+        if_there: whether an existing table is left as it is.
+    """
     lifecycle: Lifecycle | None = None if _registers(table) else "CREATE"
-    if operator.arguments.get("ignoreIfExists") is not True:
-        return write_to_table(plan, table, None, (), session, lifecycle)
-    known = known_table(session, table.values.get("identifier"))
+    known = known_table(session, table.values.get("identifier")) if if_there else None
     if known is not None:
         return Write(known, label=label_of(known))
-    there = existing is not None and _is_older(existing, table)
+    there = if_there and existing is not None and _is_older(existing, table)
     return write_to_table(plan, table, None, (), session, None if there else lifecycle)
 
 
@@ -201,32 +214,26 @@ def _is_older(existing: Described, table: Described) -> bool:
     {COMMAND: "CreateTableLikeCommand"},
     reads={**named_only("target", "targetTable"), "sourceMetadata": "#table:sourceTable"},
 )
-def _create_like(_: Plan, operator: Operator, session: Session) -> Target:
+def _create_like(plan: Plan, operator: Operator, session: Session) -> Target:
     """CREATE TABLE LIKE: the columns of another table, without its rows."""
-    return _existing(operator, session, "CREATE", "target", "source")
+    source, storage = operator.described("sourceMetadata"), operator.described("fileFormat")
+    place = storage.text("locationUri") if storage is not None else None
+    given = operator.text("provider") or (storage.text("serde") if storage is not None else None)
+    table = {
+        "identifier": operator.described("targetIdentifier"),
+        "locationUri": place,
+        "defaultPath": operator.text("targetPath"),
+        "kind": "EXTERNAL" if place else "MANAGED",
+        **{key: source.values.get(key) for key in ("schema", "provider", "serde") if source is not None},
+        **({"provider": given} if given else {}),
+    }
+    if_there = operator.arguments.get("ifNotExists") is True
+    return _created(plan, Described("CatalogTable", table), None, session, if_there=if_there)
 
 
-def _existing(
-    operator: Operator, session: Session, lifecycle: Lifecycle, reading: str = "table", schema_of: str = "table"
-) -> Target:
-    """
-    Return the write of a command that has only the name of a table.
-
-    Args:
-        operator: the command, with the readings of `named_only`.
-        session: the session's settings.
-        lifecycle: OpenLineage's lifecycleStateChange.
-        reading: the prefix of the target's readings.
-        schema_of: the prefix of the readings of the table with the schema.
-    """
-    table = operator.described(f"{reading}Metadata")
-    identifier = operator.described(f"{reading}Identifier")
-    other = operator.described(f"{schema_of}Metadata")
-    fields = schema_fields(other.text("schema")) if other is not None else ()
-    if table is None:
-        path = operator.text(f"{reading}Path")
-        table = Described("CatalogTable", {"identifier": identifier, "defaultPath": path})
-    dataset = catalog_table(table, session, fields)
+def _existing(table: Described, session: Session, lifecycle: Lifecycle) -> Target:
+    """Return the write of a command on a table that the catalog has."""
+    dataset = catalog_table(table, session)
     if dataset is None:
         return unnamed(None, None)
     label = table_label(dataset, table_name(table.values.get("identifier"), case_sensitive=session.case_sensitive))
@@ -240,14 +247,13 @@ def _named(operator: Operator, session: Session, lifecycle: Lifecycle, *, view: 
     The catalog is asked after the command has begun: it may no longer have the table, or have a newer one with the same
     name. `session.tables` has the tables as the application's earlier statements left them.
     """
-    known = known_table(session, operator.described("tableIdentifier"))
-    if operator.described("tableMetadata") is None:
+    known, metadata = known_table(session, operator.described("tableIdentifier")), operator.described("tableMetadata")
+    if metadata is None:
         return _gone(operator.described("tableIdentifier"), operator.text("tablePath"), session, lifecycle, view=view)
-    found = _existing(operator, session, lifecycle)
+    found = _existing(metadata, session, lifecycle)
     if not isinstance(found, Write) or known is None or found.dataset.identifier == known.identifier:
         return found
-    metadata = operator.described("tableMetadata")
-    older = lifecycle in ("DROP", "TRUNCATE") or (metadata is not None and is_elsewhere(metadata))
+    older = lifecycle in ("DROP", "TRUNCATE") or is_elsewhere(metadata)
     return _write(known, lifecycle) if older else found
 
 

@@ -9,7 +9,7 @@ from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.datasets.source import SOURCES, Session
 from openlineage_pyspark.facets.datasets.tables import catalog_key, catalog_table
 from openlineage_pyspark.facets.datasets.v2 import v2_table
-from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Identifier
+from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Dataset, Identifier
 from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
@@ -272,6 +272,7 @@ FILES = {"mode": "Overwrite", "outputPath": "file:/t", "partitionColumns": (Attr
 DELTA = {"dataSource": Described("org.apache.spark.sql.delta.sources.DeltaDataSource", {}), "path": "/t"}
 ALL = {"table": OperatorRef(1), "deleteExpr": ExpressionRef(0)}
 ICEBERG_ALL = {**ALL, "kind": "org.apache.iceberg.spark.source.SparkTable"}
+GIVEN = {**FILES, "catalogTable": table(database="sales"), "staticPartitions": Keys(("p",))}
 HIVE = {"table": table(database="sales"), "overwrite": True}
 LOADED = {"tableMetadata": table(database="sales"), "isOverwrite": True, "path": "/in"}
 
@@ -293,10 +294,12 @@ LOADED = {"tableMetadata": table(database="sales"), "isOverwrite": True, "path":
         ),
         ("InsertIntoHadoopFsRelationCommand", FILES, ("OVERWRITE", "all")),
         ("InsertIntoHadoopFsRelationCommand", {**FILES, "mode": "Append"}, (None, None)),
+        ("InsertIntoHadoopFsRelationCommand", GIVEN, ("OVERWRITE", "partitions")),
+        ("InsertIntoHadoopFsRelationCommand", {**GIVEN, "overwriteMode": "dynamic"}, ("OVERWRITE", "partitions")),
         (
             "InsertIntoHadoopFsRelationCommand",
-            {**FILES, "catalogTable": table(database="sales"), "staticPartitions": Keys(("p",))},
-            ("OVERWRITE", "partitions"),
+            {**GIVEN, "overwriteMode": "dynamic", "partitionColumns": (AttributeRef(1), AttributeRef(2))},
+            (None, "partitions"),
         ),
         ("SaveIntoDataSourceCommand", {**DELTA, "mode": "Overwrite", "replaceWhere": "d = 1"}, (None, "rows")),
         ("SaveIntoDataSourceCommand", {**DELTA, "mode": "Overwrite", "sessionMode": "dynamic"}, (None, "partitions")),
@@ -315,6 +318,11 @@ LOADED = {"tableMetadata": table(database="sales"), "isOverwrite": True, "path":
         ("AppendData", {"table": OperatorRef(1)}, (None, None)),
         ("InsertIntoHiveTable", {**HIVE, "partition": Keys(("p",))}, ("OVERWRITE", "partitions")),
         ("InsertIntoHiveTable", {**HIVE, "partition": Keys(())}, ("OVERWRITE", "all")),
+        (
+            "InsertIntoHiveTable",
+            {**HIVE, "partition": Keys(("p", "d")), "partitionColumns": (AttributeRef(1),)},
+            (None, "partitions"),
+        ),
         ("LoadDataCommand", {**LOADED, "partition": Keys(("p",))}, ("OVERWRITE", "partitions")),
         ("LoadDataCommand", LOADED, ("OVERWRITE", "all")),
         ("LoadDataCommand", {**LOADED, "isOverwrite": False}, (None, None)),
@@ -342,6 +350,38 @@ def test_a_name_for_data_that_exist_is_no_creation_of_them(values, options, life
     create = node("CreateDataSourceTableCommand", {"table": made, **options})
     (output,) = lineage_of_plan(Plan((create,), (), {}), Session("file:/wh")).outputs
     assert output.write.lifecycle == lifecycle
+
+
+LIKE = {
+    "targetIdentifier": Described("TableIdentifier", {"table": "w", "database": "sales"}),
+    "targetPath": "file:/wh/sales.db/w",
+    "sourceMetadata": Described(
+        "CatalogTable", {"schema": '{"fields":[{"name":"a","type":"integer"}]}', "provider": "orc"}
+    ),
+    "fileFormat": Described("CatalogStorageFormat", {}),
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "known", "expected"),
+    [
+        ({}, {}, ("/wh/sales.db/w", "CREATE", "orc")),
+        ({"provider": "csv"}, {}, ("/wh/sales.db/w", "CREATE", "csv")),
+        (
+            {"fileFormat": Described("CatalogStorageFormat", {"locationUri": "file:/data", "serde": "x.AvroSerDe"})},
+            {},
+            ("/data", None, "avro"),
+        ),
+        ({"ifNotExists": True}, {}, ("/wh/sales.db/w", "CREATE", "orc")),
+        ({"ifNotExists": True}, {"spark_catalog.sales.w": "/else"}, ("/else", None, None)),
+    ],
+)
+def test_a_table_like_another_is_where_it_is_told_to_be(arguments, known, expected):
+    tables = {key: Dataset(Identifier("file", place)) for key, place in known.items()}
+    create = node("CreateTableLikeCommand", {**LIKE, **arguments})
+    (output,) = lineage_of_plan(Plan((create,), (), {}), Session("file:/wh", tables=tables)).outputs
+    dataset = output.write.dataset
+    assert (dataset.identifier.name, output.write.lifecycle, dataset.file_format) == expected
 
 
 def test_a_table_of_hudi_over_data_that_exist_is_no_creation_of_them():
