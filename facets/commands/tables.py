@@ -499,6 +499,20 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
     return replacing(attrs.evolve(made, may_skip=may_skip), part)
 
 
+@command({LOGICAL: "CreateTableLike"}, reads={"location": "#pathOf:location"})
+def _v2_create_like(plan: Plan, operator: Operator, session: Session) -> Target:
+    """CREATE TABLE LIKE in a DataSource V2 catalog."""
+    name, source = operator.operator("name"), operator.operator("source")
+    like = resolved_table(plan, plan.operators[source], session) if source is not None else None
+    if name is None:
+        return unnamed(None, None)
+    fields, location = (like.fields if like is not None else ()), operator.text("location")
+    dataset = resolved_table(plan, plan.operators[name], session, fields, location)
+    if dataset is None:
+        return unnamed(None, None)
+    return Write(dataset, lifecycle=None if location else "CREATE", label=label_of(dataset))
+
+
 def _replaced(operator: Operator, dataset: Dataset) -> Replaced | None:
     """Return what a REPLACE TABLE replaces; with some options of `saveAsTable`, Delta Lake keeps a part."""
     if dataset.storage_layer == "iceberg":

@@ -205,6 +205,24 @@ def test_a_table_that_the_session_catalog_does_not_have_yet_is_stored_as_its_cla
     assert (dataset.identifier.name, dataset.storage_layer, dataset.file_format) == ("/w/db.db/t", *stored)
 
 
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [(None, ("ice", "db.t", "CREATE")), ("s3a://lake/t", ("s3://lake", "t", None))],
+)
+def test_a_table_like_another_has_its_columns_in_a_catalog_too(location, expected):
+    like = node("CreateTableLike", {"name": OperatorRef(1), "source": OperatorRef(2), "location": location})
+    identifier = Described("TableIdentifier", {"table": "s", "database": "db"})
+    described = Described("CatalogTable", {"identifier": identifier, "locationUri": "file:/w/s", "schema": SCHEMA})
+    source = node("ResolvedTable", {"tableMetadata": described})
+    plan = Plan((like, named(ICE, "t", "db"), source), (), {})
+    found = lineage_of_plan(plan, Session("file:/warehouse"))
+    (output,) = found.outputs
+    dataset = output.write.dataset
+    assert (dataset.identifier.namespace, dataset.identifier.name, output.write.lifecycle) == expected
+    assert [(field.name, field.type) for field in dataset.fields] == [("a", "int")]
+    assert (found.inputs, found.gaps) == ((), ())
+
+
 def test_a_table_that_a_catalog_makes_is_what_the_table_is_called_later_too():
     """The catalog decides on the location. Later the table has it, and keeps its first name as a symlink."""
     first = made(named(ICE, "t", "db")).identifier

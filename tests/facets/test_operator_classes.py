@@ -24,7 +24,7 @@ NEVER_MET = {
     "the analyzer replaces them": r"""datasources\.CreateTable Unresolved\w+ \w*ParameterizedQuery
         PlanWithUnresolvedIdentifier RelationChanges RelationTimeTravel NamedStreamingRelation SQLTableFunction
         TemporaryViewRelation DataFrameDropColumns Pivot InsertIntoDir InsertIntoStatement WithWindowDefinition Unpivot
-        AlterViewAs CreateTableLike CreateView LoadData V2TableReference V2ChangelogReference MetricViewPlaceholder
+        AlterViewAs CreateView LoadData V2TableReference V2ChangelogReference MetricViewPlaceholder
         CreateMetricView ExecuteImmediateQuery Call""",
     "a command alone holds them": r"CurrentNamespace Resolved\w+",
     "the optimizer or the planner makes them": r"""NonGroupingAggregateReference OrderedJoin AppendColumnsWithObject
