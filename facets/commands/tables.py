@@ -228,7 +228,9 @@ def _create_like(plan: Plan, operator: Operator, session: Session) -> Target:
         **({"provider": given} if given else {}),
     }
     if_there = operator.arguments.get("ifNotExists") is True
-    return _created(plan, Described("CatalogTable", table), None, session, if_there=if_there)
+    # A table that was there before may lie elsewhere.
+    there = operator.described("targetMetadata") if if_there else None
+    return _created(plan, there or Described("CatalogTable", table), None, session, if_there=if_there)
 
 
 def _existing(table: Described, session: Session, lifecycle: Lifecycle) -> Target:

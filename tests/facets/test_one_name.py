@@ -360,6 +360,15 @@ LIKE = {
     ),
     "fileFormat": Described("CatalogStorageFormat", {}),
 }
+THERE = Described(
+    "CatalogTable",
+    {
+        "identifier": LIKE["targetIdentifier"],
+        "locationUri": "file:/there",
+        "kind": "EXTERNAL",
+        "provider": "csv",
+    },
+)
 
 
 @pytest.mark.parametrize(
@@ -374,6 +383,8 @@ LIKE = {
         ),
         ({"ifNotExists": True}, {}, ("/wh/sales.db/w", "CREATE", "orc")),
         ({"ifNotExists": True}, {"spark_catalog.sales.w": "/else"}, ("/else", None, None)),
+        ({"ifNotExists": True, "targetMetadata": THERE}, {}, ("/there", None, "csv")),
+        ({"targetMetadata": THERE}, {}, ("/wh/sales.db/w", "CREATE", "orc")),
     ],
 )
 def test_a_table_like_another_is_where_it_is_told_to_be(arguments, known, expected):
