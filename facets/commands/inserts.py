@@ -9,6 +9,7 @@ from openlineage_pyspark.facets.commands.target import (
     DATASOURCES,
     LOGICAL,
     NO_TARGET,
+    Assigned,
     Target,
     Write,
     by_position,
@@ -38,7 +39,7 @@ from openlineage_pyspark.facets.datasets.naming import is_absolute, stream_path
 from openlineage_pyspark.facets.datasets.placed import for_writing, placed, where_of
 from openlineage_pyspark.facets.datasets.source import Session
 from openlineage_pyspark.facets.datasets.v2 import in_place, v2_table
-from openlineage_pyspark.facets.model.dataset import schema_fields
+from openlineage_pyspark.facets.model.dataset import Field, schema_fields
 from openlineage_pyspark.facets.model.plan import Described, ExpressionRef, Keys, Operator, Plan, Value
 from openlineage_pyspark.facets.model.run import Lifecycle, Replaced
 
@@ -108,10 +109,18 @@ def _append(plan: Plan, operator: Operator, table: Described, session: Session) 
     """Return the write of a saveAsTable that appends; columns match those of the table whatever their case."""
     query, fields = operator.operator("query"), schema_fields(table.text("schema"))
     given = text_values(operator.sequence("outputColumnNames")) or tuple(f.name for f in named_fields(plan, query, ()))
-    found = write_to_table(plan, table, query, spelt_as((field.name for field in fields), given), session, None)
+    return _with_schema(
+        write_to_table(plan, table, query, spelt_as((field.name for field in fields), given), session, None), fields
+    )
+
+
+def _with_schema(found: Target, fields: tuple[Field, ...]) -> Target:
+    """Return a write to a table with these columns; a query may lack those whose value its statement gives."""
     if not fields or not isinstance(found, Write):
         return found
-    return attrs.evolve(found, dataset=attrs.evolve(found.dataset, fields=fields))
+    written = {column.name.casefold() for column in found.columns}
+    given = tuple(Assigned(field.name, ()) for field in fields if field.name.casefold() not in written)
+    return attrs.evolve(found, dataset=attrs.evolve(found.dataset, fields=fields), columns=(*found.columns, *given))
 
 
 def _unless_there(operator: Operator, found: Target) -> Target:
@@ -131,6 +140,7 @@ def _insert_into_hive(plan: Plan, operator: Operator, session: Session) -> Targe
         return unnamed(None, query)
     dynamic = lifecycle == "OVERWRITE" and bool(operator.sequence("partitionColumns"))
     found = write_to_table(plan, table, query, names, session, lifecycle)
+    found = _with_schema(found, schema_fields(table.text("schema")))
     return _of_partitions(found, _named(operator.arguments.get("partition")), dynamic=dynamic)
 
 

@@ -10,6 +10,7 @@ from openlineage_pyspark.facets.model.plan import (
     Attribute,
     AttributeRef,
     Described,
+    Keys,
     Operator,
     OperatorRef,
     Output,
@@ -203,6 +204,19 @@ def test_a_table_that_the_session_catalog_does_not_have_yet_is_stored_as_its_cla
     resolved = node("ResolvedIdentifier", {**resolved.arguments, "tableMetadata": None, "tablePath": "file:/w/db.db/t"})
     dataset = made(resolved, tableSpec=Described("TableSpec", {"provider": provider}))
     assert (dataset.identifier.name, dataset.storage_layer, dataset.file_format) == ("/w/db.db/t", *stored)
+
+
+def test_a_table_of_hive_has_the_columns_that_the_statement_gives_beside_those_of_the_query():
+    fields = ",".join(f'{{"name":"{name}","type":"integer","nullable":true,"metadata":{{}}}}' for name in ("A", "day"))
+    identifier = Described("TableIdentifier", {"table": "t", "database": "db"})
+    schema = f'{{"type":"struct","fields":[{fields}]}}'
+    table = Described("CatalogTable", {"identifier": identifier, "locationUri": "file:/w/t", "schema": schema})
+    given = {"table": table, "query": OperatorRef(1), "outputColumnNames": ("A",), "partition": Keys(("day",))}
+    insert = node("InsertIntoHiveTable", given)
+    plan = Plan((insert, node("LocalRelation", {}, (Output(1, "a"),))), (), {1: Attribute("a", "int")})
+    (output,) = lineage_of_plan(plan, Session("file:/warehouse")).outputs
+    assert [field.name for field in output.write.dataset.fields] == ["A", "day"]
+    assert [column.name for column in output.write.columns] == ["A", "day"]
 
 
 @pytest.mark.parametrize(
