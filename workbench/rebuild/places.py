@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.workbench.predict.acts import TEMPORARY
 from openlineage_pyspark.workbench.predict.project_code import PIECE
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def is_named_by(name: str, names: Collection[str]) -> bool:
         name: the name.
         names: the names in the text, in lower case, and the pieces, each after the mark `PIECE`.
     """
-    parts = _PART.findall(re.split(r"[./]", name.rstrip("/`"))[-1].lower())
+    parts = _PART.findall(re.split(r"[./]", name.removeprefix(TEMPORARY).rstrip("/`"))[-1].lower())
     return all(each in names or all(f"{PIECE}{piece}" in names for piece in name_words(each)) for each in parts)
 
 

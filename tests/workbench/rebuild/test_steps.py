@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.predict.scripts import Problem, Script, State
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.rebuild.findings import findings_of
 from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, text_of_plan
-from openlineage_pyspark.workbench.rebuild.places import may_be_made_of, may_share, shared_path_of
+from openlineage_pyspark.workbench.rebuild.places import is_named_by, may_be_made_of, may_share, shared_path_of
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, TablePlan, rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import step_of_script, steps_of_answers
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, ScriptWrite, plain_text
@@ -541,3 +541,18 @@ def test_a_script_names_the_line_of_each_write_and_a_long_reason_once() -> None:
         "       job.py:8",
     ]
     assert markdown_of_plan(found).splitlines()[-1] == "| 2 | rebuild | `gold.b` | every column | as for 1 |"
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "expected"),
+    [
+        ("default.stg_orders", {"stg_orders"}, True),
+        ("default.stg_orders", {"stg", "orders"}, False),
+        ("default.stg_orders", {"~stg", "~orders"}, True),
+        ("default.stg_orders", {"stg_orders_v2"}, False),
+        ("temporary view v1", {"v1"}, True),
+        ("s3://lake/raw orders/", {"raw", "orders"}, True),
+    ],
+)
+def test_a_text_names_a_table_by_all_of_its_last_part(name: str, names: set[str], *, expected: bool) -> None:
+    assert is_named_by(name, names) is expected
