@@ -88,7 +88,7 @@ def file_steps(
         folder: the folder with the files of another revision; None for the files of the working tree.
     """
     paths = {each.name: Path(each.name) for each in scripts}
-    sql = [each for each in scripts if not is_run(paths[each.name])]
+    sql = [each for each in scripts if not is_run(each)]
     of_sql = steps_of_answers(answers, found, sql)
     within = {
         name: path if folder is None else folder / os.path.relpath(path.resolve(), Path.cwd())
@@ -104,8 +104,7 @@ def file_steps(
         # The outputs of a notebook's cells, for example, do not decide what it does.
         script = attrs.evolve(each, text=_python_of(each.name, each.text))
         beside = surroundings_of(within[each.name], script.text, within.values(), others)
-        # If a notebook had only SQL in that revision, its lines name it as their file, and no script.
-        own = [line for line in found if each.name in (line.script, line.statement.file)]
+        own = [line for line in found if line.script == each.name]
         base, names = folder or Path.cwd(), {line.opened for line in own if line.opened}
         if folder is None:
             # What earlier runs have left there is in no revision.

@@ -221,7 +221,7 @@ def _make_folder(cache: Path) -> None:
 
 
 def _has_scripts(scripts: Iterable[Script]) -> bool:
-    return any(is_run(Path(each.name)) for each in scripts)
+    return any(map(is_run, scripts))
 
 
 def _with_exposures(state: FileState, exposures: Sequence[Exposure]) -> FileState:

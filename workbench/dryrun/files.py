@@ -16,7 +16,7 @@ from openlineage_pyspark.workbench.dryrun.branches import lineage_of_branches, r
 from openlineage_pyspark.workbench.dryrun.lineage import columns_of_script, lineage_of_script, tables_of_script
 from openlineage_pyspark.workbench.dryrun.run import ScriptRecords, ScriptRunner
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
-from openlineage_pyspark.workbench.dryrun.script.kinds import is_of_sql, is_run
+from openlineage_pyspark.workbench.dryrun.script.kinds import is_run
 from openlineage_pyspark.workbench.dryrun.script.notebooks import ENDING, script_of_notebook, script_of_source
 from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from openlineage_pyspark.workbench.predict.project.revisions import archive_at
@@ -89,7 +89,7 @@ def lineage_of_files(
     tables, places = list(known.tables), dict(known.places)
     before: list[Script] = []
     lineages: dict[int, tuple[StatementLineage, ...]] = {}
-    run = {at for at, each in enumerate(scripts) if is_run(Path(each.name)) and not _is_of_sql(each)}
+    run = {at for at, each in enumerate(scripts) if is_run(each)}
     with ScriptRunner(settings.conf, settings.classes) as runner:
         for at, script in enumerate(scripts):
             if at not in run:
@@ -116,10 +116,6 @@ def lineage_of_files(
             files.discard(script.name)
             in_order += [each for each in of_files if each.statement.file == script.name]
     return tuple(in_order)
-
-
-def _is_of_sql(script: Script) -> bool:
-    return is_of_sql(script.text, Path(script.name).suffix.lower())
 
 
 def _request(

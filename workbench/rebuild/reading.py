@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.acts import FRAME, FUNCTIONS, PLACES, SETTINGS, TEMPORARY
 from openlineage_pyspark.workbench.predict.compare import name_of
-from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook, sql_in
+from openlineage_pyspark.workbench.predict.sql.notebooks import magics_in
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, ScriptWrite, plain_text
 from openlineage_pyspark.workbench.rebuild.unrun import may_write_more
 
@@ -56,7 +56,10 @@ def steps_of_answers(
     steps = [_step(each, lineages.get(_place(each)), files, routines) for each in answers]
     projects = dict.fromkeys(each.project for each in scripts if each.project is not None)
     seeds = [_seed(*seed) for project in projects for seed in project.seeds]
-    return (*(_cells(each) for each in scripts if is_notebook(each.text)), *seeds, *steps)
+    # A notebook with other code than SQL is a script; but a magic may set how the session starts.
+    magics = {each.name: "\n".join(magics_in(each.text)) for each in scripts}
+    cells = (FileStep(name, 1, "", "cells", is_known=False, code=code) for name, code in magics.items() if code)
+    return (*cells, *seeds, *steps)
 
 
 def _seed(name: str, file: str, digest: str) -> FileStep:
@@ -69,13 +72,6 @@ def _seed(name: str, file: str, digest: str) -> FileStep:
 def _makes_routines(text: str) -> bool:
     """Return whether statements may call what a file creates, and so read what it reads."""
     return _ROUTINE.search(text) is not None
-
-
-def _cells(notebook: Script) -> FileStep:
-    """Return the cells of a notebook that are not SQL, as one statement that may do anything."""
-    lines = zip(notebook.text.split("\n"), sql_in(notebook.text).split("\n"), strict=True)
-    code = "\n".join(line for line, sql in lines if line.strip() and not sql.strip(" ;"))
-    return FileStep(notebook.name, 1, "", "cells", is_known=False, code=code)
 
 
 def _place(each: StatementAnswer | StatementLineage) -> tuple[str, int, int]:

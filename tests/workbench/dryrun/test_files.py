@@ -10,7 +10,7 @@ from openlineage_pyspark.errors import TextError
 from openlineage_pyspark.workbench.dryrun.files import files_at
 from openlineage_pyspark.workbench.dryrun.script.kinds import is_run
 from openlineage_pyspark.workbench.predict.outcome import fails, summary_of
-from openlineage_pyspark.workbench.predict.scripts import Problem, StatementLineage
+from openlineage_pyspark.workbench.predict.scripts import Problem, Script, StatementLineage
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 
 if TYPE_CHECKING:
@@ -22,24 +22,26 @@ def call(git: str, folder: Path, *arguments: str) -> None:
     subprocess.run(command, check=True, cwd=folder, capture_output=True)
 
 
-def test_a_script_runs_and_a_notebook_that_does_more_than_its_sql(tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text("x = 1\n", "utf-8")
-    (tmp_path / "notebook.py").write_text("# Databricks notebook source\n", "utf-8")
-    (tmp_path / "python.sql").write_text("-- Databricks notebook source\n-- MAGIC %python\n-- MAGIC x = 1\n", "utf-8")
-    (tmp_path / "notebook.sql").write_text("-- Databricks notebook source\nSELECT 1\n", "utf-8")
-    (tmp_path / "notebook.scala").write_text("// Databricks notebook source\nval x = 1\n", "utf-8")
-    (tmp_path / "plain.sql").write_text("SELECT 1 -- MAGIC %python\n", "utf-8")
-    names = (
-        "job.py",
-        "python.sql",
-        "notebook.scala",
-        "gone.py",
-        "notebook.py",
-        "notebook.sql",
-        "plain.sql",
-        "gone.sql",
+def test_a_script_runs_and_a_notebook_that_does_more_than_its_sql() -> None:
+    sql, python = "-- Databricks notebook source\nSELECT 1\n", "-- Databricks notebook source\n-- MAGIC %python\n"
+    scripts = (
+        Script("job.py", "x = 1\n"),
+        Script("python.sql", python),
+        Script("notebook.scala", "// Databricks notebook source\nval x = 1\n"),
+        Script("empty.py", ""),
+        Script("notebook.py", "# Databricks notebook source\n"),
+        Script("notebook.sql", sql),
+        Script("plain.sql", "SELECT 1 -- MAGIC %python\n"),
     )
-    assert [name for name in names if is_run(tmp_path / name)] == ["job.py", "python.sql", "notebook.scala", "gone.py"]
+    names = ["job.py", "python.sql", "notebook.scala", "empty.py"]
+    assert [each.name for each in scripts if is_run(each)] == names
+
+
+def test_the_text_of_a_revision_decides_whether_its_file_runs(tmp_path: Path) -> None:
+    path = tmp_path / "report.py"
+    path.write_text("# Databricks notebook source\n# MAGIC %sql SELECT 1\n", "utf-8")
+    assert is_run(Script(str(path), "# Databricks notebook source\nspark.range(1).write.saveAsTable('t')\n"))
+    assert not is_run(Script(str(path), path.read_text("utf-8")))
 
 
 def test_the_files_of_a_revision_are_those_that_it_had(

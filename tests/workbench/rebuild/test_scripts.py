@@ -14,7 +14,7 @@ from openlineage_pyspark.facets.model.dataset import Dataset, Identifier
 from openlineage_pyspark.facets.model.lineage import ColumnLineage
 from openlineage_pyspark.workbench.dryrun.lineage import lineage_of_script
 from openlineage_pyspark.workbench.predict.caching.cache import document_of_analyzed
-from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
+from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
 from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.rebuild.surroundings import hash_of_files
@@ -87,25 +87,33 @@ def test_the_hash_of_files_that_were_read_follows_their_content_and_names(tmp_pa
     assert hash_of_files(tmp_path, ["a"]) != first
 
 
-def test_what_a_notebook_of_sql_and_what_a_module_of_a_script_write_is_theirs(
+def test_what_a_module_of_a_script_writes_is_a_step_of_the_script(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    scripts = [Script("notebook.py", "# Databricks notebook source"), Script("job.py", "import helpers")]
-    # The notebook has code of Python now, and had SQL alone before.
-    for name in ("notebook.py", "job.py"):
-        (tmp_path / name).write_text("import helpers")
+    (tmp_path / "job.py").write_text("import helpers")
     options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[], branches=False)
+    made = Lineage((), ((Dataset(Identifier("db", "b")), ColumnLineage(())),), ())
+    found = [StatementLineage(ScriptStatement("", "helpers.py", 4, 1), made, script="job.py")]
 
-    def writing(file: str, table: str, script: str = "") -> StatementLineage:
-        made = Lineage((), ((Dataset(Identifier("db", table)), ColumnLineage(())),), ())
-        return StatementLineage(ScriptStatement("", file, 4, 1), made, script=script)
+    steps = file_steps([Script("job.py", "import helpers")], [], found, options, None)
 
-    found = [writing("notebook.py", "a"), writing("helpers.py", "b", "job.py")]
+    assert [(each.file, each.targets) for each in steps] == [("job.py", ("db/b",))]
 
-    steps = file_steps(scripts, [], found, options, None)
 
-    assert [(each.file, each.targets) for each in steps] == [("notebook.py", ("db/a",)), ("job.py", ("db/b",))]
+def test_a_notebook_is_compared_as_sql_in_the_revision_that_has_only_sql(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    old = Script("notebook.py", "# Databricks notebook source\n# MAGIC %sql CREATE TABLE a AS SELECT 1 AS x\n")
+    (tmp_path / "notebook.py").write_text(f"{old.text}spark.sql('CREATE TABLE a AS SELECT 1 AS x')")
+    options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[], branches=False)
+    statement = ScriptStatement("CREATE TABLE a AS SELECT 1 AS x", "notebook.py", 2, 14)
+    answer = StatementAnswer(statement, Analyzed("CreateTableAsSelect"))
+
+    steps = file_steps([old], [answer], [StatementLineage(statement)], options, None)
+
+    assert [(each.file, each.line, each.text) for each in steps] == [("notebook.py", 2, statement.text)]
 
 
 def test_data_that_git_ignores_are_no_part_of_a_change(
@@ -123,7 +131,7 @@ def test_data_that_git_ignores_are_no_part_of_a_change(
 
     def code() -> str:
         at = ScriptStatement("", "jobs/job.py", 1, 1)
-        found = [StatementLineage(at, opened=each) for each in ("out", "seeds")]
+        found = [StatementLineage(at, opened=each, script="jobs/job.py") for each in ("out", "seeds")]
         return file_steps(scripts, [], found, options, None)[0].code
 
     first = code()
@@ -139,7 +147,7 @@ def test_names_that_a_script_finds_decide_what_it_makes(tmp_path: Path, monkeypa
     options = argparse.Namespace(passed_on=[], env=[], conf=[], allow=[], param=[], py_files=[], branches=False)
 
     def code(*listed: str) -> str:
-        found = [StatementLineage(ScriptStatement("", "job.py", 1, 1), listed=each) for each in listed]
+        found = [StatementLineage(ScriptStatement("", "job.py", 1, 1), script="job.py", listed=each) for each in listed]
         return file_steps([Script("job.py", "x")], [], found, options, None)[0].code
 
     assert code("a b", "c") == code("c", "a b")

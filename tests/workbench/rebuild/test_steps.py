@@ -85,15 +85,17 @@ def test_a_script_that_gets_values_of_rows_may_make_them_of_any_table() -> None:
     assert [step_of_script(Script("job.py", "x"), found[:n], "").reads for n in (1, 2)] == [("db/a",), None]
 
 
-def test_cells_of_a_notebook_that_are_no_sql_decide_about_all_that_follows() -> None:
-    text = "# Databricks notebook source\nx = {}\n# COMMAND ----------\n# MAGIC %sql\n# MAGIC SELECT {}"
+def test_a_magic_of_a_notebook_of_sql_decides_about_all_that_follows_but_no_text_for_people() -> None:
+    text = "# Databricks notebook source\n# MAGIC %md\n# MAGIC {}\n# COMMAND ----------\n# MAGIC %%configure\n"
+    text += "# MAGIC {}\n# COMMAND ----------\n# MAGIC %sql\n# MAGIC SELECT {}"
     table = statement("x", "", "a", known=False)
 
-    def notebook(python: int, sql: int) -> list[FileStep]:
-        return [*steps_of_answers((), (), [Script("n.py", text.format(python, sql))]), table]
+    def notebook(*parts: int) -> list[FileStep]:
+        return [*steps_of_answers((), (), [Script("n.py", text.format(*parts))]), table]
 
-    assert needs(notebook(1, 1), notebook(1, 2)) == {}
-    assert needs(notebook(1, 1), notebook(2, 1)) == {"a": "make"}
+    assert needs(notebook(1, 1, 1), notebook(2, 1, 2)) == {}
+    assert needs(notebook(1, 1, 1), notebook(1, 2, 1)) == {"a": "make"}
+    assert steps_of_answers((), (), [Script("n.py", text.replace("%%configure", ""))]) == ()
 
 
 def test_a_script_that_is_made_again_says_how_it_is_compared() -> None:

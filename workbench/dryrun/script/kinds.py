@@ -19,37 +19,17 @@ SPECIFICATIONS = (".yml", ".yaml")
 _PYTHON = ".py"
 
 
-def is_run(path: Path) -> bool:
-    """Return whether a file is executed: a Python script, a pipeline, or a notebook that contains more than SQL."""
-    ending = path.suffix.lower()
-    if ending in (ENDING, *SPECIFICATIONS):
-        return True
-    if ending != _PYTHON and not is_notebook(_first_line(path)):
-        return False
-    try:
-        return not is_of_sql(path.read_text(encoding="utf-8-sig"), ending)
-    except (OSError, UnicodeDecodeError):
-        # A file that does not exist here may be a script in another revision: its text there decides.
-        return ending == _PYTHON
-
-
-def is_of_sql(text: str, ending: str) -> bool:
+def is_run(script: Script) -> bool:
     """
-    Return whether a text is a notebook that has no code but SQL, so that nothing needs to run.
+    Return whether a file is executed: a Python script, a pipeline, or a notebook that contains more than SQL.
 
     Args:
-        text: the text.
-        ending: the ending of its file's name, in lower case, with the dot.
+        script: the file. Its text decides, which another revision may have differently.
     """
-    return is_notebook(text) and not runs_as_script(text, ending)
-
-
-def _first_line(path: Path) -> str:
-    try:
-        with path.open(encoding="utf-8-sig", errors="replace") as file:
-            return file.readline()
-    except OSError:
-        return ""
+    ending = Path(script.name).suffix.lower()
+    if ending in (ENDING, *SPECIFICATIONS):
+        return True
+    return runs_as_script(script.text, ending) if is_notebook(script.text) else ending == _PYTHON
 
 
 def with_unreadable_notebooks(scripts: Iterable[Script]) -> list[Script]:

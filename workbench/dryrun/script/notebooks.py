@@ -13,7 +13,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.predict.sql.notebooks import begins_parameters, is_border, is_notebook
+from openlineage_pyspark.workbench.predict.sql.notebooks import FOR_PEOPLE, begins_parameters, is_border, is_notebook
 from openlineage_pyspark.workbench.predict.sql.statements import statements_of
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ INVALID_CELL = "_invalid_cell"
 """The name of the function that is called instead of a cell that is not valid Python."""
 TAKE_PARAMETERS = "_take_parameters"
 """The name of the function that gives the variables of a cell the values of the notebook's parameters."""
-# The magics of cells that only people read.
-_FOR_PEOPLE = frozenset({"css", "html", "javascript", "js", "latex", "markdown", "md", "md-sandbox", "svg"})
 # The magics of Databricks that make a whole cell another language, with one percent sign.
 _WHOLE = frozenset({"fs", "python", "r", "scala", "sh", "sql"})
 # The magics that neither read nor write data. Some of them set how the session starts.
@@ -122,7 +120,7 @@ def runs_as_script(text: str, ending: str = ".py") -> bool:
     language, comment = _OTHERS.get(ending, _PYTHON)
     lines, prefix = text.split("\n"), f"{comment} {_MAGIC}"
     magics = [line.removeprefix(prefix).strip() for line in lines if line.startswith(prefix)]
-    others = [each for each in magics if each.startswith(("%", "!")) and _word(each) not in (_FOR_PEOPLE | {"sql"})]
+    others = [each for each in magics if each.startswith(("%", "!")) and _word(each) not in (FOR_PEOPLE | {"sql"})]
     has_code = any(line.strip() and not line.lstrip().startswith(comment) for line in lines)
     return (has_code and language != "sql") or not all(map(is_harmless, others))
 
@@ -218,14 +216,14 @@ def _lines_of_cell(lines: list[str]) -> Iterator[str]:
     word = _word(begins)
     rest = begins.lstrip("%").removeprefix(word).lstrip()
     is_cell = begins.startswith("%%")
-    is_whole = is_cell or (begins.startswith("%") and word in (_WHOLE | _FOR_PEOPLE))
+    is_whole = is_cell or (begins.startswith("%") and word in (_WHOLE | FOR_PEOPLE))
     if is_whole and word == "python":
         yield from (*lines[:first], rest, *lines[first + 1 :])
     elif is_whole and word == "sql":
         yield from _calls_of([*lines[:first], "" if rest.startswith("-") else rest, *lines[first + 1 :]])
     elif is_cell and word in _OF_CODE and not (word == "spark" and not _is_python([*_plain_lines(lines[first + 1 :])])):
         yield from (*lines[:first], f"# {begins}", *_plain_lines(lines[first + 1 :]))
-    elif is_whole and word in _FOR_PEOPLE:
+    elif is_whole and word in FOR_PEOPLE:
         yield from (f"# {line}" for line in lines)
     elif is_whole:
         yield from (*lines[:first], *_left_out(lines[first:]))

@@ -18,6 +18,9 @@ NOTEBOOK = " notebook source"
 NOTEBOOK_ENDINGS = (".py", ".r", ".scala")
 """The endings of the names of files that may be such notebooks, besides SQL files."""
 
+FOR_PEOPLE = frozenset({"css", "html", "javascript", "js", "latex", "markdown", "md", "md-sandbox", "svg"})
+"""The magics of cells that only people read."""
+
 _HEADER = re.compile(rf"(--|#|//) (?:Databricks|Fabric){NOTEBOOK}\s*$")
 _SQL = "--"
 _BORDER = re.compile(
@@ -55,6 +58,31 @@ def sql_in(text: str) -> str:
     """
     header = _HEADER.match(text.split("\n", 1)[0])
     return text if header is None else "\n".join(_lines(text.split("\n"), header[1]))
+
+
+def magics_in(text: str) -> list[str]:
+    """
+    Return the lines of cells that begin with a magic which is neither SQL nor for people.
+
+    Args:
+        text: the content of a file.
+
+    Returns:
+        No lines if it is no notebook.
+    """
+    lines = text.split("\n")
+    header = _HEADER.match(lines[0])
+    found: list[str] = []
+    in_magic = False
+    for line in [] if header is None else lines:
+        code = line.partition(_MAGIC)[2].lstrip()
+        if code.startswith(("%", "!")):
+            word = next(iter(code.lstrip("%").split()), "")
+            in_magic = word != "sql" and word not in FOR_PEOPLE
+        in_magic = in_magic and not is_border(line)
+        if in_magic:
+            found.append(line)
+    return found
 
 
 def _lines(lines: list[str], comment: str) -> Iterator[str]:
