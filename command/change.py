@@ -25,6 +25,7 @@ from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, readers_of
 from openlineage_pyspark.workbench.predict.outcome import summary_of
 from openlineage_pyspark.workbench.predict.project.folders import ignored_by_git
+from openlineage_pyspark.workbench.predict.project.revisions import path_at
 from openlineage_pyspark.workbench.questions.below_changes import downstream_of
 from openlineage_pyspark.workbench.questions.changes import Diff, markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.rebuild.findings import ChangeFinding, findings_of
@@ -100,7 +101,7 @@ def file_steps(
         if each in sql:
             steps += [step for step in of_sql if step.file == each.name]
             continue
-        others = [path if path.is_absolute() or folder is None else folder / path for path in options.py_files]
+        others = [path_at(path, folder) for path in options.py_files]
         # The outputs of a notebook's cells, for example, do not decide what it does.
         script = attrs.evolve(each, text=_python_of(each.name, each.text))
         beside = surroundings_of(within[each.name], script.text, within.values(), others)
@@ -112,7 +113,7 @@ def file_steps(
         listed = sorted(line.listed for line in own if line.listed)
         surroundings = f"{given} {beside} {hash_of_files(base, names)} {listed}"
         acts = None
-        if not each.name.endswith(SPECIFICATIONS) and not options.branches and not options.py_files:
+        if not each.name.endswith(SPECIFICATIONS) and not options.branches:
             texts = {each.name: script.text, **_modules(base, own)}
             data = hash_of_files(base, {line.opened for line in own if line.is_data} & names)
             acts = _acts(each, own, texts, surroundings, f"{given} {listed} {data}")

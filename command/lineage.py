@@ -252,7 +252,7 @@ def _state(
 
         settings = ScriptSettings(
             tuple(options.passed_on),
-            tuple(str(each.resolve()) for each in options.py_files),
+            tuple(options.py_files),
             _variables(options.env),
             tuple(options.allow),
             options.timeout,

@@ -19,7 +19,7 @@ from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.dryrun.script.kinds import is_run
 from openlineage_pyspark.workbench.dryrun.script.notebooks import ENDING, script_of_notebook, script_of_source
 from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
-from openlineage_pyspark.workbench.predict.project.revisions import archive_at
+from openlineage_pyspark.workbench.predict.project.revisions import archive_at, path_at
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
 from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook
 
@@ -39,7 +39,7 @@ class ScriptSettings:
 
     Args:
         arguments: the arguments that follow the script's name in `sys.argv`.
-        python_path: where scripts find modules, besides their own folders.
+        python_path: where scripts find modules, besides their own folders, in the working tree.
         variables: the environment variables that scripts see.
         allowed: the modules that are not replaced by stand-ins.
         seconds: how long each script may run, in seconds.
@@ -51,7 +51,7 @@ class ScriptSettings:
     """
 
     arguments: tuple[str, ...] = ()
-    python_path: tuple[str, ...] = ()
+    python_path: tuple[Path, ...] = ()
     variables: Mapping[str, str] = attrs.field(factory=dict)
     allowed: tuple[str, ...] = ()
     seconds: int = 120
@@ -149,7 +149,7 @@ def _request(
         known.places,
         settings.conf,
         settings.variables,
-        settings.python_path,
+        tuple(str(path_at(each, folder)) for each in settings.python_path),
         settings.allowed,
         settings.seconds,
         cells=cells,

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from openlineage_pyspark.errors import TextError
-from openlineage_pyspark.workbench.dryrun.files import files_at
+from openlineage_pyspark.workbench.dryrun import files
+from openlineage_pyspark.workbench.dryrun.files import ScriptSettings, files_at, lineage_of_files
+from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.dryrun.script.kinds import is_run
 from openlineage_pyspark.workbench.predict.outcome import fails, summary_of
 from openlineage_pyspark.workbench.predict.scripts import Problem, Script, StatementLineage
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from openlineage_pyspark.workbench.dryrun.run import ScriptRecords
+    from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 
 
 def call(git: str, folder: Path, *arguments: str) -> None:
@@ -63,6 +69,30 @@ def test_the_files_of_a_revision_are_those_that_it_had(
         assert [each.name for each in folder.iterdir()] == ["steps.py"]
     with pytest.raises(TextError, match=r"git: .*nowhere"), files_at("nowhere"):
         pass
+
+
+def test_a_script_of_a_revision_imports_the_modules_of_that_revision(
+    tmp_path: Path, git: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call(git, tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / ".gitignore").write_text("built/\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    given = (Path("lib"), tmp_path / "src", Path("built/lib.zip"), tmp_path.parent / "outside")
+    requests: list[ScriptRequest] = []
+
+    class Runner:
+        def run(self, request: ScriptRequest) -> ScriptRecords:
+            requests.append(request)
+            return ({"k": "end"},)
+
+    monkeypatch.setattr(files, "ScriptRunner", lambda *_: contextlib.nullcontext(Runner()))
+    for folder in (None, tmp_path / "base"):
+        settings = ScriptSettings(python_path=given)
+        lineage_of_files([Script("job.py", "")], KnownColumns([], {}), settings, lambda *_: (), folder=folder)
+
+    now, before = ([os.path.relpath(each, tmp_path) for each in request.python_path] for request in requests)
+    assert now == ["lib", "src", "built/lib.zip", "../outside"]
+    assert before == ["base/lib", "base/src", "built/lib.zip", "../outside"]
 
 
 @pytest.mark.parametrize(("code", "expected"), [("DECISION", False), ("UNKNOWN_SCHEMA", True), ("REFUSED", True)])

@@ -10,7 +10,13 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.errors import TextError
-from openlineage_pyspark.workbench.predict.project.folders import SQL_ENDINGS, files_in, is_chosen, is_mode
+from openlineage_pyspark.workbench.predict.project.folders import (
+    SQL_ENDINGS,
+    files_in,
+    ignored_by_git,
+    is_chosen,
+    is_mode,
+)
 from openlineage_pyspark.workbench.predict.scripts import Script
 from openlineage_pyspark.workbench.predict.sql.notebooks import NOTEBOOK, NOTEBOOK_ENDINGS, is_notebook
 
@@ -230,3 +236,21 @@ def _git_bytes(folder: Path, *arguments: str, may_find_nothing: bool = False, gi
         asked = arguments[-1].removesuffix("^{commit}")
         raise TextError(f"git: {lines[0] if lines else f'there is no revision {asked}'}")
     return done.stdout
+
+
+def path_at(path: Path, folder: Path | None) -> Path:
+    """
+    Return where a file or a folder of the working tree is in a revision.
+
+    Args:
+        path: the file or the folder.
+        folder: the folder with the files of the revision; None for the working tree.
+
+    Returns:
+        The path itself, if it is in no revision: git ignores it, or it is not below the current folder.
+    """
+    whole = path.resolve()
+    here = Path.cwd()
+    if folder is None or not whole.is_relative_to(here) or ignored_by_git(here, [str(whole.relative_to(here))]):
+        return whole
+    return folder / whole.relative_to(here)
