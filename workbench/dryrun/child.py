@@ -6,6 +6,8 @@ This process may end at any time, by itself or by a signal: each record that it 
 
 from __future__ import annotations
 
+import ast
+import functools
 import os
 import re
 import resource
@@ -29,11 +31,17 @@ from openlineage_pyspark.workbench.dryrun.patches.worlds import own_session
 from openlineage_pyspark.workbench.dryrun.sandbox.effects import Effects
 from openlineage_pyspark.workbench.dryrun.sandbox.environment import FOLLOW, hide_environment, report_wrong_arguments
 from openlineage_pyspark.workbench.dryrun.sandbox.guard import AuditHook, RefusedError
-from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, install_handlers, text_of_error
+from openlineage_pyspark.workbench.dryrun.sandbox.handled import (
+    compiled_code,
+    install_handlers,
+    observe_handlers,
+    text_of_error,
+)
 from openlineage_pyspark.workbench.dryrun.sandbox.landlock import restrict_this_thread
 from openlineage_pyspark.workbench.dryrun.sandbox.local_files import LocalFiles
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import Finder, guarded_imports
 from openlineage_pyspark.workbench.dryrun.sandbox.texts import install_reading_of_texts
+from openlineage_pyspark.workbench.dryrun.script.cells import cells_of, may_change
 from openlineage_pyspark.workbench.dryrun.script.executed import ExecutedLines
 from openlineage_pyspark.workbench.dryrun.script.kinds import SPECIFICATIONS
 from openlineage_pyspark.workbench.dryrun.script.records import Spot
@@ -171,7 +179,25 @@ def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
     if _OF_PIPELINE.search(request.source):
         # In a real run, the runner of pipelines defines it.
         names.setdefault("spark", spark)
-    exec(compiled_code(request.source, request.path), names)  # noqa: S102 (this is what the user asks for)
+    if not request.is_notebook:
+        exec(compiled_code(request.source, request.path), names)  # noqa: S102 (this is what the user asks for)
+        return
+    tree = ast.parse(request.source, request.path)
+    cells = cells_of(tree, request.source, request.cells)
+    observe_handlers(tree, request.path)
+    given = frozenset(names)
+    for cell in cells:
+        code = compile(ast.Module([*cell.statements], []), request.path, "exec", dont_inherit=True)
+        problem = _perform(stage, functools.partial(exec, code, names))
+        if isinstance(problem, SystemExit) or (problem is not None and not cell.is_known):
+            return
+        if problem is not None:
+            # The cells that need what this one would define or change fail too, and the others run.
+            changed = {name for name in cell.changed & names.keys() if may_change(names[name])}
+            for name in (cell.defined | changed) - given:
+                names.pop(name, None)
+            for view in cell.views:
+                spark.catalog.dropTempView(view)
 
 
 def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> None:
@@ -197,23 +223,29 @@ def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> No
             exec(compiled_code(text, str(file)), {"__name__": file.stem, "__file__": str(file), "spark": spark})  # noqa: S102 (as above)
 
 
-def _perform(stage: Stage, run: Callable[[], None]) -> None:
-    """Run a part of the script, and record how it fails or exits."""
+def _perform(stage: Stage, run: Callable[[], None]) -> BaseException | None:
+    """Run a part of the script; record and return the error with which it fails or exits."""
     try:
         run()
-    except SystemExit as end:
-        if end.code not in (None, 0):
-            message = shortened(end.code if isinstance(end.code, str) else f"status {end.code}")
-            cause = end.__cause__ or end.__context__
+    except BaseException as problem:  # noqa: BLE001 (whatever a script raises)
+        _report(stage, problem)
+        return problem
+    return None
+
+
+def _report(stage: Stage, problem: BaseException) -> None:
+    """Record the error with which a script, or a cell of a notebook, fails or exits."""
+    if isinstance(problem, SystemExit):
+        if problem.code not in (None, 0):
+            message = shortened(problem.code if isinstance(problem.code, str) else f"status {problem.code}")
+            cause = problem.__cause__ or problem.__context__
             why = f", since it fails at {_place(stage, cause)}: {text_of_error(cause)}" if cause is not None else ""
-            stage.problem("SCRIPT_ENDED", f"the script exits here with {message}{why}", stage.spot_of_error(end))
-    except SyntaxError as problem:
+            stage.problem("SCRIPT_ENDED", f"the script exits here with {message}{why}", stage.spot_of_error(problem))
+    elif isinstance(problem, SyntaxError):
         spot = stage.spot_of(str(problem.filename), problem.lineno or 1)
         stage.problem("SCRIPT_FAILED", f"the script is not valid Python: {problem.msg}", spot)
-    except RefusedError:
-        # The guard has already recorded it.
-        return
-    except BaseException as problem:  # noqa: BLE001 (whatever a script raises)
+    # The guard has already recorded a refusal.
+    elif not isinstance(problem, RefusedError):
         spot = stage.spot_of_error(problem)
         of_arguments = isinstance(problem, IndexError) and "argv" in spot.text
         message = f"{text_of_error(problem)}{f' ({FOLLOW})' if of_arguments else ''}"

@@ -211,6 +211,30 @@ CREATE TABLE mart.ids AS SELECT id FROM big
 """
 
 
+def test_a_cell_that_fails_ends_only_those_that_need_it(tmp_path: Path) -> None:
+    cells = (
+        "frame = spark.table('shop.orders')\nframe.createOrReplaceTempView('v')\nnames = ['id']",
+        "wrong = frame.nothing\nframe = frame.select('id')\nfill(names)\nframe.createOrReplaceTempView('v')",
+        "frame.write.saveAsTable('a')",
+        "spark.table('shop.orders').select(*names).write.saveAsTable('b')",
+        "%sql CREATE TABLE c AS SELECT id FROM v",
+        "spark.table('shop.orders').select('id').write.saveAsTable('d')",
+        "spark.sql('USE nothing')\nspark.absent",
+        "spark.table('shop.orders').select('id').write.saveAsTable('e')",
+    )
+    text = "# Databricks notebook source\n" + "\n# COMMAND ----------\n".join(
+        f"# MAGIC {each}" if each.startswith("%") else each for each in cells
+    )
+    every = found("cells.py", text)
+    assert [each.lineage.outputs[0][0].identifier.name for each in every if each.lineage] == ["default.c", "default.d"]
+    assert [(line, code) for line, code in problems(every) if code == "SCRIPT_FAILED"] == [
+        (6, "SCRIPT_FAILED"),
+        (11, "SCRIPT_FAILED"),
+        (13, "SCRIPT_FAILED"),
+        (20, "SCRIPT_FAILED"),
+    ]
+
+
 def test_a_notebook_of_sql_with_other_cells_runs_in_the_order_of_its_cells(tmp_path: Path) -> None:
     (tmp_path / "shared.sql").write_text(
         "-- Databricks notebook source\n-- MAGIC %python\n-- MAGIC def clean(df):\n-- MAGIC   return df.limit(1)\n",

@@ -44,13 +44,25 @@ def compiled_code(source: str | bytes, path: str) -> CodeType:
         SyntaxError: it is not valid Python.
     """
     tree = ast.parse(source, path)
+    observe_handlers(tree, path)
+    return compile(tree, path, "exec", dont_inherit=True)
+
+
+def observe_handlers(tree: ast.Module, path: str) -> None:
+    """
+    Change the tree of a script or a module: it records the errors that it handles.
+
+    Args:
+        tree: the tree.
+        path: its file.
+    """
     _handled_lines[path] = [lines for node in ast.walk(tree) for lines in _lines_of_absence(node)]
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler) and _takes(node.type, _EVERYTHING):
             call = ast.Expr(ast.Call(ast.Name(_CALL, ast.Load()), [], []))
             node.body.insert(0, ast.copy_location(call, node.body[0]))
     mark_calls(tree)
-    return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+    ast.fix_missing_locations(tree)
 
 
 def _takes(caught: ast.expr | None, names: frozenset[str]) -> bool:

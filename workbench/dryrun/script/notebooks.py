@@ -9,6 +9,7 @@ other magics, and shell commands: they become calls that report this. Markdown a
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,7 @@ _HELP = re.compile(r"\?{1,2}\s*[\w.*%]+|[\w.*%]+\s*\?{1,2}")
 _ASSIGNED = re.compile(r"([\w.]+(?:\s*,\s*[\w.]+)*)\s*=\s*(%sql\s+|!)(.*)")
 
 
+@functools.lru_cache(maxsize=256)
 def script_of_notebook(text: str) -> tuple[str, tuple[int, ...]] | None:
     """
     Return the script of a notebook, and the line on which each of its cells begins, also of those without code.
