@@ -192,6 +192,25 @@ spark.table("things").write.parquet("out/current")
     assert found.problems == [(6, "STAND_IN"), (9, "DECISION")]
 
 
+def test_a_new_table_is_at_the_place_of_its_database(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+spark.sql("CREATE DATABASE IF NOT EXISTS sales LOCATION '/lake/sales/'")
+spark.read.parquet("data/k").write.format("parquet").saveAsTable("sales.Orders")
+spark.sql("CREATE TABLE sales.copied USING parquet AS SELECT * FROM sales.orders")
+spark.read.parquet("/lake/sales/orders").write.parquet("out/orders")
+spark.sql("CREATE DATABASE other LOCATION 'below/the/warehouse'")
+spark.read.parquet("data/k").write.saveAsTable("other.things")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.writes == [
+        (["data/k"], "/lake/sales/orders"),
+        (["/lake/sales/orders"], "/lake/sales/copied"),
+        (["/lake/sales/orders"], "out/orders"),
+        (["data/k"], "other.things"),
+    ]
+    assert found.problems == []
+
+
 def test_a_table_is_at_its_own_place_until_it_is_moved(runner: ScriptRunner, tmp_path: Path) -> None:
     text = """\
 spark.sql("CREATE TABLE t USING parquet LOCATION '/old' AS SELECT * FROM parquet.`data/k`")
@@ -457,11 +476,26 @@ def each(batch, _):
     batch.createOrReplaceTempView("rows")
     batch._jdf.sparkSession().sql("INSERT INTO t SELECT 1, value FROM rows")
     print(batch._jdf.schema().json())
+    batch._jdf.sparkSession().sessionState()
 spark.readStream.text("lines").writeStream.foreachBatch(each).start()
 """
     found = seen(runner, tmp_path, text)
     assert "lines.value -> default.t.v" in found.edges
-    assert found.problems == []
+    assert found.problems == [(8, "STAND_IN")]
+
+
+def test_the_catalog_in_the_jvm_knows_the_tables_of_the_script(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+def save(frame, name):
+    if spark._jsparkSession.catalog().tableExists(*name.split(".")):
+        spark.table(name).write.mode("overwrite").parquet("out/before")
+    frame.write.mode("overwrite").saveAsTable(name)
+for name in ("t", "default.u", "default.u"):
+    save(spark.read.parquet("data/k"), name)
+"""
+    found = seen(runner, tmp_path, text)
+    assert [name for _, name in found.writes] == ["default.t", "default.u", "out/before", "default.u"]
+    assert found.problems == [(4, "DECISION")] * 3
 
 
 def test_threads_find_the_catalogs_and_a_pivot_without_values_has_one_column(

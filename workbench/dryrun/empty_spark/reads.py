@@ -20,7 +20,7 @@ from openlineage_pyspark.workbench.dryrun.script.places import datasets_of, qual
 from openlineage_pyspark.workbench.dryrun.script.request import document_of_table
 from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.session import ScriptSession
-from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
+from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks, name_key
 from openlineage_pyspark.workbench.predict.tables.declaring import compiled_class
 from openlineage_pyspark.workbench.predict.tables.words import names_in
 
@@ -306,6 +306,11 @@ class Reads:
     def whole(self, name: str) -> tuple[str, ...]:
         """Return the parts of a table's full name, with its catalog and its database."""
         return self.session.whole(tuple(_PARTS.findall(name)) if is_of_data(name) else names_in(name))
+
+    def path_of_new(self, parts: tuple[str, ...]) -> str:
+        """Return the path of a new table in a database that the script creates at a location; empty for any other."""
+        folder = self.stage.databases.get(name_key(parts[:-1]), "")
+        return f"{folder.rstrip('/')}/{parts[-1].lower()}" if folder else ""
 
     def declare(
         self, parts: tuple[str, ...], columns: Columns, partitions: Sequence[str], place: DataPlace | None = None

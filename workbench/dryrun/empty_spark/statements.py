@@ -19,7 +19,7 @@ from openlineage_pyspark.workbench.predict.from_text.text import is_format_and_p
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analyzed, read_text
 from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
-from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
+from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks, name_key
 from openlineage_pyspark.workbench.predict.tables.following import FILLS
 from openlineage_pyspark.workbench.predict.tables.parsed import text_items
 from openlineage_pyspark.workbench.predict.tables.words import names_after, names_in
@@ -45,6 +45,8 @@ _QUOTED_OR_STAND_IN = re.compile(r"`[^`]*`|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\
 _PROVIDED_VIEW = "CreateTempViewUsing"
 _TEMPORARY_VIEW, _DROPPED_VIEW, _CACHED = "CreateViewCommand", "DropView", "CacheTableAsSelect"
 _INSERT = "InsertIntoStatement"
+_DATABASE = "CreateNamespace"
+_BEFORE_DATABASE = ("EXISTS", "DATABASE", "SCHEMA", "NAMESPACE")
 _PLACED = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect", "SetTableLocation"})
 _OF_TEXT = frozenset({"csv", "json", "text", "xml"})
 """The formats whose columns depend on options."""
@@ -228,6 +230,8 @@ class Statements:
         self._reads.record_tables()
         if found.kind in _PLACED:
             self._place_table(text)
+        if found.kind == _DATABASE:
+            self._place_database(text)
         if found.refusal is not None and found.refusal.code == UNKNOWN_TABLE and self._of_unknown(text, found):
             return self._spark._jsparkSession.emptyDataFrame()
         if found.refusal is None and found.kind == _TEMPORARY_VIEW:
@@ -301,6 +305,13 @@ class Statements:
         self._stage.record("write", **attrs.asdict(attrs.evolve(self._writes.record_of_unknown(read), table=parts)))
         return True
 
+    def _place_database(self, text: str) -> None:
+        """Remember the location that a statement gives a database."""
+        path = _text_of(self._parsed_plan(text).properties().get("location"))
+        names = next(filter(None, (names_after(text, word) for word in _BEFORE_DATABASE)), ())
+        if names and is_absolute(path):
+            self._stage.databases[name_key(self._session.whole((*names, ""))[:-1])] = path
+
     def _place_table(self, text: str) -> None:
         """Remember the location that a statement gives a table; record a statement that moves the table as a write."""
         parsed = self._parsed_plan(text)
@@ -311,7 +322,7 @@ class Statements:
         if is_moved and parsed.partitionSpec().isDefined():
             return
         parts = self._session.whole(names_after(text, "EXISTS") or names_after(text, "TABLE"))
-        path = str(parsed.location()) if is_moved else _location_of(parsed)
+        path = str(parsed.location()) if is_moved else _location_of(parsed) or self._reads.path_of_new(parts)
         if not is_absolute(path):
             return
         provider = "" if is_moved else _text_of(parsed.tableSpec().provider())

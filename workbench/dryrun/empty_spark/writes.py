@@ -55,13 +55,17 @@ class Writes:
                 self._put_rows_in_memory(writer.query, frame)
 
         def to_table(name: str, writer: Writer, mode: str) -> None:
-            place = writer.place(())
+            parts = self._reads.whole(name)
+            known = self._session.known(parts)
+            is_new = known is None or known.identifier is not None
+            path = writer.given.get("path", "") or (self._reads.path_of_new(parts) if is_new else "")
+            place = writer.place((path,) if path else ())
             # A relative path would be below the warehouse, which is unknown here.
-            is_placed = place.is_of_files and is_absolute(writer.given.get("path", ""))
+            is_placed = place.is_of_files and is_absolute(path)
             at = place if is_placed else None
             self.write_table(frame, name, mode, writer.partitions, at, writer.manner_of_rows, writer.replaces)
             if mode == "append" and writer.is_on("mergeSchema"):
-                self._widen(self._reads.whole(name), frame)
+                self._widen(parts, frame)
             if place.is_of_files and Unknown.of(frame) is None:
                 # The table has its own path, by which the script may read it.
                 self._stage.learn(place, self._reads.columns_of(frame), writer.partitions)

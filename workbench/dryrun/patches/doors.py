@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
 # These only log, or set how files are read and written: they change no lineage.
@@ -17,6 +15,7 @@ _HARMLESS = (
     "_jvm.org.apache.log4j.", "_jvm.org.apache.logging.log4j.", "_jvm.org.slf4j.", "_jvm.java.lang.System.gc",
     "_jsc.hadoopConfiguration().set", "_jsc.hadoopConfiguration().unset", "_jsc.setLogLevel", "_jsc.sc().setLogLevel",
 )  # fmt: skip
+_SESSION = "_jsparkSession"
 _FIRST_CALLS = ("_jsc.hadoopConfiguration", "_jsc.sc")
 
 
@@ -65,7 +64,8 @@ class DoorToJava:
 
     def __get__(self, owner: Any, _: type) -> Any:
         if self._stage.is_users(sys._getframe(1).f_code.co_filename):
-            return JavaStandIn(self._name, self._stage)
+            is_session = self._name == _SESSION and owner is not None
+            return JavaSession(self._name, owner, self._stage) if is_session else JavaStandIn(self._name, self._stage)
         return self._shared if owner is None else vars(owner).get(self._name, self._shared)
 
     def __set__(self, owner: Any, value: Any) -> None:
@@ -77,16 +77,16 @@ class DoorOfFrame:
     The attribute with a DataFrame's object in the JVM: a script may call it, but its session is that of the script.
 
     Args:
-        is_users: returns whether a file is one of the user's.
+        stage: records calls of the session.
     """
 
-    def __init__(self, is_users: Callable[[str], bool]) -> None:
-        self._is_users = is_users
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
 
     def __get__(self, owner: Any, _: type) -> Any:
         found = None if owner is None else vars(owner).get("_jdf")
-        is_users = self._is_users(sys._getframe(1).f_code.co_filename)
-        return JavaFrame(found, owner.sparkSession) if is_users and owner is not None else found
+        is_users = self._stage.is_users(sys._getframe(1).f_code.co_filename)
+        return JavaFrame(found, owner.sparkSession, self._stage) if is_users and owner is not None else found
 
     def __set__(self, owner: Any, value: Any) -> None:
         vars(owner)["_jdf"] = value
@@ -99,35 +99,64 @@ class JavaFrame:
     Args:
         java: the object; None for a DataFrame without known columns.
         session: the session in Python.
+        stage: records calls of the session.
     """
 
-    def __init__(self, java: Any, session: Any) -> None:
+    def __init__(self, java: Any, session: Any, stage: Stage) -> None:
         self._java = java
         self._session = session
+        self._stage = stage
 
-    def sparkSession(self) -> Any:  # noqa: N802 (Spark's name)
+    def sparkSession(self) -> JavaSession:  # noqa: N802 (Spark's name)
         """Return a session whose statements are those of the script."""
-        return JavaSession(self._session)
+        return JavaSession("sparkSession()", self._session, self._stage)
 
     def __getattr__(self, name: str) -> Any:
         return StandIn(f"_jdf.{name}") if self._java is None else getattr(self._java, name)
 
 
-class JavaSession:
+class JavaSession(JavaStandIn):
     """
-    The session of a DataFrame's object in the JVM, for a script.
+    A session's object in the JVM, for a script: its statements and its catalog are those of the script's own session.
 
     Args:
+        name: the expression that leads to it.
         session: the session in Python.
+        stage: records other calls.
     """
 
-    def __init__(self, session: Any) -> None:
-        self._session = session
+    def __init__(self, name: str, session: Any, stage: Stage) -> None:
+        super().__init__(name, stage)
+        self.__dict__["_session"] = session
 
-    def sql(self, text: str, *_: Any) -> Any:
+    def sql(self, text: str, *_: Any) -> JavaFrame:
         """Do what the script's own session does with a statement."""
-        found = self._session.sql(text)
-        return JavaFrame(vars(found).get("_jdf"), self._session)
+        session, stage = self.__dict__["_session"], self.__dict__["_recorder"]
+        return JavaFrame(vars(session.sql(text)).get("_jdf"), session, stage)
 
-    def __getattr__(self, name: str) -> Any:
-        return StandIn(f"sparkSession().{name}")
+    def catalog(self) -> JavaCatalog:
+        """Return a catalog that knows what that of the script's own session knows."""
+        return JavaCatalog(f"{self._name}.catalog()", self.__dict__["_session"].catalog, self.__dict__["_recorder"])
+
+
+class JavaCatalog(JavaStandIn):
+    """
+    A catalog's object in the JVM, for a script: it answers what exists.
+
+    Args:
+        name: the expression that leads to it.
+        catalog: the catalog in Python.
+        stage: records other calls.
+    """
+
+    def __init__(self, name: str, catalog: Any, stage: Stage) -> None:
+        super().__init__(name, stage)
+        self.__dict__["_catalog"] = catalog
+
+    def tableExists(self, *names: str) -> bool:  # noqa: N802 (Spark's name)
+        """Return whether a table exists; in the JVM, the database is the first of two names."""
+        return bool(self.__dict__["_catalog"].tableExists(".".join(names)))
+
+    def databaseExists(self, name: str) -> bool:  # noqa: N802 (as above)
+        """Return whether a database exists."""
+        return bool(self.__dict__["_catalog"].databaseExists(name))

@@ -89,7 +89,7 @@ class Patches:
         ):
             for name in names:
                 setattr(owner, name, DoorToJava(name, owner.__dict__.get(name), self._stage))
-        setattr(self.worlds.frame, "_jdf", DoorOfFrame(self._stage.is_users))  # noqa: B010 (mypy knows another type)
+        setattr(self.worlds.frame, "_jdf", DoorOfFrame(self._stage))  # noqa: B010 (mypy knows another type)
         take_name = java_gateway.java_import
 
         def java_import(jvm: Any, name: str) -> Any:

@@ -76,6 +76,8 @@ class Stage:
         """
         self.settings: dict[str, str] = {}
         """The properties that the script has set, and the statements that change what others mean."""
+        self.databases: dict[tuple[str, ...], str] = {}
+        """The databases that the script creates at a location: the key of the name -> the path."""
         self.held: dict[str, None] = {}
         """The tables and places of which the script has made DataFrames."""
 
