@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable, DeclaredTables
+from openlineage_pyspark.workbench.predict.tables.parsed import written_name
 
 
 def table(*parts: str, columns: tuple[tuple[str, str], ...] = (("a", "INT"),)) -> DeclaredTable:
@@ -38,3 +41,10 @@ def test_columns_come_and_go() -> None:
     assert orders.with_renamed_column("A", "n").without_columns(["B C"]).columns == (("n", "INT"),)
     placed = orders.with_column(("first", "INT"), "").with_column(("behind", "INT"), "A").with_column(("last", "INT"))
     assert [name for name, _ in placed.columns] == ["first", "a", "behind", "b c", "last"]
+
+
+def test_the_name_in_a_parsed_plan_may_be_the_value_of_an_expression() -> None:
+    expression = SimpleNamespace(eval=lambda row: "shop.`a.b`" if row is None else "")
+    parsed = SimpleNamespace(nodeName=lambda: "PlanWithUnresolvedIdentifier", identifierExpr=lambda: expression)
+
+    assert written_name(parsed) == ("shop", "a.b")

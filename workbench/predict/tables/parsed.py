@@ -5,16 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from openlineage_pyspark.facets.sql_lexer import dotted
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable, Parts, name_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_OF_EXPRESSION = "PlanWithUnresolvedIdentifier"
+"""The name in `IDENTIFIER(...)`, which is an expression."""
+
 
 def written_name(parsed: Any) -> Parts:
     """Return the name in a parsed plan as it is written: that of an unresolved identifier, table, view or namespace."""
-    is_new = str(parsed.nodeName()) == "UnresolvedIdentifier"
-    return text_items(parsed.nameParts() if is_new else parsed.multipartIdentifier())
+    kind = str(parsed.nodeName())
+    if kind == _OF_EXPRESSION:
+        return dotted(str(parsed.identifierExpr().eval(None)))
+    return text_items(parsed.nameParts() if kind == "UnresolvedIdentifier" else parsed.multipartIdentifier())
 
 
 def text_items(sequence: Any) -> Parts:
