@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openlineage_pyspark.workbench.dryrun.empty_spark.boundary import Reader, Writer
+from openlineage_pyspark.workbench.dryrun.empty_spark.boundary import Reader, TableWriter, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,12 @@ def test_an_object_that_does_not_describe_itself_is_unknown() -> None:
         (lambda w: w.mode("overwrite").save("p"), True),
         (lambda w: w.format("DELTA").mode("overwrite").save("p"), True),
         (lambda w: w.mode("overwrite").saveAsTable("t"), True),
+        (lambda w: w.mode("overwrite").partitionBy("a").saveAsTable("t"), True),
         (lambda w: w.mode("append").save("p"), False),
+        # Their readers get other values if only an option or the partitions change.
+        (lambda w: w.format("csv").mode("overwrite").save("p"), False),
+        (lambda w: w.format("jdbc").mode("overwrite").save(), False),
+        (lambda w: w.mode("overwrite").partitionBy("a").save("p"), False),
         (lambda w: w.mode("overwrite").insertInto("t"), False),
         (lambda w: w.format("delta").option("replaceWhere", "a > 1").mode("overwrite").save("p"), False),
         (lambda w: w.format("iceberg").option("overwrite-mode", "dynamic").mode("overwrite").save("a.t"), False),
@@ -76,8 +81,17 @@ def test_an_object_that_does_not_describe_itself_is_unknown() -> None:
         (lambda w: w.format("org.example.store").mode("overwrite").save("t"), False),
     ],
 )
-def test_a_write_replaces_everything_only_where_its_format_is_known_to(
+def test_a_write_replaces_everything_only_where_readers_get_it_as_it_was_written(
     call: Callable[[Any], Any],
     expected: bool,  # noqa: FBT001 (of a table of cases)
 ) -> None:
     assert is_whole(call) is expected
+
+
+def test_the_format_of_a_new_table_decides_whether_readers_get_it_as_it_was_written() -> None:
+    manners: list[str] = []
+    writers = [TableWriter("t", "parquet", "/", lambda _name, _mode, manner: manners.append(manner)) for _ in range(3)]
+    for writer, format_ in zip(writers, ("parquet", "ICEBERG", "csv"), strict=True):
+        writer.using(format_).create()
+    assert [each.replaces for each in writers] == [True, True, False]
+    assert len(set(manners)) == 3

@@ -27,8 +27,9 @@ _NO_TEXT = re.compile(r"@[0-9a-f]{3,}| at 0x[0-9a-f]+")
 _OF_PARTS = frozenset({"overwrite-mode", "partitionoverwritemode", "replacewhere", "replaceon", "replaceusing"})
 _WHOLE = frozenset({"default", "error", "errorifexists", "overwrite"})
 _SHORT = ("parquet", "csv", "json", "orc", "text", "xml", "avro")
-# The formats of which `overwrite` replaces everything; others add rows, or have options of their own for that.
-_REPLACED = frozenset({*_SHORT, "delta", "iceberg", "jdbc"})
+# The formats of which `overwrite` replaces everything, and which give back each value as it was written: of CSV, for
+# example, a reader gets other values if only the separator changes.
+_REPLACED = frozenset({"parquet", "orc", "delta", "iceberg"})
 
 
 def _plain(value: Any) -> Any:
@@ -219,8 +220,9 @@ class Writer(_Given):
 
     @property
     def replaces(self) -> bool:
-        """Whether the write replaces everything in its target, by the arguments of the writer."""
-        is_all = self._ending[:1] in (("save",), ("saveAsTable",))
+        """Whether a write replaces everything in its target by rows that readers get as they were written."""
+        # From the names of folders, readers infer the types of partition columns.
+        is_all = self._ending[:1] == ("saveAsTable",) or (self._ending[:1] == ("save",) and not self.partitions)
         is_known = self.given_format.lower() in _REPLACED and _OF_PARTS.isdisjoint(map(str.lower, self.given))
         return is_all and is_known and self.saves in _WHOLE
 
@@ -297,6 +299,16 @@ class TableWriter(_Given):
         super().__init__(format_, folder)
         self._name = name
         self._write_table = write_table
+
+    @property
+    def replaces(self) -> bool:
+        """Whether readers get the rows of a new table as they were written."""
+        return self.given_format.lower() in _REPLACED
+
+    def using(self, provider: Any) -> Any:
+        """Remember a format."""
+        self.given_format = str(provider)
+        return self.note("using", provider)
 
     def create(self) -> Any:
         """Record a new table."""

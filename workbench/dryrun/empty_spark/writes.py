@@ -76,9 +76,11 @@ class Writes:
         """Return the replacement of a `DataFrameWriterV2`."""
 
         def to_table(name: str, mode: str, manner: str) -> None:
-            self.write_table(frame, name, mode, (), manner=manner, is_whole=mode == "create")
+            is_whole = mode == "create" and writer.replaces
+            self.write_table(frame, name, mode, (), manner=manner, is_whole=is_whole)
 
-        return TableWriter(name, self._reads.default_format, self._stage.request.folder, to_table)
+        writer = TableWriter(name, self._reads.default_format, self._stage.request.folder, to_table)
+        return writer
 
     def rows_of(self, frame: Any) -> Any:
         """Return the rows of a DataFrame as an RDD of the JVM, which has none but shows that they come from it."""
