@@ -46,13 +46,16 @@ class TableDefinition:
         return not _DECIDING.isdisjoint(self.words)
 
     @property
+    def may_change_values(self) -> bool:
+        """Return whether the format may return other values than were written: CSV returns NULL for an empty text."""
+        pairs = zip(self.words, self.words[1:], strict=False)
+        return not {after for word, after in pairs if word in ("USING", "STORED", "ROW")} <= _FAITHFUL
+
+    @property
     def is_faithful(self) -> bool:
-        """Return whether the table returns each value as it was written: CSV returns NULL for an empty text."""
-        named = {
-            after for word, after in zip(self.words, self.words[1:], strict=False) if word in ("USING", "STORED", "ROW")
-        }
+        """Return whether the table returns each value as it was written."""
         # A partition has the same name for NULL as for an empty text.
-        return named <= _FAITHFUL and "PARTITIONED" not in self.words and not self.may_decide_rows
+        return not self.may_change_values and "PARTITIONED" not in self.words and not self.may_decide_rows
 
     @property
     def keeps_no_existing(self) -> bool:

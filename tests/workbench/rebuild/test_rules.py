@@ -653,6 +653,20 @@ def test_a_table_has_the_key_that_its_rows_were_made_with_until_a_statement_chan
     assert found == ({"t": "net", "of_net": "net"} if is_kept else all_rows)
 
 
+def test_a_format_that_may_give_back_other_values_is_a_reason_to_make_the_readers_again(
+    steps: Callable[..., tuple[FileStep, ...]],
+) -> None:
+    readers = f"{LOOKED_UP.format('SELECT * FROM d', 'o.cust = d.id')}{READERS}"
+    plain, orc, csv = (
+        steps(f"{TABLE_WITH_KEY.format(each, '')}{readers}") for each in ("", "USING orc ", "USING csv ")
+    )
+
+    assert needs(rebuild_plan(csv, csv)) == {}
+    assert needs(rebuild_plan(plain, orc)) == {"d": "define"}
+    everything = {"d": "make", "t": "make", "of_id": "make", "of_net": "make", "counted": "n"}
+    assert needs(rebuild_plan(orc, csv)) == needs(rebuild_plan(csv, orc)) == everything
+
+
 FILLED_WITH_KEY = {
     "a table that is new": ("TABLE d (id INT, name STRING)", True),
     "a table that may be there": ("TABLE IF NOT EXISTS d (id INT, name STRING)", False),
