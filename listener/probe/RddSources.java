@@ -31,8 +31,7 @@ final class RddSources {
 
   /**
    * Returns the sources: paths, also of Iceberg tables, pairs of JDBC URL and table, pairs of Kafka cluster and topic,
-   * and `?` followed by the class of an unknown RDD. `submitted`: whether Spark has computed the partitions, so that
-   * files can be distinguished from directories.
+   * and `?` followed by the class of an unknown RDD. `submitted`: whether it is the RDD of a stage.
    */
   static Object of(Object start, boolean submitted) {
     RddSources sources = new RddSources();
@@ -41,11 +40,11 @@ final class RddSources {
     Object kept = submitted ? null : Reflection.call(start, "checkpointData");
     boolean isCheckpoint = kept instanceof scala.Option && ((scala.Option) kept).isDefined();
     if (isCheckpoint) sources.find(CHECKPOINT);
-    sources.walk(submitted, isCheckpoint ? start : null);
+    sources.walk(isCheckpoint ? start : null);
     return sources.found.toArray();
   }
 
-  private void walk(boolean submitted, Object checkpoint) {
+  private void walk(Object checkpoint) {
     IdentityHashMap seen = new IdentityHashMap();
     boolean isOfQuery = false;
     boolean isEmpty = false;
@@ -57,8 +56,7 @@ final class RddSources {
       isOfQuery |= simple.equals("SQLExecutionRDD");
       isEmpty |= simple.equals("EmptyRDD");
       if (simple.equals("FileScanRDD")) files(list(Reflection.call(rdd, "filePartitions")), simple);
-      else if (rdd instanceof HadoopRDD) hadoop(rdd, submitted ? "inputSplit" : null);
-      else if (rdd instanceof NewHadoopRDD) hadoop(rdd, submitted ? "serializableHadoopSplit" : null);
+      else if (rdd instanceof HadoopRDD || rdd instanceof NewHadoopRDD) hadoop(rdd);
       else if (simple.equals("JDBCRDD")) jdbc(rdd);
       else if (simple.equals("KafkaSourceRDD")) kafka(rdd, list(Reflection.field(rdd, "offsetRanges")), simple);
       else if (simple.equals("DataSourceRDD")) scan(rdd, simple);
@@ -189,8 +187,8 @@ final class RddSources {
     }
   }
 
-  /** Returns the input paths; each path that is known to be a file is replaced by its directory. */
-  private void hadoop(Object rdd, String split) {
+  /** Finds the input paths, as the user gave them. */
+  private void hadoop(Object rdd) {
     Object conf = Reflection.call(rdd, "getConf");
     boolean known = conf instanceof Configuration;
     String all = known ? ((Configuration) conf).get("mapreduce.input.fileinputformat.inputdir") : null;
@@ -198,28 +196,7 @@ final class RddSources {
       find("?" + rdd.getClass().getSimpleName());
       return;
     }
-    HashSet files = split == null ? new HashSet() : files(Reflection.field(rdd, "partitions_"), split);
     String[] paths = StringUtils.split(all);
-    for (int i = 0; i < paths.length; i++) {
-      String path = StringUtils.unEscapeString(paths[i]);
-      find(files.contains(path) ? directory(path) : path);
-    }
-  }
-
-  /** Returns the files to which the partitions' splits belong. */
-  private static HashSet files(Object partitions, String split) {
-    HashSet files = new HashSet();
-    if (!(partitions instanceof Object[])) return files;
-    for (int i = 0; i < ((Object[]) partitions).length && i < MOST_SPLITS; i++) {
-      Object value = Reflection.call(Reflection.call(((Object[]) partitions)[i], split), "value");
-      Object one = Reflection.call(value, "getPath");
-      if (one != null) files.add(String.valueOf(one));
-      Object several = Reflection.call(value, "getPaths");
-      if (!(several instanceof Object[])) continue;
-      for (int k = 0; k < ((Object[]) several).length && k < MOST_SPLITS; k++) {
-        files.add(String.valueOf(((Object[]) several)[k]));
-      }
-    }
-    return files;
+    for (int i = 0; i < paths.length; i++) find(StringUtils.unEscapeString(paths[i]));
   }
 }

@@ -43,7 +43,7 @@ def statistics(event: dict, side: str) -> dict[str, int]:
 
 WRITES = [
     pytest.param("text", ["in"], "text", (3, 3), id="saveAsTextFile of a directory"),
-    pytest.param("counts", ["in"], "text", (2, 2), id="of a shuffle, with a file as the input"),
+    pytest.param("counts", ["a.txt"], "text", (2, 2), id="of a shuffle, with a file as the input"),
     pytest.param("sequence", ["in"], "sequencefile", (3, 3), id="saveAsSequenceFile, with wildcards"),
     pytest.param("new", [], "sequencefile", (None, 1), id="saveAsNewAPIHadoopFile of the driver's own rows"),
     pytest.param("pickle", ["in", "more"], "sequencefile", (None, None), id="saveAsPickleFile, in batches, of a union"),
