@@ -139,8 +139,8 @@ def _started(folder: Path, conf: Mapping[str, str]) -> Any:
             return builder.getOrCreate()
     except (RuntimeError, OSError, Py4JError) as problem:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        told = [each for each in lines if not each.startswith(_NO_REASON)]
-        why = "; ".join([*told[-_MOST_LINES:], _message(str(problem))])
+        kept = [each for each in lines if not each.startswith(_NO_REASON)]
+        why = "; ".join([*kept[-_MOST_LINES:], _message(str(problem))])
         raise LineageError(f"Spark did not start: {why}") from problem
 
 
