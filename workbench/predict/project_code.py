@@ -12,7 +12,6 @@ import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 PROJECT_FILES = ("*.sql", "*.yml", "*.yaml", "*.csv", "*.toml")
 """The patterns of the files to read for it."""
@@ -95,14 +94,14 @@ class ProjectCode:
         return found | self.names
 
 
-def code_of_project(project: Path, models: Sequence[PurePath], files: Mapping[str, str]) -> ProjectCode:
+def code_of_project(project: str, models: Sequence[PurePath], files: Mapping[PurePath, str]) -> ProjectCode:
     """
     Return what decides about the models of a project.
 
     Args:
-        project: its folder.
+        project: its folder, as people name it.
         models: the folders of its models, within it.
-        files: the names of its files that match `PROJECT_FILES` -> their texts.
+        files: the paths, within it, of its files that match `PROJECT_FILES` -> their texts.
     """
     of_all: list[str] = []
     of_templates: list[str] = []
@@ -110,8 +109,8 @@ def code_of_project(project: Path, models: Sequence[PurePath], files: Mapping[st
     all_files: list[tuple[str, str]] = []
     names: set[str] = set()
     macros: list[MacroFile] = []
-    for name, content in sorted(files.items()):
-        inside = PurePath(name).relative_to(project)
+    for inside, content in sorted(files.items()):
+        name = str(PurePath(project, inside))
         # A snapshot is a table of its own.
         is_model = inside.parts[0] == "snapshots" or any(inside.is_relative_to(folder) for folder in models)
         ending = inside.suffix.lower()

@@ -97,10 +97,25 @@ def test_the_changed_files_that_decide_about_models_are_named(tmp_path: Path) ->
 
 def test_properties_that_can_not_be_parsed_count_as_they_are() -> None:
     def code(text: str) -> str:
-        return code_of_project(Path("p"), [PurePath("models")], {"p/models/a.yml": text}).of_all
+        return code_of_project("p", [PurePath("models")], {PurePath("models/a.yml"): text}).of_all
 
     assert code("{description: a}") == code("{description: b}")
     assert code("{% if x %}description: a") != code("{% if x %}description: b")
+
+
+@pytest.mark.parametrize("folder", [".", "..", "../models"])
+def test_a_project_is_found_around_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    scripts(tmp_path, FILES)
+    monkeypatch.chdir(tmp_path / "models")
+    read = [Script(str(tmp_path / name), text) for name, text in FILES.items()]
+    (model,) = scripts_of_raw_models([Script(f"{folder}/people.sql", "select 1")], lambda _project: read)
+    if folder == "..":
+        assert model.project is None
+        return
+    assert model.project is not None
+    assert model.project.seeds[0][:2] == ("kinds", "../seeds/kinds.csv")
 
 
 def of_text(text: str, *targets: str) -> StatementAnswer:

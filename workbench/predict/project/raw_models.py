@@ -7,6 +7,7 @@ read as in the first run of its project.
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
 from pathlib import Path, PurePath
@@ -57,28 +58,32 @@ def scripts_of_raw_models(
     project_of, paths_of = cache(_project_of), cache(_model_paths)
 
     @cache
-    def code_of(project: Path) -> ProjectCode | None:
-        return (
-            None
-            if files_of is None
-            else code_of_project(project, paths_of(project), {each.name: each.text for each in files_of(project)})
-        )
+    def code_of(project: Path, *, is_absolute: bool) -> ProjectCode | None:
+        if files_of is None:
+            return None
+        files = {PurePath(Path(each.name).resolve().relative_to(project)): each.text for each in files_of(project)}
+        return code_of_project(str(project) if is_absolute else os.path.relpath(project), paths_of(project), files)
 
     def add(script: Script, project: Path, name: str, text: str, number: int) -> None:
         resolved, reads = _resolved(text, name)
         id_ = f"{script.name} {number}"
         found[id_] = attrs.evolve(
-            script, text=resolved, head=f"CREATE TABLE {in_backticks(name)} AS ", project=code_of(project)
+            script,
+            text=resolved,
+            head=f"CREATE TABLE {in_backticks(name)} AS ",
+            project=code_of(project, is_absolute=Path(script.name).is_absolute()),
         )
         named.setdefault((project, name), []).append(id_)
         models.append((project, Model(id_, (name,), Path(script.name), is_view=False, reads=reads)))
 
     for script in scripts:
-        project = project_of(Path(script.name).parent)
+        # The project may be around the current folder.
+        path = Path(script.name).resolve()
+        project = project_of(path.parent)
         if project is None or script.is_ddl or is_compiled(script.name):
             others.append(script)
             continue
-        inside = Path(script.name).relative_to(project)
+        inside = path.relative_to(project)
         if any(inside.is_relative_to(each) for each in paths_of(project)):
             add(script, project, inside.stem, script.text, 0)
         elif inside.parts[0] == _SNAPSHOTS:
