@@ -352,8 +352,9 @@ def test_a_name_for_data_that_exist_is_no_creation_of_them(values, options, life
     assert output.write.lifecycle == lifecycle
 
 
+TARGET = Described("TableIdentifier", {"table": "w", "database": "sales"})
 LIKE = {
-    "targetIdentifier": Described("TableIdentifier", {"table": "w", "database": "sales"}),
+    "targetIdentifier": TARGET,
     "targetPath": "file:/wh/sales.db/w",
     "sourceMetadata": Described(
         "CatalogTable", {"schema": '{"fields":[{"name":"a","type":"integer"}]}', "provider": "orc"}
@@ -363,7 +364,7 @@ LIKE = {
 THERE = Described(
     "CatalogTable",
     {
-        "identifier": LIKE["targetIdentifier"],
+        "identifier": TARGET,
         "locationUri": "file:/there",
         "kind": "EXTERNAL",
         "provider": "csv",
