@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from openlineage_pyspark.workbench.predict.project_code import PIECE
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from collections.abc import Set as AbstractSet
 
 # What stands for several texts in a path: a glob of Hadoop, or a value that only data know.
 _WILD = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|[*?]+")
@@ -142,7 +144,7 @@ def may_be_made_of(name: str, words: Collection[str]) -> bool:
     )
 
 
-def is_named_by(name: str, names: Collection[str]) -> bool:
+def is_named_by(name: str, names: AbstractSet[str]) -> bool:
     """
     Return whether a text may contain the last part of the name of a table or a path, or make it of pieces.
 
@@ -150,8 +152,14 @@ def is_named_by(name: str, names: Collection[str]) -> bool:
         name: the name.
         names: the names in the text, in lower case, and the pieces, each after the mark `PIECE`.
     """
+    return all(each in names or pieces <= names for each, pieces in _last_parts(name))
+
+
+@functools.lru_cache(maxsize=65536)
+def _last_parts(name: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return what the last part of a name consists of, each with its pieces; cached, since texts are many."""
     parts = _PART.findall(re.split(r"[./]", name.removeprefix(TEMPORARY).rstrip("/`"))[-1].lower())
-    return all(each in names or all(f"{PIECE}{piece}" in names for piece in name_words(each)) for each in parts)
+    return tuple((each, frozenset(f"{PIECE}{piece}" for piece in name_words(each))) for each in parts)
 
 
 def _may_be_one_part(one: str, other: str) -> bool:

@@ -228,7 +228,7 @@ class TableStates:
 
     def named(self, names: frozenset[str]) -> Term:
         """Return the term of the state of all tables that a statement may read by some names."""
-        found = {key for key, _ in self.all_now() if is_named_by(key, names)}
+        found = {key for key in self._tables if is_named_by(key, names)}
         # Another name may mean the same place.
         found |= self._places.keys()
         waiting = list(found)
