@@ -23,7 +23,7 @@ from openlineage_pyspark.workbench.model.document import document_of
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, readers_of
-from openlineage_pyspark.workbench.predict.outcome import summary_of
+from openlineage_pyspark.workbench.predict.outcome import certainty_of_statement, summary_of
 from openlineage_pyspark.workbench.predict.project.folders import ignored_by_git
 from openlineage_pyspark.workbench.predict.project.revisions import path_at
 from openlineage_pyspark.workbench.questions.below_changes import downstream_of
@@ -38,6 +38,7 @@ from openlineage_pyspark.workbench.rebuild.reading import (
     steps_of_answers,
     whole_code,
 )
+from openlineage_pyspark.workbench.rebuild.statements import plain_text
 from openlineage_pyspark.workbench.rebuild.surroundings import files_read_at, hash_of_files, surroundings_of, words_of
 from openlineage_pyspark.workbench.rebuild.transparent import is_transparent, unseen_code, user_code
 
@@ -208,6 +209,30 @@ def change_of(before: FileState, after: FileState, options: argparse.Namespace) 
     for each in problems:
         complain(each)
     return found
+
+
+def unshown_changes(before: Sequence[StatementLineage], after: Sequence[StatementLineage]) -> tuple[str, ...]:
+    """
+    Return the places of changed statements whose lineage, which is read from their texts, shows no change.
+
+    Args:
+        before: the lineage of all statements in the earlier state.
+        after: the lineage in the later one.
+    """
+    states = [
+        {(each.statement.file, plain_text(each.statement.text)): each for each in state} for state in (before, after)
+    ]
+    gone: dict[str, list[StatementLineage]] = {}
+    for (file, text), each in states[0].items():
+        if (file, text) not in states[1]:
+            gone.setdefault(file, []).append(each)
+    found = []
+    for (file, text), each in states[1].items():
+        if (file, text) not in states[0] and certainty_of_statement(each) == "text":
+            graph = lineage_state_of((each,)).graph
+            if any(lineage_state_of((other,)).graph == graph for other in gone.get(file, ())):
+                found.append(f"{file}:{each.statement.line}")
+    return tuple(found)
 
 
 def _elsewhere(plan: RebuildPlan, store: Store) -> tuple[str, ...]:

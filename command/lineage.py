@@ -382,9 +382,12 @@ def _diff(after: FileState, before: FileState, options: argparse.Namespace) -> i
         markdown_of_change,
         sarif_of_change,
         text_of_change,
+        unshown_changes,
     )
 
     change = change_of(before, after, options)
+    for place in unshown_changes(before.found, after.found):
+        complain(f"{place}: its text has changed, but not the columns and edges that can be read from it")
     if options.format == "json":
         Screen().json(json_of_change(change, after, options))
     elif options.format in _PICTURES:

@@ -1,4 +1,4 @@
-"""What decides about an uncompiled model of dbt beside its text, and what a statement known by its text alone reads."""
+"""What decides about an uncompiled model of dbt, and how statements that are known by their texts are compared."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ from pathlib import Path, PurePath
 
 import attrs
 import pytest
+from openlineage_pyspark.command.change import unshown_changes
 from openlineage_pyspark.listener.probe.client import Refusal
 from openlineage_pyspark.workbench.predict.project.raw_models import scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.project_code import changed_code, code_of_project
-from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, statements_in
+from openlineage_pyspark.workbench.predict.scripts import (
+    Script,
+    StatementAnswer,
+    StatementLineage,
+    lineage_of_answers,
+    statements_in,
+)
 from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.rebuild.plan import rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
@@ -166,3 +173,24 @@ def test_a_seed_is_a_step_of_its_own(tmp_path: Path) -> None:
         str(tmp_path / "seeds" / "kinds.csv"), 1, "seed kinds", "seed", targets=("default.kinds",),
         may_read=frozenset(), is_known=False,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("CREATE TABLE t AS SELECT max(a) AS a FROM s QUALIFY 1 = 1", ("a.sql:2",)),
+        # The change of the edge is shown.
+        ("CREATE TABLE t AS SELECT b AS a FROM s QUALIFY 1 = 1", ()),
+        ("create table t AS SELECT min(a) AS a -- the least\nFROM s QUALIFY 1 = 1", ()),
+    ],
+)
+def test_a_changed_text_that_shows_no_change_is_named(text: str, expected: tuple[str, ...]) -> None:
+    def found(changed: str) -> tuple[StatementLineage, ...]:
+        script = Script("a.sql", f"SELECT a FROM s QUALIFY 2 = 2;\n{changed}")
+        refused = Analyzed("", refusal=Refusal("X", "x"))
+        return lineage_of_answers(
+            [StatementAnswer(each, refused, is_ddl) for each, is_ddl in statements_in([script])], ()
+        )
+
+    before = found("CREATE TABLE t AS SELECT min(a) AS a FROM s QUALIFY 1 = 1")
+    assert unshown_changes(before, found(text)) == expected
