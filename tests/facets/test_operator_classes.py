@@ -53,8 +53,8 @@ SINCE = {
         AddConstraint streaming.runtime.MemoryStreamTable streaming.runtime.MemoryStream LowLatencyMemoryStream""",
     "4.2": """NearestByJoin SequentialStreamingUnion InsertOnlyMerge ShowCollationsCommand SetPathCommand CloseCursor
         DescribeTablePartition DeclareCursor FetchCursor OpenCursor MaxMinByK""",
-    "4.3": """Zip BinBy MapPartitionsExternalUDF AlterTableChangeColumnCommentsCommand ShowTablesJsonCommand
-        ShowPartitionsJsonCommand NullIfResult ExternalUserDefinedFunction TranspiledPythonUDF""",
+    "4.3": """CreateTableLike Zip BinBy MapPartitionsExternalUDF AlterTableChangeColumnCommentsCommand
+        ShowTablesJsonCommand ShowPartitionsJsonCommand NullIfResult ExternalUserDefinedFunction TranspiledPythonUDF""",
 }
 UNTIL = {
     "3.5": "PythonMapInArrow AlterColumn ShowTableExtended AnsiCast",

@@ -23,7 +23,8 @@ SINCE = {
     "4.1": """org.apache.spark.sql.execution.command.SaveAsV1TableCommand
         org.apache.spark.sql.execution.streaming.runtime.FileStreamSource
         org.apache.spark.sql.execution.streaming.sinks.FileStreamSink""",
-    "4.3": "org.apache.spark.sql.execution.command.AlterTableChangeColumnCommentsCommand",
+    "4.3": """org.apache.spark.sql.catalyst.plans.logical.CreateTableLike
+        org.apache.spark.sql.execution.command.AlterTableChangeColumnCommentsCommand""",
 }
 UNTIL = {
     "4.0": """org.apache.spark.sql.execution.streaming.FileStreamSource
