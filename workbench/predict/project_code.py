@@ -13,7 +13,7 @@ import yaml
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-PROJECT_FILES = ("*.sql", "*.yml", "*.yaml", "*.csv", "*.toml")
+PROJECT_FILES = ("*.sql", "*.py", "*.yml", "*.yaml", "*.csv", "*.toml")
 """The patterns of the files to read for it."""
 _NO_CODE = frozenset({"analyses", "analysis", "docs", "logs", "target", "tests"})
 # What properties say for people and for tests alone.
@@ -60,7 +60,8 @@ class ProjectCode:
         of_templates: a digest of what decides about models with templates: their macros.
         names: the names in the configuration and in the properties of sources, in lower case.
         macros: the files with macros.
-        seeds: the names of the tables that dbt loads from files, each with the file and a digest of its content.
+        loads: the tables that dbt makes without SQL, each with its file and a digest of what decides about it: those
+            that it loads from files (seeds), and models in Python, which may read every other model.
         files: the files with a digest of what matters in each.
     """
 
@@ -68,7 +69,7 @@ class ProjectCode:
     of_templates: str
     names: frozenset[str]
     macros: tuple[MacroFile, ...]
-    seeds: tuple[tuple[str, str, str], ...]
+    loads: tuple[tuple[str, str, str], ...]
     files: tuple[tuple[str, str], ...]
 
     def names_in(self, template: str) -> frozenset[str] | None:
@@ -105,7 +106,8 @@ def code_of_project(project: str, models: Sequence[PurePath], files: Mapping[Pur
     """
     of_all: list[str] = []
     of_templates: list[str] = []
-    seeds: list[tuple[str, str, str]] = []
+    loads: list[tuple[str, str, str]] = []
+    every = hashlib.sha256(repr(sorted((str(path), text) for path, text in files.items())).encode("utf-8", "replace"))
     all_files: list[tuple[str, str]] = []
     names: set[str] = set()
     macros: list[MacroFile] = []
@@ -114,14 +116,14 @@ def code_of_project(project: str, models: Sequence[PurePath], files: Mapping[Pur
         # A snapshot is a table of its own.
         is_model = inside.parts[0] == "snapshots" or any(inside.is_relative_to(folder) for folder in models)
         ending = inside.suffix.lower()
-        if (ending == ".sql" and is_model) or inside.parts[0] in _NO_CODE:
+        if (ending == ".sql" and is_model) or (ending == ".py" and not is_model) or inside.parts[0] in _NO_CODE:
             continue
         properties = _properties(content) if ending in (".yml", ".yaml") else content
         text = str(properties)
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         all_files.append((name, digest))
-        if ending == ".csv":
-            seeds.append((inside.stem, name, digest))
+        if ending in (".csv", ".py"):
+            loads.append((inside.stem, name, digest if ending == ".csv" else every.hexdigest()))
             continue
         is_for_all = ending != ".sql" or _FOR_ALL.search(text) is not None
         (of_all if is_for_all else of_templates).append(f"{inside.as_posix()} {digest}")
@@ -134,7 +136,7 @@ def code_of_project(project: str, models: Sequence[PurePath], files: Mapping[Pur
             named_here = _NAME.findall(" ".join(_names_of_sources(properties)).lower()) if is_model else named
             names.update(named_here)
     return ProjectCode(
-        "\n".join(of_all), "\n".join(of_templates), frozenset(names), tuple(macros), tuple(seeds), tuple(all_files)
+        "\n".join(of_all), "\n".join(of_templates), frozenset(names), tuple(macros), tuple(loads), tuple(all_files)
     )
 
 

@@ -41,7 +41,7 @@ FILES = {
     "models/of_kept.sql": "select id from {{ ref('kept') }}",
 }
 ALL = frozenset({"stg_orders", "stg_people", "paid", "people", "composed", "unsure", "kinded", "kept", "of_kept"})
-ENDS = (".sql", ".yml", ".csv")
+ENDS = (".sql", ".py", ".yml", ".csv")
 
 
 def scripts(folder: Path, files: dict[str, str]) -> list[Script]:
@@ -122,7 +122,7 @@ def test_a_project_is_found_around_the_current_folder(
         assert model.project is None
         return
     assert model.project is not None
-    assert model.project.seeds[0][:2] == ("kinds", "../seeds/kinds.csv")
+    assert model.project.loads[0][:2] == ("kinds", "../seeds/kinds.csv")
 
 
 def of_text(text: str, *targets: str) -> StatementAnswer:
@@ -167,10 +167,19 @@ def test_a_statement_known_by_its_text_reads_what_its_text_may_name(query: str, 
     assert ("default.people" in {each.table for each in plan.made}) is ("f(x)" in query)
 
 
+def test_a_model_in_python_may_read_every_other_one(tmp_path: Path) -> None:
+    python = {"models/py.py": "def model(dbt, session): return dbt.ref('paid')", "models/z.sql": "select * from `py`"}
+    before = steps(scripts(tmp_path, {**FILES, **python}))
+    other = {"models/py.py": "def model(dbt, session): return dbt.ref('people')"}
+    after = steps(scripts(tmp_path, {**FILES, **python, **other}))
+    assert {each.table for each in rebuild_plan(before, after).made} == {"default.py", "default.z", "default.unsure"}
+    assert rebuild_plan(before, before).made == ()
+
+
 def test_a_seed_is_a_step_of_its_own(tmp_path: Path) -> None:
     (first, *_) = steps(scripts(tmp_path, FILES))
     assert attrs.evolve(first, code="") == FileStep(
-        str(tmp_path / "seeds" / "kinds.csv"), 1, "seed kinds", "seed", targets=("default.kinds",),
+        str(tmp_path / "seeds" / "kinds.csv"), 1, "kinds", "load", targets=("default.kinds",),
         may_read=frozenset(), is_known=False,
     )  # fmt: skip
 
