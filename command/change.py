@@ -97,7 +97,8 @@ def file_steps(
         for name, path in paths.items()
     }
     given = json.dumps([options.passed_on, options.env, options.conf, options.allow, options.param])
-    steps: list[FileStep] = []
+    # What a project makes of files without SQL.
+    steps = [each for each in of_sql if each.file not in paths]
     for each in {each.name: each for each in scripts}.values():
         if each in sql:
             steps += [step for step in of_sql if step.file == each.name]

@@ -47,6 +47,11 @@ def test_a_folder_is_its_files_then_and_now(repository: Path) -> None:
     assert scripts_at("base", [Path("sql/c.sql")]) == []
 
 
+def test_a_repository_may_be_named_by_its_whole_path(repository: Path) -> None:
+    names = [str(repository / "sql" / name) for name in ("a.sql", "b.sql")]
+    assert [each.name for each in scripts_at("base", [repository])] == names
+
+
 def test_a_folder_has_hive_files_and_notebooks_of_databricks_then_and_now(repository: Path) -> None:
     header = "# Databricks notebook source\n# MAGIC %sql SELECT 1"
     for name, text in (

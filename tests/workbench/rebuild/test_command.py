@@ -310,3 +310,49 @@ def test_the_hook_for_a_commit_fails_if_a_value_is_no_longer_masked(
     assert done.stderr.startswith(
         "sql/1.sql:2: default.people.mail -> default.known.who: the value is no longer masked"
     )
+
+
+def test_what_decides_about_models_of_dbt_is_compared_too(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    process_jvm: Any,
+    git: str,
+) -> None:
+    base = {
+        "dbt_project.yml": "name: shop\n",
+        "macros/cents.sql": "{% macro cents(column) %} ({{ column }} * 100) {% endmacro %}",
+        "models/paid.sql": "select id, {{ cents('amount') }} as amount from {{ source('raw', 'orders') }}",
+        "models/kinded.sql": "select kind from {{ ref('kinds') }} qualify 1 = 1",
+        "models/people.sql": "select id from {{ source('raw', 'people') }} qualify 1 = 1",
+        "models/py.py": "def model(dbt, session):\n    return dbt.ref('people')\n",
+        "seeds/kinds.csv": "id,kind\n1,a\n",
+    }
+    for name, text in base.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    command = [git, "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "base"]):
+        subprocess.run([*command, *arguments], check=True, cwd=tmp_path)
+    monkeypatch.chdir(tmp_path / "models")
+
+    def made(changed: str, text: str) -> tuple[set[str], str]:
+        """Return what a change of a file rebuilds, beside the model that may read everything, and what is said."""
+        (tmp_path / changed).write_text(text, "utf-8")
+        capsys.readouterr()
+        main(["lineage", ".", "--diff", "HEAD", "--plan", "--format", "json", "--cache", str(tmp_path / ".cache")])
+        shown, said = capsys.readouterr()
+        assert shown, said
+        (tmp_path / changed).write_text(base[changed], "utf-8")
+        tables = json.loads(shown)["result"]["plan"]["tables"]
+        return {each["table"] for each in tables if each["action"] != "keep"} - {"default.py"}, said
+
+    tables, said = made("macros/cents.sql", "{% macro cents(column) %} ({{ column }} * 1000) {% endmacro %}")
+    assert tables == {"default.paid"}
+    assert "../macros/cents.sql has changed: what it changes in models of dbt is seen only in compiled models\n" in said
+    assert made("seeds/kinds.csv", "id,kind\n1,b\n")[0] == {"default.kinds", "default.kinded"}
+    assert made("dbt_project.yml", "name: shop\nmodels: {+schema: x}\n")[0] == {
+        "default.paid",
+        "default.kinded",
+        "default.people",
+    }

@@ -209,8 +209,8 @@ def _notebooks_at(folder: Path, commit: str, name: str) -> frozenset[str]:
 
 
 def _folder_of(path: Path) -> Path:
-    """Return the nearest existing folder above a path: the path itself may no longer exist."""
-    folder = path.parent
+    """Return the nearest existing folder above a path, which may no longer exist; the path if it is a repository."""
+    folder = path if (path / ".git").exists() else path.parent
     while not folder.is_dir():
         folder = folder.parent
     return folder
