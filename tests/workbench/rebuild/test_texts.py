@@ -125,6 +125,15 @@ def test_a_project_is_found_around_the_current_folder(
     assert model.project.loads[0][:2] == ("kinds", "../seeds/kinds.csv")
 
 
+def test_a_link_to_a_model_is_a_model_of_the_project_in_which_it_is(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    scripts(tmp_path / "shop", FILES)
+    (tmp_path / "shared.sql").write_text("select 1", "utf-8")
+    (tmp_path / "shop" / "models" / "linked.sql").symlink_to(tmp_path / "shared.sql")
+    (model,) = scripts_of_raw_models([Script(str(tmp_path / "shop" / "models" / "linked.sql"), "select 1")])
+    assert model.head == "CREATE TABLE `linked` AS "
+
+
 def of_text(text: str, *targets: str) -> StatementAnswer:
     """Return a statement that Spark can't analyze."""
     ((statement, _),) = statements_in([Script("a.sql", text)])

@@ -61,7 +61,7 @@ def scripts_of_raw_models(
     def code_of(project: Path, *, is_absolute: bool) -> ProjectCode | None:
         if files_of is None:
             return None
-        files = {PurePath(Path(each.name).resolve().relative_to(project)): each.text for each in files_of(project)}
+        files = {PurePath(each.name).relative_to(project): each.text for each in files_of(project)}
         return code_of_project(str(project) if is_absolute else os.path.relpath(project), paths_of(project), files)
 
     def add(script: Script, project: Path, name: str, text: str, number: int) -> None:
@@ -77,8 +77,8 @@ def scripts_of_raw_models(
         models.append((project, Model(id_, (name,), Path(script.name), is_view=False, reads=reads)))
 
     for script in scripts:
-        # The project may be around the current folder.
-        path = Path(script.name).resolve()
+        # The project may be around the current folder, and a link belongs to the folder that it is in.
+        path = Path(os.path.abspath(script.name))  # noqa: PTH100
         project = project_of(path.parent)
         if project is None or script.is_ddl or is_compiled(script.name):
             others.append(script)
