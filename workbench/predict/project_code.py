@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -118,8 +118,7 @@ def code_of_project(project: str, models: Sequence[PurePath], files: Mapping[Pur
         ending = inside.suffix.lower()
         if (ending == ".sql" and is_model) or (ending == ".py" and not is_model) or inside.parts[0] in _NO_CODE:
             continue
-        properties = _properties(content) if ending in (".yml", ".yaml") else content
-        text = str(properties)
+        text, of_sources = _properties(content) if ending in (".yml", ".yaml") else (content, ())
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         all_files.append((name, digest))
         if ending in (".csv", ".py"):
@@ -127,14 +126,12 @@ def code_of_project(project: str, models: Sequence[PurePath], files: Mapping[Pur
             continue
         is_for_all = ending != ".sql" or _FOR_ALL.search(text) is not None
         (of_all if is_for_all else of_templates).append(f"{inside.as_posix()} {digest}")
-        named = _named_in(text)
         if ending == ".sql":
-            called = frozenset(map(str.lower, _MACRO.findall(text)))
-            macros.append(MacroFile(called, named, _READS_ANY.search(text) is not None))
+            made = frozenset(map(str.lower, _MACRO.findall(text)))
+            macros.append(MacroFile(made, _named_in(text), _READS_ANY.search(text) is not None))
         else:
             # The properties of models name all of them.
-            named_here = _NAME.findall(" ".join(_names_of_sources(properties)).lower()) if is_model else named
-            names.update(named_here)
+            names |= _named_in(" ".join(of_sources) if is_model else text)
     return ProjectCode(
         "\n".join(of_all), "\n".join(of_templates), frozenset(names), tuple(macros), tuple(loads), tuple(all_files)
     )
@@ -142,8 +139,8 @@ def code_of_project(project: str, models: Sequence[PurePath], files: Mapping[Pur
 
 def _named_in(text: str) -> frozenset[str]:
     """Return the names in a text, in lower case, and the pieces of which it may make others."""
-    names = frozenset(_NAME.findall(text.lower()))
-    return names | frozenset(f"{PIECE}{each}" for each in _PIECE.findall(text.lower()) if _COMPOSES.search(text))
+    pieces = _PIECE.findall(text.lower()) if _COMPOSES.search(text) is not None else ()
+    return frozenset((*_NAME.findall(text.lower()), *(f"{PIECE}{each}" for each in pieces)))
 
 
 def changed_code(before: Iterable[ProjectCode], after: Iterable[ProjectCode]) -> tuple[str, ...]:
@@ -158,12 +155,26 @@ def changed_code(before: Iterable[ProjectCode], after: Iterable[ProjectCode]) ->
     return tuple(sorted(name for name in states[0] | states[1] if states[0].get(name) != states[1].get(name)))
 
 
-def _properties(text: str) -> Any:
-    """Return what properties say without descriptions, tests and the like; their text if they can't be parsed."""
+@functools.lru_cache(maxsize=16384)
+def _properties(text: str) -> tuple[str, tuple[str, ...]]:
+    """
+    Return what properties say, and the names of sources in them; cached, since most files are the same in two states.
+
+    Args:
+        text: the text of their file.
+
+    Returns:
+        Their content as a text, without descriptions, tests and the like, and the names of the tables of sources and of
+        what these are in. A file that can't be parsed is returned as it is, as its own name.
+    """
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _plain(yaml.safe_load(text))
+        found = _plain(yaml.load(text, loader))  # noqa: S506 (a safe loader)
     except (yaml.YAMLError, RecursionError, ValueError):
-        return text
+        return text, (text,)
+    return repr(found), tuple(_names_of_sources(found))
 
 
 def _plain(value: Any) -> Any:
@@ -174,8 +185,6 @@ def _plain(value: Any) -> Any:
 
 def _names_of_sources(properties: Any) -> Iterator[str]:
     """Yield the names of the tables of sources, and of what they are in."""
-    if isinstance(properties, str):
-        yield properties
     sources = properties.get("sources") if isinstance(properties, dict) else None
     for source in sources if isinstance(sources, list) else ():
         tables = source.get("tables") if isinstance(source, dict) else None
