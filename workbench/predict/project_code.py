@@ -30,6 +30,7 @@ _NAME = re.compile(r"\w+")
 _PIECE = re.compile(r"[^\W_]+")
 # What makes a name of pieces.
 _COMPOSES = re.compile(r"""~|%\s*\(|\b(?:format|join|replace)\b|["']\s*[+%]|\+\s*["']""")
+_ALIAS = re.compile(r"(?:^|[\s\[{,:-])\*\w")
 PIECE = "~"
 """The mark before a piece, in a set of names: a name may be made of several ones."""
 
@@ -165,9 +166,13 @@ def _properties(text: str) -> tuple[str, tuple[str, ...]]:
 
     Returns:
         Their content as a text, without descriptions, tests and the like, and the names of the tables of sources and of
-        what these are in. A file that can't be parsed is returned as it is, as its own name.
+        what these are in. A file that can't be parsed, or that repeats parts of itself, is returned as it is, as its
+        own name: what is repeated may be endless.
     """
     import yaml
+
+    if _ALIAS.search(text) is not None:
+        return text, (text,)
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:

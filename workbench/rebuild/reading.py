@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-import functools
 import hashlib
-import re
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.acts import FRAME, FUNCTIONS, PLACES, SETTINGS, TEMPORARY
 from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.sql.notebooks import magics_in
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, ScriptWrite, plain_text
+from openlineage_pyspark.workbench.rebuild.text_reads import has_template, makes_routines, names_read, words_in
 from openlineage_pyspark.workbench.rebuild.unrun import may_write_more
 
 if TYPE_CHECKING:
@@ -21,22 +19,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.acts import ScriptAct
     from openlineage_pyspark.workbench.predict.project_code import ProjectCode
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
-
-# The statements whose text has the names of all that they read, if it has nothing of which names are made.
-_BEGINS = re.compile(r"\s*(?:\(|(?:CREATE|DELETE|FROM|INSERT|MERGE|REPLACE|SELECT|UPDATE|WITH)\b)", re.IGNORECASE)
-_MAKES_NAMES = re.compile(
-    r"[${}&@?]|\w\*|%[(s]|(?<![:\w)\]\"]):\w|\b(?:CALL|DO|EXEC|EXECUTE|EXECUTESQL|IDENTIFIER|OPENQUERY|OPENROWSET|PREPARE"
-    r"|QUERY_TO_XML|SP_EXECUTESQL|TABLE_DATE_RANGE)\b|\b\w*SCHEMA\w*\b"
-    r"|\b(?:ALL|USER)_(?:OBJECTS|TAB\w*|VIEWS)\b|\b(?:DBA|PG)_\w+|\bSYS\b|__TABLES",
-    re.IGNORECASE,
-)
-_ROUTINE = re.compile(
-    r"\bCREATE\s+(?:(?!TABLE\b|(?:\w+\s+)?VIEW\b)\S+\s+){0,4}?"
-    r"(?:FUNCTION|MACRO|PACKAGE|PROC|PROCEDURE|RULE|TRIGGER|TASK|EVENT)\b",
-    re.IGNORECASE,
-)
-_NAME = re.compile(r"\w+")
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 
 def steps_of_answers(
@@ -51,7 +33,7 @@ def steps_of_answers(
         scripts: the files.
     """
     files = {each.name: each for each in scripts}
-    routines = frozenset(name for each in scripts if _makes_routines(each.text) for name in _names_in(each.text))
+    routines = frozenset(name for each in scripts if makes_routines(each.text) for name in words_in(each.text))
     lineages = {_place(each): each for each in found}
     steps = [_step(each, lineages.get(_place(each)), files, routines) for each in answers]
     projects = dict.fromkeys(each.project for each in scripts if each.project is not None)
@@ -66,12 +48,6 @@ def _load(name: str, file: str, digest: str) -> FileStep:
     """Return what dbt makes of a file without SQL."""
     target = (f"default.{name}",)
     return FileStep(file, 1, name, "load", targets=target, may_read=frozenset(), is_known=False, code=digest)
-
-
-@functools.lru_cache(maxsize=4096)
-def _makes_routines(text: str) -> bool:
-    """Return whether statements may call what a file creates, and so read what it reads."""
-    return _ROUTINE.search(text) is not None
 
 
 def _place(each: StatementAnswer | StatementLineage) -> tuple[str, int, int]:
@@ -98,7 +74,7 @@ def _step(
         analyzed.kind,
         analyzed.shape,
         analyzed.targets or tuple(written),
-        may_read=None if in_script else _may_read(statement.text, project, routines),
+        may_read=None if in_script else names_read(statement.text, project, routines),
         is_known=is_known,
         is_declaration=answer.is_ddl,
         within=f"{analyzed.catalog}.{analyzed.database}",
@@ -107,27 +83,9 @@ def _step(
     )
 
 
-def _may_read(text: str, project: ProjectCode | None, routines: frozenset[str]) -> frozenset[str] | None:
-    """Return the names of what a statement may read, and the pieces of these; None if it may read anything."""
-    text = "".join(" " if each.kind is TokenKind.COMMENT else each.text for each in tokens(text))
-    names = _names_in(text)
-    if project is not None:
-        named = project.names_in(" ".join(_TEMPLATE.findall(text)))
-        if named is None:
-            return None
-        names |= named
-        text = _TEMPLATE.sub(" ", text)
-    is_plain = _BEGINS.match(text) is not None and _MAKES_NAMES.search(text) is None
-    return names | routines if is_plain else None
-
-
-def _names_in(text: str) -> frozenset[str]:
-    return frozenset(_NAME.findall(text.lower()))
-
-
 def _settings(text: str, project: ProjectCode) -> str:
     """Return what else decides about a model of dbt."""
-    return f"{project.of_all}\n{project.of_templates if _TEMPLATE.search(text) is not None else ''}"
+    return f"{project.of_all}\n{project.of_templates if has_template(text) else ''}"
 
 
 def step_of_script(

@@ -110,6 +110,12 @@ def test_properties_that_can_not_be_parsed_count_as_they_are() -> None:
     assert code("{% if x %}description: a") != code("{% if x %}description: b")
 
 
+def test_properties_that_repeat_parts_of_themselves_are_not_followed() -> None:
+    lines = ["a0: &a0 [x]", *(f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 9)}]" for at in range(1, 30))]
+    found = code_of_project("p", [PurePath("models")], {PurePath("models/a.yml"): "\n".join(lines)})
+    assert {"a0", "a29"} <= found.names
+
+
 @pytest.mark.parametrize("folder", [".", "..", "../models"])
 def test_a_project_is_found_around_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
