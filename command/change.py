@@ -99,9 +99,12 @@ def file_steps(
     given = json.dumps([options.passed_on, options.env, options.conf, options.allow, options.param])
     # What a project makes of files without SQL.
     steps = [each for each in of_sql if each.file not in paths]
+    of_file: dict[str, list[FileStep]] = {}
+    for step in of_sql:
+        of_file.setdefault(step.file, []).append(step)
     for each in {each.name: each for each in scripts}.values():
-        if each in sql:
-            steps += [step for step in of_sql if step.file == each.name]
+        if not is_run(each):
+            steps += of_file.get(each.name, ())
             continue
         others = [path_at(path, folder) for path in options.py_files]
         # The outputs of a notebook's cells, for example, do not decide what it does.
@@ -220,8 +223,11 @@ def unshown_changes(before: Sequence[StatementLineage], after: Sequence[Statemen
         before: the lineage of all statements in the earlier state.
         after: the lineage in the later one.
     """
+    raw = [{(each.statement.file, each.statement.text) for each in state} for state in (before, after)]
+    files = {file for file, _ in raw[0] ^ raw[1]}
     states = [
-        {(each.statement.file, plain_text(each.statement.text)): each for each in state} for state in (before, after)
+        {(each.statement.file, plain_text(each.statement.text)): each for each in state if each.statement.file in files}
+        for state in (before, after)
     ]
     gone: dict[str, list[StatementLineage]] = {}
     for (file, text), each in states[0].items():

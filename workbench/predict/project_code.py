@@ -102,28 +102,27 @@ def code_of_project(project: str, models: Sequence[PurePath], files: Mapping[Pur
 
     Args:
         project: its folder, as people name it.
-        models: the folders of its models, within it.
+        models: the folders of its models and snapshots, within it.
         files: the paths, within it, of its files that match `PROJECT_FILES` -> their texts.
     """
     of_all: list[str] = []
     of_templates: list[str] = []
     loads: list[tuple[str, str, str]] = []
-    every = hashlib.sha256(repr(sorted((str(path), text) for path, text in files.items())).encode("utf-8", "replace"))
+    every = _digest(repr(sorted((str(path), text) for path, text in files.items())))
     all_files: list[tuple[str, str]] = []
     names: set[str] = set()
     macros: list[MacroFile] = []
     for inside, content in sorted(files.items()):
         name = str(PurePath(project, inside))
-        # A snapshot is a table of its own.
-        is_model = inside.parts[0] == "snapshots" or any(inside.is_relative_to(folder) for folder in models)
+        is_model = any(inside.is_relative_to(folder) for folder in models)
         ending = inside.suffix.lower()
         if (ending == ".sql" and is_model) or (ending == ".py" and not is_model) or inside.parts[0] in _NO_CODE:
             continue
         text, of_sources = _properties(content) if ending in (".yml", ".yaml") else (content, ())
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = _digest(text)
         all_files.append((name, digest))
         if ending in (".csv", ".py"):
-            loads.append((inside.stem, name, digest if ending == ".csv" else every.hexdigest()))
+            loads.append((inside.stem, name, digest if ending == ".csv" else every))
             continue
         is_for_all = ending != ".sql" or _FOR_ALL.search(text) is not None
         (of_all if is_for_all else of_templates).append(f"{inside.as_posix()} {digest}")
@@ -134,8 +133,17 @@ def code_of_project(project: str, models: Sequence[PurePath], files: Mapping[Pur
             # The properties of models name all of them.
             names |= _named_in(" ".join(of_sources) if is_model else text)
     return ProjectCode(
-        "\n".join(of_all), "\n".join(of_templates), frozenset(names), tuple(macros), tuple(loads), tuple(all_files)
+        _digest("\n".join(of_all)),
+        _digest("\n".join(of_templates)),
+        frozenset(names),
+        tuple(macros),
+        tuple(loads),
+        tuple(all_files),
     )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _named_in(text: str) -> frozenset[str]:

@@ -12,7 +12,7 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
-from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+from openlineage_pyspark.workbench.predict.sql.blank import with_blank_comments
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.project_code import ProjectCode
@@ -52,7 +52,7 @@ def names_read(text: str, project: ProjectCode | None, routines: frozenset[str])
     Returns:
         The names; None if it may read anything.
     """
-    text = "".join(" " if each.kind is TokenKind.COMMENT else each.text for each in tokens(text))
+    text = with_blank_comments(text)
     names = words_in(text)
     if project is not None:
         of_templates = project.names_in(" ".join(_TEMPLATE.findall(text)))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _PROJECT = "dbt_project.yml"
 _NO_MODELS = frozenset({"analyses", "dbt_modules", "dbt_packages", "macros", "seeds", "tests"})
-_SNAPSHOTS = "snapshots"
+_SNAPSHOTS = PurePath("snapshots")
 _SNAPSHOT = re.compile(r"\{%[-+]?\s*snapshot\s+(\w+)\s*[-+]?%\}(.*?)\{%[-+]?\s*endsnapshot\s*[-+]?%\}", re.DOTALL)
 _MODELS = (PurePath("models"),)
 # A list on the line of its key, or on the lines below it.
@@ -62,7 +62,8 @@ def scripts_of_raw_models(
         if files_of is None:
             return None
         files = {PurePath(each.name).relative_to(project): each.text for each in files_of(project)}
-        return code_of_project(str(project) if is_absolute else os.path.relpath(project), paths_of(project), files)
+        shown, folders = str(project) if is_absolute else os.path.relpath(project), (*paths_of(project), _SNAPSHOTS)
+        return code_of_project(shown, folders, files)
 
     def add(script: Script, project: Path, name: str, text: str, number: int) -> None:
         resolved, reads = _resolved(text, name)
@@ -86,7 +87,7 @@ def scripts_of_raw_models(
         inside = path.relative_to(project)
         if any(inside.is_relative_to(each) for each in paths_of(project)):
             add(script, project, inside.stem, script.text, 0)
-        elif inside.parts[0] == _SNAPSHOTS:
+        elif inside.is_relative_to(_SNAPSHOTS):
             for number, (name, text) in enumerate(_snapshots(script.text)):
                 add(script, project, name, text, number)
         elif inside.parts[0] not in _NO_MODELS:

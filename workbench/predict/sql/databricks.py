@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens, unquoted
-from openlineage_pyspark.workbench.predict.sql.blank import blanked
+from openlineage_pyspark.workbench.predict.sql.blank import blanked, with_blank_comments
 from openlineage_pyspark.workbench.predict.sql.moved_rows import as_change
 from openlineage_pyspark.workbench.predict.sql.parts import closing, parts_of
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
@@ -187,7 +187,7 @@ def as_spark(text: str, views: Collection[str] = ()) -> str:
     """
     text = _USED_CATALOG.sub("SET", as_change(with_parts_of_names(text, views)), count=1)
     if captures_changes(text):
-        plain = _without_comments(text)
+        plain = with_blank_comments(text)
         changes = _CHANGES.match(plain) or _TABLE_OF_CHANGES.match(plain)
         if changes is not None:
             return _as_query(plain, changes)
@@ -221,7 +221,7 @@ def columns_beside_query(text: str) -> str:
     if opened is None:
         return ""
     first = end + opened.end()
-    parts = parts_of(_without_comments(text[first : closing(text, first)]), brackets=_OF_TYPES)
+    parts = parts_of(with_blank_comments(text[first : closing(text, first)]), brackets=_OF_TYPES)
     columns = [each.strip() for each in map(_plain_column, parts) if each.strip()]
     return ", ".join(columns) if all(map(_has_type, columns)) else ""
 
@@ -265,7 +265,7 @@ def _as_insert(text: str, name: int, query: int) -> str:
 
 def _dropping(header: str) -> list[str]:
     """Return the conditions of the expectations that drop rows."""
-    plain, found = _without_comments(header), []
+    plain, found = with_blank_comments(header), []
     for each in _EXPECT.finditer(plain):
         end = closing(plain, each.end())
         if _DROP.match(plain, end + 1) is not None:
@@ -478,11 +478,6 @@ def _only_name(found: re.Match[str]) -> str:
     """Return the name in `STREAM(name)` at its position, with blanks around it."""
     before = found.start(1) - found.start()
     return f"{' ' * before}{found[1]}{' ' * (len(found[0]) - before - len(found[1]))}"
-
-
-def _without_comments(text: str) -> str:
-    """Return a text with blanks for its comments."""
-    return "".join(blanked(each.text) if each.kind is TokenKind.COMMENT else each.text for each in tokens(text))
 
 
 def _words(text: str) -> Iterator[str]:
