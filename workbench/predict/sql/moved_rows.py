@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import re
 
-from openlineage_pyspark.facets.sql_names import quoted_name
-
 _NAME = r"(?:`[^`]+`|\"[^\"]+\"|[\w$#]+)(?:\s*\.\s*(?:`[^`]+`|\"[^\"]+\"|[\w$#]+))*"
 _ALTERED = rf"\s*ALTER\s+TABLE\s+(?P<table>{_NAME})\s+(?:ON\s+CLUSTER\s+\S+\s+)?"
 _PARTITION = r"(?:PARTITION\s+(?:ID\s+)?(?:\([^)]*\)|'[^']*'|[\w.]+)\s+)?"
@@ -103,7 +101,11 @@ def as_renames(text: str) -> tuple[str, ...]:
     if procedure is not None:
         # The new name is in the schema of the table, and may have quotes only if these belong to it.
         schema, dot, _ = procedure["table"].rpartition(".")
-        return (f"ALTER TABLE {procedure['table']} RENAME TO {schema}{dot}{quoted_name(procedure['name'])}",)
+        return (f"ALTER TABLE {procedure['table']} RENAME TO {schema}{dot}{_quoted(procedure['name'])}",)
     renamed = _RENAMED.match(text)
     pairs = () if renamed is None else _OF_PAIR.findall(renamed["pairs"])
     return tuple(f"ALTER TABLE {old} RENAME TO {new}" for old, new in pairs) or (text,)
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"\w+", name) else f"`{name}`"
