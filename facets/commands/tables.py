@@ -555,6 +555,7 @@ _V2_CHANGES: dict[str, Lifecycle] = {
 }
 
 
+@reads({"org.apache.spark.sql.delta.catalog.DeltaTableV2": {"kind": "catalogTable.tableType.name"}})
 @command(
     {
         LOGICAL: """
@@ -577,6 +578,9 @@ def _v2_table_command(plan: Plan, operator: Operator, session: Session) -> Targe
         return _v2_drop(dataset, session, certain=operator.arguments.get("ifExists") is not True)
     names, location = text_values(operator.sequence("newName")), operator.text("location")
     if operator.name == "RenameTable" and names:
+        table = resolved.described("table")
+        if table is not None and table.text("kind") == "MANAGED":
+            return _moved(dataset, names[-1] if session.case_sensitive else names[-1].lower())
         return _renamed(dataset, names)
     if location and operator.arguments.get("partitionSpec") is None and dataset.symlinks:
         dataset = attrs.evolve(dataset, identifier=naming.location(location))
@@ -636,6 +640,15 @@ def _renamed(dataset: Dataset, names: tuple[str, ...]) -> Write:
         return Write(attrs.evolve(dataset, symlinks=links), lifecycle="RENAME", renamed_from=was, label=label)
     moved = attrs.evolve(dataset, identifier=Identifier(old.namespace, _last_part(old.name, names[-1])))
     return Write(moved, lifecycle="RENAME", renamed_from=old, label=label)
+
+
+def _moved(dataset: Dataset, name: str) -> Write:
+    """Return the write of a managed table's rename: the session catalog moves its files to a folder of its name."""
+    old = dataset.identifier
+    links = tuple(attrs.evolve(link, name=_last_part(link.name, name)) for link in dataset.symlinks)
+    place = Identifier(old.namespace, f"{naming.parent(old.name)}/{name}")
+    moved = attrs.evolve(dataset, identifier=place, symlinks=links)
+    return Write(moved, lifecycle="RENAME", renamed_from=old, label=label_of(dataset))
 
 
 def _last_part(name: str, new: str) -> str:

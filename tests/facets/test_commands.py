@@ -273,6 +273,22 @@ def test_a_renamed_table_of_a_catalog_that_lies_somewhere_stays_there():
     assert (write.lifecycle, write.renamed_from.name) == ("RENAME", "db.t")
 
 
+def test_a_renamed_managed_table_of_delta_lake_is_moved_by_the_session_catalog():
+    values = {"location": "file:/warehouse/shop.db/t", "provider": "delta", "name": "spark_catalog.shop.t"}
+    resolved = named(
+        Described("org.apache.spark.sql.delta.catalog.DeltaCatalog", {"name": "spark_catalog"}), "t", "shop"
+    )
+    rename = node("RenameTable", {"child": OperatorRef(1), "newName": ("shop", "NewName")})
+    places = []
+    for kind in ("MANAGED", "EXTERNAL"):
+        table = Described("org.apache.spark.sql.delta.catalog.DeltaTableV2", {**values, "kind": kind})
+        there = node("ResolvedTable", {**resolved.arguments, "table": table})
+        (output,) = lineage_of_plan(Plan((rename, there), (), {}), Session("file:/warehouse")).outputs
+        was = output.write.renamed_from
+        places.append((output.write.dataset.identifier.name, was and was.name))
+    assert places == [("/warehouse/shop.db/newname", "/warehouse/shop.db/t"), ("/warehouse/shop.db/t", "shop.t")]
+
+
 def test_bins_have_their_share_of_what_is_distributed_and_their_range():
     """BIN BY of Spark 4.3: the columns of the range go through, and tell the bins and the shares."""
     ids = {1: "start", 2: "stop", 3: "amount", 4: "amount", 5: "bin_start", 6: "bin_end", 7: "bin_distribute_ratio"}
