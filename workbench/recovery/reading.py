@@ -10,13 +10,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
-from openlineage_pyspark.errors import NameNotFoundError, StoreError
+from openlineage_pyspark.errors import AmbiguousNameError, NameNotFoundError, StoreError
 from openlineage_pyspark.facets.sql_names import name_parts
 from openlineage_pyspark.workbench.events.facts import SubmittedAs
 from openlineage_pyspark.workbench.model.times import FOREVER, time_of_micros
 from openlineage_pyspark.workbench.questions.oddities import bounded
 from openlineage_pyspark.workbench.questions.reach.reach import Direction, Limits, reach
-from openlineage_pyspark.workbench.questions.resolve import is_called, version_called
+from openlineage_pyspark.workbench.questions.resolve import LATEST, is_called, version_called
 from openlineage_pyspark.workbench.questions.versions.stored_versions import StoredVersions
 from openlineage_pyspark.workbench.questions.versions.versions import RunPart, VersionKey, VersionKind
 from openlineage_pyspark.workbench.recovery.model.affected import Passes, everything
@@ -93,9 +93,14 @@ def read_facts(tables: QueriedTables, name: str, bad: BadVersion, column: str) -
         # A version with a time in the future is not the newest one.
         bad = BadVersion(time=present)
     if bad.version:
-        bad = attrs.evolve(bad, version=version_called(found.dataset, reader.versions, bad.version).id)
+        dataset, version = _version_called(reader, found.dataset, bad.version)
+        found, bad = attrs.evolve(found, dataset=dataset), attrs.evolve(bad, version=version.id)
     versions = reader.versions.of(found.dataset.id)
     place = _place(versions, bad, found.dataset) if versions else 0
+    if versions and (older := _made_before(reader, found.dataset, versions[place])):
+        found, bad = attrs.evolve(found, dataset=older[0]), BadVersion(version=older[1].id)
+        versions = reader.versions.of(found.dataset.id)
+        place = _place(versions, bad, found.dataset)
     begin = versions[place].time if versions else (bad.time or 0)
     facts = reader.facts(found.dataset.id, begin)
     places = [at for at, made in enumerate(facts.histories[found.dataset.id]) if not made.idle]
@@ -129,6 +134,43 @@ def _found(tables: QueriedTables, reader: _FactsReader, name: str, column: str) 
             if name_parts(reader.dataset(found.dataset).sql)[0].lower() == catalog.lower():
                 return found
         raise problem from None
+
+
+def _version_called(reader: _FactsReader, dataset: DatasetName, wanted: str) -> tuple[DatasetName, DatasetVersion]:
+    """
+    Return the version that a user names, and the table under the name that it had when the version was made.
+
+    Raises:
+        NameNotFoundError: the dataset has no such version under any of its names, or several have it.
+    """
+    try:
+        found = version_called(dataset, reader.versions, wanted)
+    except AmbiguousNameError:
+        raise
+    except NameNotFoundError:
+        if older := _under_old_name(reader, dataset, wanted):
+            return older
+        raise
+    return dataset, found
+
+
+def _made_before(
+    reader: _FactsReader, dataset: DatasetName, version: DatasetVersion
+) -> tuple[DatasetName, DatasetVersion] | None:
+    """Return a version that a table has had since before it got its name; None if it was made under this name."""
+    if version.change == "RENAME":
+        return _under_old_name(reader, dataset, LATEST)
+    return None if version.run_id else _under_old_name(reader, dataset, version.id)
+
+
+def _under_old_name(
+    reader: _FactsReader, dataset: DatasetName, wanted: str
+) -> tuple[DatasetName, DatasetVersion] | None:
+    for old in reader.old_names(dataset):
+        with suppress(NameNotFoundError):
+            if (found := version_called(old, reader.versions, wanted)).run_id:
+                return old, found
+    return None
 
 
 def _place(versions: tuple[DatasetVersion, ...], bad: BadVersion, dataset: DatasetName) -> int:
@@ -280,6 +322,13 @@ class _FactsReader:
         """Return datasets as the events of the runs that wrote them describe them."""
         storages = self.runs({writers[each] for each in ids if each in writers}).storages
         return {each: _dataset(name, _stored(name, storages)) for each, name in datasets(self._tables, ids).items()}
+
+    def old_names(self, dataset: DatasetName) -> Iterator[DatasetName]:
+        """Yield the datasets that a table was before it was renamed, the latest first."""
+        seen, frontier = {dataset.id}, {dataset.id}
+        while frontier := self._old_names(frontier) - seen:
+            seen |= frontier
+            yield from datasets(self._tables, frontier).values()
 
     def dataset(self, found: DatasetName) -> DatasetFacts:
         """Return a dataset as the events of the runs that wrote it describe it."""

@@ -321,6 +321,30 @@ def test_a_renamed_table_is_recovered_under_its_new_name(filled: Fill) -> None:
     ]
 
 
+def test_a_version_that_was_made_under_the_old_name_of_a_table_is_found_by_its_new_name(filled: Fill) -> None:
+    good = statement("b", 4, "INSERT INTO ice.db.c SELECT * FROM ice.db.z", (table("z", "5"),), table("c", "12"))
+    read = statement("d", 5, "INSERT INTO ice.db.d SELECT * FROM ice.db.c", (table("c", "11"),), table("d", "21"))
+    store = filled(*ROOT, *BAD_B, *_renamed(3, "b", "c"), *good, *read)
+
+    plans = [store.recover(name, version="11").result for name in ("db.c", "db.b")]
+    assert code_of(plans[0]) == code_of(plans[1])
+    (check,) = (each for each in plans[0].steps[0].before if each.check == "newest")
+    assert (check.table.parts, check.version) == (("ice", "db", "c"), "12")
+    assert (check.known, check.unknown) == (("11", "12"), ())
+
+
+@pytest.mark.parametrize("readers", [1, 0])
+def test_the_newest_version_of_a_table_that_was_only_renamed_since_is_that_of_its_old_name(
+    filled: Fill, readers: int
+) -> None:
+    read = statement("d", 5, "INSERT INTO ice.db.d SELECT * FROM ice.db.c", (table("c", "11"),), table("d", "21"))
+    store = filled(*ROOT, *BAD_B, *_renamed(3, "b", "c"), *(read * readers))
+    found = store.recover("db.c").result
+
+    assert (found.version, found.doubts) == ("11", ())
+    assert code_of(found) == code_of(store.recover("db.b").result)
+
+
 def _renamed(minute: int, old: str, new: str, lake: str = "iceberg") -> list[Event]:
     found = table(new, lake=lake, change="RENAME")
     found["facets"]["lifecycleStateChange"]["previousIdentifier"] = {"namespace": "file", "name": f"/lake/db/{old}"}

@@ -303,10 +303,11 @@ class Conditions:
         if not known.has_versions or not known.is_of_spark or self._flow.is_gone(dataset):
             return ()
         history = self._facts.histories.get(dataset, ())
-        made = next((each for each in reversed(history) if each.snapshot and not each.branch), None)
+        whole = self._under_all_names(dataset)
+        made = next((each for each in reversed(whole) if each.snapshot and not each.branch), None)
         check = TableCheck("newest", table_id(known), made.snapshot if made else "")
         # A version that only a read names may be older than that.
-        check = attrs.evolve(check, time=made.time if made and made.run_id else 0, table_id=_id_of_table(history))
+        check = attrs.evolve(check, time=made.time if made and made.run_id else 0, table_id=_id_of_table(whole))
         base = self._bases.get(dataset)
         if base is None:
             return (check,)
@@ -314,9 +315,27 @@ class Conditions:
         # The first run replaces all earlier rows, whoever has written them.
         replaced = history[base.place].parent or (self._flow.made(before).snapshot if before else "")
         since = base.version or (replaced if base.replaced else "")
-        recorded = (each.snapshot for each in history if each.snapshot and self._facts.has_maker(each))
+        recorded = (each.snapshot for each in whole if each.snapshot and self._facts.has_maker(each))
         versions = tuple(dict.fromkeys(recorded))
-        return (attrs.evolve(check, since=since, known=versions, unknown=self._unknown_since(dataset, base, since)),)
+        unknown = self._unknown_since(dataset, base, since)
+        if len(whole) > len(history):
+            unknown = tuple(each for each in unknown if each not in versions)
+        return (attrs.evolve(check, since=since, known=versions, unknown=unknown),)
+
+    def _under_all_names(self, dataset: int) -> Sequence[MadeVersion]:
+        """Return the versions of a table, the oldest first; of a renamed one, also those under its other names."""
+        this, histories = self._facts.datasets[dataset], self._facts.histories
+        renamed = [
+            each
+            for each, known in self._facts.datasets.items()
+            if each != dataset and (known.former or this.former) and table_id(known) == table_id(this)
+        ]
+        if not renamed:
+            return histories.get(dataset, ())
+        every = [made for each in (dataset, *renamed) for made in histories.get(each, ())]
+        # Read under one name, made under another.
+        recorded = {made.snapshot for made in every if made.run_id}
+        return sorted((made for made in every if made.run_id or made.snapshot not in recorded), key=_time_of)
 
     def _unknown_since(self, dataset: int, base: Base, since: str) -> tuple[str, ...]:
         """Return the versions that are rebuilt, or come before one of those, and that no run in the store made."""
@@ -351,6 +370,10 @@ class Conditions:
         since = self._flow.made(key).snapshot if key is not None else ""
         known = tuple(made.snapshot for made in history if made.snapshot and self._facts.has_maker(made))
         return (TableCheck("clean", table, base.version, since, known, self._facts.run(bad.run_id).started),)
+
+
+def _time_of(made: MadeVersion) -> int:
+    return made.time
 
 
 def _id_of_table(history: Sequence[MadeVersion]) -> str:
