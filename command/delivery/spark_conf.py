@@ -115,7 +115,7 @@ class SparkConf:
 
 
 def read_conf(
-    spark: SparkPlace, environ: Mapping[str, str], given: Sequence[tuple[str, str]], file: Path | None = None
+    spark: SparkPlace, environ: Mapping[str, str], given: Sequence[tuple[str, str]], file: Path | None
 ) -> SparkConf:
     """
     Read the configuration, strongest source last.

@@ -259,7 +259,7 @@ def lifecycle_facet(
     )
 
 
-def input_facets(statistics: Statistics | None, locations: tuple[str, ...] = ()) -> dict[str, InputDatasetFacet]:
+def input_facets(statistics: Statistics | None, locations: tuple[str, ...]) -> dict[str, InputDatasetFacet]:
     """
     Return `inputStatistics` if Spark reported any number, and `subset` with the read parts if only parts are.
 
@@ -278,7 +278,7 @@ def input_facets(statistics: Statistics | None, locations: tuple[str, ...] = ())
     return facets
 
 
-def output_facets(statistics: Statistics | None, locations: tuple[str, ...] = ()) -> dict[str, OutputDatasetFacet]:
+def output_facets(statistics: Statistics | None, locations: tuple[str, ...]) -> dict[str, OutputDatasetFacet]:
     """
     Return `outputStatistics` if Spark reported any number, and `subset` with the written parts if only parts are.
 

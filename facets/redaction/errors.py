@@ -64,7 +64,7 @@ _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"[\w.\-]+")
 
 
-def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str] = (), *, mask: bool = False) -> str:
+def redact_message(text: str, redact: Callable[[str], str], hidden: Iterable[str], *, mask: bool) -> str:
     """
     Redact an error message, or a stack trace of Python or of the JVM.
 

@@ -124,7 +124,7 @@ class Scopes:
         stops: the indices of operators whose columns count as sources, as if they were leaves.
     """
 
-    def __init__(self, plan: Plan, stops: frozenset[int] = frozenset()) -> None:
+    def __init__(self, plan: Plan, stops: frozenset[int]) -> None:
         self.plan = plan
         self.stops = stops
         self.lineages = [operator_lineage(plan, operator) for operator in plan.operators]

@@ -11,7 +11,7 @@ from openlineage_pyspark.facets.commands.target import Write
 from openlineage_pyspark.facets.datasets.rdd import rdd_inputs
 from openlineage_pyspark.facets.datasets.source import Relation
 from openlineage_pyspark.facets.datasets.tables import at_location
-from openlineage_pyspark.facets.model.dataset import DEFAULT_TRIMMING, Trimming
+from openlineage_pyspark.facets.model.dataset import Trimming
 from openlineage_pyspark.facets.model.plan import simple_name
 from openlineage_pyspark.facets.model.run import Gap
 from openlineage_pyspark.facets.plan_lineage.results import PlanLineage, WrittenDataset
@@ -24,7 +24,7 @@ _OF_QUERY = "the rows come from a query: the tables that it reads by a broadcast
 _LATE = "the job ended before the listener inspected it: its outputs are unknown, and its inputs are known by name only"
 
 
-def rdd_job(record: RddJobStarted, trimming: Trimming = DEFAULT_TRIMMING) -> PlanLineage:
+def rdd_job(record: RddJobStarted, trimming: Trimming) -> PlanLineage:
     """
     Return the inputs and outputs of an RDD-only job.
 

@@ -39,7 +39,7 @@ _STARTED_BY_SUBMIT = "PYSPARK_GATEWAY_PORT"
 
 
 def worker_of(
-    facts: ContextFacts, settings: Settings, probe: Probe, delivery: Delivery | FanOut, guard: Guard, attempt: int = 1
+    facts: ContextFacts, settings: Settings, probe: Probe, delivery: Delivery | FanOut, guard: Guard, attempt: int
 ) -> Worker:
     """
     Return the worker for one application; it is not started yet.

@@ -73,7 +73,7 @@ def passing_statuses(options: Mapping[str, object]) -> frozenset[int]:
     return PASSING_STATUSES | {int(status) for status in statuses}
 
 
-def may_pass(status: int, answer: str = "", passing: frozenset[int] = PASSING_STATUSES) -> bool:
+def may_pass(status: int, answer: str, passing: frozenset[int]) -> bool:
     """
     Return whether the receiver may take the same event later, perhaps only after somebody repairs something.
 

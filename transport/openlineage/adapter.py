@@ -107,7 +107,7 @@ class ForeignTransport(Transport):
         message = f"{self._shown} answered {status}" if status else f"{self._shown} failed with {place_of(error)}"
         return TransportError(
             message,
-            retryable=status is None or may_pass(status, passing=self._passing),
+            retryable=status is None or may_pass(status, "", self._passing),
             status=status,
             retry_after=seconds_to_wait(headers),
             lasting=status in LASTING_STATUSES,

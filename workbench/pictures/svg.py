@@ -133,7 +133,7 @@ def svg(graph: Graph, *, around: str = "", bounds: Bounds | None = None, marks: 
     return drawing(graph, around=around, bounds=bounds, marks=marks).text
 
 
-def drawing(graph: Graph, *, around: str = "", bounds: Bounds | None = None, marks: Marks | None = None) -> Drawing:
+def drawing(graph: Graph, *, around: str, bounds: Bounds | None, marks: Marks | None = None) -> Drawing:
     """
     Return the picture of a graph, with its description in words.
 

@@ -23,7 +23,7 @@ _WITHOUT_STEPS: dict[Certainty, str] = {
 INFERRED = "No event names the version that was read: this one was current when the run began to read."
 
 
-def reason_of(certainty: Certainty, steps: Iterable[Step] = ()) -> str:
+def reason_of(certainty: Certainty, steps: Iterable[Step]) -> str:
     """
     Return the reason for the certainty of a path.
 

@@ -27,9 +27,7 @@ Since: TypeAlias = Annotated[str, Help("leave out edges of jobs not seen since t
 Ever: TypeAlias = Annotated[bool, Help("include edges that jobs no longer make")]
 
 
-def limits_of(
-    depth: int | None = None, as_of: str = "", *, direct: bool = False, ever: bool = False, since: str = ""
-) -> Limits:
+def limits_of(depth: int | None, as_of: str, *, direct: bool = False, ever: bool = False, since: str = "") -> Limits:
     """
     Return the limits of a question.
 

@@ -108,7 +108,7 @@ def diff(
         old, new = (_graph(tables, runs) for runs in sides)
         lost: Iterable[Diagnostic] = ()
     else:
-        bounds = [bounded(tables, limits_of(as_of="" if each == "now" else each)) for each in (before, after)]
+        bounds = [bounded(tables, limits_of(None, "" if each == "now" else each)) for each in (before, after)]
         sides = [_runs_until(tables, limits.time) for limits in bounds]
         old, new = (_state(tables, tables, limits, runs) for limits, runs in zip(bounds, sides, strict=True))
         lost = dropped_diagnostics(tables.dropped())

@@ -116,7 +116,7 @@ def _find_other(tables: QueriedTables, text: str, problem: NameNotFoundError) ->
         raise problem from None
 
 
-def find_version(tables: QueriedTables, versions: StoredVersions, text: str, as_of: int = FOREVER) -> ResolvedVersion:
+def find_version(tables: QueriedTables, versions: StoredVersions, text: str, as_of: int) -> ResolvedVersion:
     """
     Return the version that a text names.
 

@@ -258,7 +258,7 @@ def _answer_of(tables: QueriedTables, limits: Limits, traversed: _Traversed) -> 
 
 
 def _reached_from(
-    tables: QueriedTables, text: str, direction: Direction, limits: Limits, by: Grain | None = None
+    tables: QueriedTables, text: str, direction: Direction, limits: Limits, by: Grain | None
 ) -> _Traversed:
     """
     Return the nodes upstream or downstream of a node.

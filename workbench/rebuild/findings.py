@@ -62,7 +62,7 @@ def findings_of(
     changes: Iterable[ChangeRow],
     found: Sequence[StatementLineage],
     readers: Callable[[str], Collection[str]],
-    plan: RebuildPlan | None = None,
+    plan: RebuildPlan | None,
     unmasked: Sequence[tuple[ColumnPlace, ColumnPlace]] = (),
 ) -> tuple[ChangeFinding, ...]:
     """

@@ -57,7 +57,7 @@ class Replay:
         made_by: what acts of scripts have made, of both sides.
     """
 
-    def __init__(self, terms: Terms, made_by: dict[int, Version] | None = None) -> None:
+    def __init__(self, terms: Terms, made_by: dict[int, Version] | None) -> None:
         self._terms = terms
         self._made_by = {} if made_by is None else made_by
         self._states = TableStates(terms)

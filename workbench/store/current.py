@@ -388,7 +388,7 @@ class Current:
             found[job].update(self._dataset_of[name] for each in described for name in each.read)
         return found
 
-    def runs_into(self, datasets: Collection[int], but: Collection[int] = ()) -> set[str]:
+    def runs_into(self, datasets: Collection[int], but: Collection[int]) -> set[str]:
         """
         Return the runs that state how datasets are currently written.
 
@@ -400,7 +400,7 @@ class Current:
         self.learn(outputs)
         return {run for output in outputs for run in self.makers(*output)}
 
-    def runs_from(self, datasets: Collection[int], but: Collection[int] = ()) -> set[str]:
+    def runs_from(self, datasets: Collection[int], but: Collection[int]) -> set[str]:
         """
         Return the runs that state what currently reads datasets, also those that write nothing.
 

@@ -20,7 +20,7 @@ def has_wildcards(path: str) -> bool:
     return _WILD.search(path) is not None
 
 
-def is_matched(path: str, pattern: str, *, deep: bool = False) -> bool:
+def is_matched(path: str, pattern: str, *, deep: bool) -> bool:
     """
     Return whether a file or a folder matches a pattern of Python's `glob`.
 

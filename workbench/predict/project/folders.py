@@ -19,7 +19,7 @@ SQL_ENDINGS = (".sql", ".hql", ".ddl")
 _FIRST_LINE = 80
 
 
-def files_in(folder: Path, globs: Sequence[str] = ()) -> list[Path]:
+def files_in(folder: Path, globs: Sequence[str]) -> list[Path]:
     """
     Return the files to read below a folder, in the order of their names, folder by folder.
 

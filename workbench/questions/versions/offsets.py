@@ -50,7 +50,7 @@ class ReadVersions:
 
 
 def versions_read(
-    order: VersionOrder, snapshot: str, offset_from: str | None, offset_to: str | None, rows: int | None = None
+    order: VersionOrder, snapshot: str, offset_from: str | None, offset_to: str | None, rows: int | None
 ) -> ReadVersions:
     """
     Return which versions a micro-batch read.

@@ -171,7 +171,7 @@ def with_lives(rows: dict[str, list[SinkRow]], ends: Sequence[int]) -> dict[str,
 
 
 def ordered_history(
-    dataset_id: int, rows: dict[str, list[SinkRow]], replacing: frozenset[str], ends: tuple[int, ...] = ()
+    dataset_id: int, rows: dict[str, list[SinkRow]], replacing: frozenset[str], ends: tuple[int, ...]
 ) -> VersionHistory:
     """
     Return the versions of a dataset in order.

@@ -52,8 +52,8 @@ def reach_places(
     places: Iterable[VersionPlace],
     direction: Direction,
     *,
-    depth: int | None = None,
-    as_of: int | None = None,
+    depth: int | None,
+    as_of: int | None,
 ) -> VersionClosure:
     """
     Return what comes from rows of versions, or where rows of versions come from.
@@ -93,7 +93,7 @@ def reach_places(
 
 
 def versions_lead_on(
-    versions: StoredVersions, reached: VersionClosure, direction: Direction, as_of: int | None = None
+    versions: StoredVersions, reached: VersionClosure, direction: Direction, as_of: int | None
 ) -> bool:
     """Return whether the lineage continues beyond the depth of a result; the rest is as in `reach_places`."""
     places = dict.fromkeys(reached.last)

@@ -313,7 +313,7 @@ def rejected(text: str, reason: str, source: str) -> Rows:
     return {"rejected": [(_digest(text or source), reason, source, text[:LONGEST_TEXT])]}
 
 
-def read_event(text: str, event: EventJson, memory: Memory = NoMemory()) -> EventRows:  # noqa: B008 (it has no state)
+def read_event(text: str, event: EventJson, memory: Memory) -> EventRows:
     """
     Return the rows of an event.
 

@@ -237,7 +237,7 @@ def pack(text: bytes, base: bytes = b"") -> Packed:
     return Packed(packer.compress(head) + packer.flush(), shared)
 
 
-def unpack(packed: Packed, base: bytes = b"") -> bytes:
+def unpack(packed: Packed, base: bytes) -> bytes:
     """
     Return the original text.
 

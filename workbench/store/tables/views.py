@@ -133,7 +133,7 @@ def _of_snapshots(
     snapshot: tuple[str, str],
     more: tuple[tuple[str, str, str], ...],
     *,
-    where: str = "",
+    where: str,
 ) -> View:
     """
     Return the view of a table of snapshots, with names instead of ids.
