@@ -42,10 +42,8 @@ about the edges of an output.
 """
 
 CERTAINTIES: tuple[Certainty, ...] = get_args(Certainty)
-CODES: tuple[Code, ...] = get_args(Code)
 ODD_CODES: frozenset[Code] = frozenset(("damaged", "ambiguous", "odd-time"))
 """Codes that are shown even if the answer is complete."""
-LEVELS: tuple[Level, ...] = get_args(Level)
 _RANKS = {certainty: rank for rank, certainty in enumerate(CERTAINTIES)}
 _VALUES = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
 # MASKED is of facets before version 1-1-0.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any
+from typing import Any, get_args
 
 import attrs
 import jsonschema
@@ -30,7 +30,7 @@ from openlineage_pyspark.workbench.model.graph import (
     steps_of,
     united,
 )
-from openlineage_pyspark.workbench.model.kinds import CERTAINTIES, CODES, LEVELS, Diagnostic, Kind
+from openlineage_pyspark.workbench.model.kinds import CERTAINTIES, Code, Diagnostic, Kind, Level
 from openlineage_pyspark.workbench.model.reach import Reach
 from openlineage_pyspark.workbench.recovery.model.plan import Mode, RepeatedRun
 from support.lineage_paths import path
@@ -63,7 +63,15 @@ NODE = st.one_of(
     st.builds(RunNode, TEXT, NAME, TEXT, parent=TEXT, error=TEXT, call_site=TEXT),
 )
 DIAGNOSTIC = st.builds(
-    Diagnostic, st.sampled_from(CODES), TEXT, st.sampled_from(LEVELS), st.booleans(), TEXT, TEXT, TEXT, TEXT
+    Diagnostic,
+    st.sampled_from(get_args(Code)),
+    TEXT,
+    st.sampled_from(get_args(Level)),
+    st.booleans(),
+    TEXT,
+    TEXT,
+    TEXT,
+    TEXT,
 )
 BARE = st.builds(Graph, st.lists(NODE, max_size=4), st.lists(EDGE, max_size=3))
 REACH = st.builds(

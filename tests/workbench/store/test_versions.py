@@ -179,7 +179,7 @@ def test_a_read_without_a_version_is_of_the_one_that_was_current_when_the_run_be
         ("r", -1)
     ]
     assert versions.readers([VersionKey(id_of("s"), "w2")]) == {VersionKey(id_of("s"), "w2"): ()}
-    (edge,) = versions.forward([(VersionKey(id_of("s"), "w1"), True)])[1:]
+    (edge,) = versions.used([(VersionKey(id_of("s"), "w1"), True)])
     assert (edge.target, edge.part, edge.inferred, edge.kept) == ((id_of("t"), "r"), ("r", -1), True, False)
 
 
@@ -214,7 +214,6 @@ def test_a_version_that_was_only_read_is_known_without_a_run(know: Know) -> None
     (only,) = versions.of(id_of("s"))
     assert (only.id, only.kind, only.parts, only.time) == ("5", VersionKind.STORAGE, (), microseconds(at(4)))
     assert versions.get(VersionKey(id_of("s"), "6")).kind is VersionKind.UNKNOWN
-    assert versions.before(VersionKey(id_of("s"), "5")) is None
 
 
 def batch_read(versions_of_source: list[dict[str, Any]], **source: Any) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.sql.statements import Loop
 
 _NAMES = (TokenKind.WORD, TokenKind.NAME)
-_BETWEEN = (TokenKind.SPACE, TokenKind.COMMENT)
 
 
 def with_loop_rows(text: str, loops: Collection[Loop]) -> str:

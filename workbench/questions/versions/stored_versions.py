@@ -102,11 +102,6 @@ class StoredVersions:
         place = history.places.get(key.version)
         return DatasetVersion(*key, VersionKind.UNKNOWN, 0) if place is None else history.versions[place]
 
-    def before(self, key: VersionKey) -> DatasetVersion | None:
-        """Return the version before one; None if it is the first one that is known."""
-        parent = self.get(key).parent
-        return self.get(VersionKey(key.dataset, parent)) if parent else None
-
     def current(self, dataset_id: int, time: int = FOREVER) -> DatasetVersion | None:
         """Return the version of a dataset that was current at a time, by default now; None if there was none."""
         self.load([dataset_id])
@@ -170,26 +165,6 @@ class StoredVersions:
         self._learn_readers({dataset_id for dataset_id, _ in wanted})
         return {key: tuple(self._readers[key.dataset].get(key.version, ())) for key in wanted}
 
-    def forward(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
-        """
-        Return the edges that begin at versions: which versions keep their rows, and what runs made from them.
-
-        Args:
-            places: each version, and whether the rows that it added are meant, and not those that it kept.
-        """
-        every = list(places)
-        return [*self.kept((key for key, _ in every), Direction.DOWNSTREAM), *self.used(every)]
-
-    def backward(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
-        """
-        Return the edges that end at versions: whose rows they keep, and what runs made them from.
-
-        Args:
-            places: each version, and whether only the rows that it added are meant, and not all of its rows.
-        """
-        every = list(places)
-        return [*self.kept((key for key, added in every if not added), Direction.UPSTREAM), *self.made_from(every)]
-
     def kept(self, keys: Iterable[VersionKey], direction: Direction) -> list[VersionEdge]:
         """Return the edges to the versions that keep rows of some versions, or from those whose rows these keep."""
         every = list(dict.fromkeys(keys))
@@ -211,7 +186,12 @@ class StoredVersions:
         ]
 
     def used(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
-        """Return the edges from versions to those that runs made from them; the places are those of `forward`."""
+        """
+        Return the edges from versions to those that runs made from them.
+
+        Args:
+            places: each version, and whether the rows that it added are meant, and not those that it kept.
+        """
         meant = dict(sorted(places))
         readers = self.readers(meant)
         reads = [read for key, added in meant.items() for read in readers[key] if added or not read.added]
@@ -225,7 +205,12 @@ class StoredVersions:
         return self._stated(edges)
 
     def made_from(self, places: Iterable[VersionPlace]) -> list[VersionEdge]:
-        """Return the edges to versions from those that runs made them from; the places are those of `backward`."""
+        """
+        Return the edges to versions from those that runs made them from.
+
+        Args:
+            places: each version, and whether only the rows that it added are meant, and not all of its rows.
+        """
         keys = sorted({key for key, _ in places})
         self.load(dataset_id for dataset_id, _ in keys)
         parts = {key: self.get(key).parts for key in keys}

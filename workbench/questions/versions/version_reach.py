@@ -60,7 +60,7 @@ def reach_places(
 
     Args:
         versions: of the store.
-        places: where to begin, as `StoredVersions.forward` and `StoredVersions.backward` take them.
+        places: where to begin, as `StoredVersions.used` and `StoredVersions.made_from` take them.
         direction: as in `reach_versions`.
         depth: as in `reach_versions`.
         as_of: as in `reach_versions`.

@@ -259,18 +259,6 @@ class Memory(Protocol):
         """Return what `read` returns: it follows from the key."""
 
 
-class NoMemory:
-    """Remembers nothing."""
-
-    def content(self, _key: tuple[object, ...], read: Callable[[], EventContent], /) -> EventContent:
-        """Return what `read` returns."""
-        return read()
-
-    def mention(self, _key: tuple[object, ...], read: Callable[[], DatasetMention], /) -> DatasetMention:
-        """Return what `read` returns."""
-        return read()
-
-
 def parse_event(text: str) -> dict[str, Any]:
     """
     Return an event.
