@@ -444,12 +444,7 @@ class OpenRun:
 
 
 class OpenRuns(dict[str, OpenRun]):
-    """
-    The runs of an application that have not ended, by their keys.
-
-    Args:
-        application: the application.
-    """
+    """The runs of an application that have not ended, by their keys."""
 
     def __init__(self, application: Application) -> None:
         super().__init__()

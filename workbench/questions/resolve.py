@@ -31,13 +31,7 @@ _SHOWN = 10
 
 @attrs.frozen
 class ResolvedVersion:
-    """
-    A version of a dataset.
-
-    Args:
-        dataset: the dataset.
-        version: the version.
-    """
+    """A version of a dataset."""
 
     dataset: DatasetName
     version: DatasetVersion
@@ -45,14 +39,7 @@ class ResolvedVersion:
 
 @attrs.frozen
 class ResolvedJob:
-    """
-    A job.
-
-    Args:
-        job_id: its id.
-        namespace: its namespace.
-        name: its name.
-    """
+    """A job."""
 
     job_id: int
     namespace: str
@@ -61,13 +48,7 @@ class ResolvedJob:
 
 @attrs.frozen
 class ResolvedRun:
-    """
-    A run.
-
-    Args:
-        run_id: its id.
-        job: its job.
-    """
+    """A run."""
 
     run_id: str
     job: ResolvedJob

@@ -187,12 +187,7 @@ class LiveStatement:
 
 
 class LiveSession:
-    """
-    A Spark session in which a plan is checked and applied.
-
-    Args:
-        session: the session.
-    """
+    """A Spark session in which a plan is checked and applied."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session

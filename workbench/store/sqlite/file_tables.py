@@ -183,12 +183,7 @@ class RowMerger:
 
 
 class FileTables:
-    """
-    The tables of a store's file.
-
-    Args:
-        file: the file.
-    """
+    """The tables of a store's file."""
 
     def __init__(self, file: SqliteFile) -> None:
         self._file = file
