@@ -44,7 +44,7 @@ from openlineage_pyspark.workbench.rebuild.transparent import is_transparent, un
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from openlineage_pyspark.command.file_state import FileState
     from openlineage_pyspark.workbench.predict.scripts import Script, StatementAnswer, StatementLineage
@@ -96,7 +96,6 @@ def file_steps(
         name: path if folder is None else folder / os.path.relpath(path.resolve(), Path.cwd())
         for name, path in paths.items()
     }
-    given = json.dumps([options.passed_on, options.env, options.conf, options.allow, options.param])
     # What a project makes of files without SQL.
     steps = [each for each in of_sql if each.file not in paths]
     of_file: dict[str, list[FileStep]] = {}
@@ -106,28 +105,47 @@ def file_steps(
         if not is_run(each):
             steps += of_file.get(each.name, ())
             continue
-        others = [path_at(path, folder) for path in options.py_files]
-        # The outputs of a notebook's cells, for example, do not decide what it does.
-        script = attrs.evolve(each, text=_python_of(each.name, each.text))
-        beside = surroundings_of(within[each.name], script.text, within.values(), others)
-        own = [line for line in found if line.script == each.name]
-        base, names = folder or Path.cwd(), {line.opened for line in own if line.opened}
-        if folder is None:
-            # What earlier runs have left there is in no revision.
-            names -= set(ignored_by_git(base, names))
-        listed = sorted(line.listed for line in own if line.listed)
-        surroundings = f"{given} {beside} {hash_of_files(base, names)} {listed}"
-        acts = None
-        if not each.name.endswith(SPECIFICATIONS) and not options.branches:
-            texts = {each.name: script.text, **_modules(base, own)}
-            data = hash_of_files(base, {line.opened for line in own if line.is_data} & names)
-            acts = _acts(each, own, texts, surroundings, f"{given} {listed} {data}")
-        if acts is None:
-            opened = [file for name in names for file in files_read_at(base, name)]
-            words = words_of(within[each.name], f"{script.text} {given}", within.values(), others, opened)
-            acts = (step_of_script(script, own, surroundings, words),)
-        steps += acts
+        steps += _steps_of_run(each, [line for line in found if line.script == each.name], within, options, folder)
     return tuple(steps)
+
+
+def _steps_of_run(
+    script: Script,
+    found: Sequence[StatementLineage],
+    within: Mapping[str, Path],
+    options: argparse.Namespace,
+    folder: Path | None,
+) -> Sequence[FileStep]:
+    """
+    Return what a script does that is run: each of its acts, or one step if these do not say all of it.
+
+    Args:
+        script: the script.
+        found: the lineage of its statements.
+        within: the names of all files, and where they are.
+        options: as for `file_steps`.
+        folder: as for `file_steps`.
+    """
+    given = json.dumps([options.passed_on, options.env, options.conf, options.allow, options.param])
+    others = [path_at(path, folder) for path in options.py_files]
+    # The outputs of a notebook's cells, for example, do not decide what it does.
+    python = attrs.evolve(script, text=_python_of(script.name, script.text))
+    beside = surroundings_of(within[script.name], python.text, within.values(), others)
+    base, names = folder or Path.cwd(), {line.opened for line in found if line.opened}
+    if folder is None:
+        # What earlier runs have left there is in no revision.
+        names -= set(ignored_by_git(base, names))
+    listed = sorted(line.listed for line in found if line.listed)
+    surroundings = f"{given} {beside} {hash_of_files(base, names)} {listed}"
+    if not script.name.endswith(SPECIFICATIONS) and not options.branches:
+        texts = {script.name: python.text, **_modules(base, found)}
+        data = hash_of_files(base, {line.opened for line in found if line.is_data} & names)
+        acts = _acts(script, found, texts, surroundings, f"{given} {listed} {data}")
+        if acts is not None:
+            return acts
+    opened = [file for name in names for file in files_read_at(base, name)]
+    words = words_of(within[script.name], f"{python.text} {given}", within.values(), others, opened)
+    return (step_of_script(python, found, surroundings, words),)
 
 
 def _python_of(name: str, text: str) -> str:

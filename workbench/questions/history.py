@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from openlineage_pyspark.workbench.model.graph import Node
     from openlineage_pyspark.workbench.model.kinds import Certainty
+    from openlineage_pyspark.workbench.questions.versions.versions import DatasetVersion
 
 
 _KINDS: dict[VersionKind, Literal["storage", "run", "unknown"]] = {
@@ -43,6 +44,12 @@ _KINDS: dict[VersionKind, Literal["storage", "run", "unknown"]] = {
     VersionKind.RUN: "run",
     VersionKind.UNKNOWN: "unknown",
 }
+# Each column and type of a dataset, and from when to when events state it.
+_COLUMNS = (
+    "SELECT c.column_name, c.type, min(c.first_time), max(c.last_time) FROM dataset_identity i "
+    "JOIN stated_column c ON c.name_id = i.name_id WHERE i.dataset_id = ? "
+    "GROUP BY c.name_id, c.column_name, c.type ORDER BY 3"
+)
 
 
 @attrs.frozen
@@ -222,23 +229,14 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName
     every = versions.of(dataset.id)
     reads = versions.read_by(version.parts[0] for version in every if version.parts)
     named = datasets(tables, {dataset.id, *(read.version.dataset for found in reads.values() for read in found)})
-    jobs_of: dict[int | None, tuple[str, str]] = {None: ("", "")}
-    of_jobs = "SELECT job_id, namespace, name FROM job WHERE job_id IN ({ids})"
-    ids = (version.job_id for version in every if version.job_id is not None)
-    jobs_of |= {id_: (namespace, name) for id_, namespace, name in rows_by_id(tables, of_jobs, ids)}
-    of_runs = "SELECT run_id, state FROM run WHERE run_id IN ({marks})"
-    states = dict(rows_by_text(tables, of_runs, {version.run_id for version in every if version.run_id}))
-    columns = tables.query(
-        "SELECT c.column_name, c.type, min(c.first_time), max(c.last_time) FROM dataset_identity i "
-        "JOIN stated_column c ON c.name_id = i.name_id WHERE i.dataset_id = ? "
-        "GROUP BY c.name_id, c.column_name, c.type ORDER BY 3",
-        (dataset.id,),
-    )
+    jobs_of, states = _jobs_of(tables, every), _states_of(tables, every)
+    columns = tables.query(_COLUMNS, (dataset.id,))
     found: list[VersionRow] = []
     before: dict[str, str] = {}
     for version in every:
         now = {column: type_ for column, type_, first, last in columns if first <= version.time <= last}
         both = sorted(now.keys() & before.keys())
+        job_namespace, job = jobs_of.get(version.job_id, ("", ""))
         inputs = {
             InputVersion(source.namespace, source.name, source.label, read.version.version, read.inferred)
             for read in reads.get(RunPart(version.run_id, version.batch_id), ())
@@ -251,8 +249,8 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName
                 time=time_of_micros(version.time),
                 run_id=version.run_id,
                 batch=None if version.batch_id == NO_BATCH else version.batch_id,
-                job_namespace=jobs_of[version.job_id][0],
-                job=jobs_of[version.job_id][1],
+                job_namespace=job_namespace,
+                job=job,
                 state=states.get(version.run_id) or "",
                 parent=version.parent,
                 change=version.change,
@@ -265,6 +263,19 @@ def history_of(tables: QueriedTables, dataset: DatasetName) -> tuple[DatasetName
         )
         before = now or before
     return named[dataset.id], found[::-1]
+
+
+def _jobs_of(tables: QueriedTables, versions: Iterable[DatasetVersion]) -> dict[int | None, tuple[str, str]]:
+    """Return the namespaces and names of the jobs that made versions, by their ids."""
+    of_jobs = "SELECT job_id, namespace, name FROM job WHERE job_id IN ({ids})"
+    ids = (version.job_id for version in versions if version.job_id is not None)
+    return {id_: (namespace, name) for id_, namespace, name in rows_by_id(tables, of_jobs, ids)}
+
+
+def _states_of(tables: QueriedTables, versions: Iterable[DatasetVersion]) -> dict[str, str]:
+    """Return the states of the runs that made versions, by their ids."""
+    of_runs = "SELECT run_id, state FROM run WHERE run_id IN ({marks})"
+    return dict(rows_by_text(tables, of_runs, {version.run_id for version in versions if version.run_id}))
 
 
 def _made(version: VersionRow) -> str:

@@ -14,6 +14,7 @@ from openlineage_pyspark.workbench.rebuild.states import EMPTY, Version
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from openlineage_pyspark.workbench.rebuild.shape import PlanColumn
     from openlineage_pyspark.workbench.rebuild.statements import FileStep
     from openlineage_pyspark.workbench.rebuild.states import Kind, TableStates
     from openlineage_pyspark.workbench.rebuild.terms import Term, Terms
@@ -143,20 +144,13 @@ class PlannedWrites:
         table, query = plan.nodes[plan.root.node("table")], plan.relations.with_layout(plan.root.node("query"))
         target = plan.table_of(table)
         output = table.output or ()
-        if plan.root.arguments.get("isByName") is True:
-            places = {each.name.lower(): term for each, term in zip(query.output, query.values, strict=True)}
-            values = [places.get(each.name.lower()) for each in output]
-        else:
-            values = list(query.values)
-        if len(values) != len(output) or None in values or len({each.name.lower() for each in output}) != len(output):
-            raise IncomparableError("the columns that it writes are not those of the table")
+        columns = _written_columns(plan, query, output)
         options = _options(plan.root, table)
         if options:
             # They may name a branch of the table, or say what becomes of other columns.
             scope = Scope({}, query.rows)
             given = [plan.relations.expressions.of(each, scope) for each in options]
             query = attrs.evolve(query, rows=self._terms.of("with options", query.rows, *given))
-        columns = {own.name.lower(): (term, own.type) for own, term in zip(output, values, strict=True) if term}
         if plan.root.name == "OverwriteByExpression" and _is_true(plan, plan.root.arguments.get("deleteExpr")):
             keys = self._keys_by_name(target, columns, query, is_whole=True)
             self._states.put(
@@ -304,6 +298,17 @@ class _Plan:
             if not isinstance(key, list) or key[0] != "a" or key[1] not in names:
                 raise IncomparableError("it assigns a part of a column")
             yield names[key[1]], assignment.arguments.get("value")
+
+
+def _written_columns(plan: _Plan, query: RelationTerms, output: Sequence[PlanColumn]) -> dict[str, tuple[Term, str]]:
+    """Return what an insert puts into each column of a table, by the columns' names or positions, and their types."""
+    values: list[Term | None] = list(query.values)
+    if plan.root.arguments.get("isByName") is True:
+        places = {each.name.lower(): term for each, term in zip(query.output, query.values, strict=True)}
+        values = [places.get(each.name.lower()) for each in output]
+    if len(values) != len(output) or None in values or len({each.name.lower() for each in output}) != len(output):
+        raise IncomparableError("the columns that it writes are not those of the table")
+    return {own.name.lower(): (term, own.type) for own, term in zip(output, values, strict=True) if term}
 
 
 def _options(root: Node, table: Node) -> list[Any]:
