@@ -87,7 +87,6 @@ final class Commits {
       commits.writeTextField("operation", Reflection.call(snapshot, "operation"));
       commits.writeTextField("branch", branch);
       commits.writeTextField("query", marked);
-      commits.writeWholeField("epoch", epoch);
       commits.writeWholeField("time", Reflection.call(snapshot, "timestampMillis"));
       commits.writeWholeField("rows", Chain.lookUp(summary, "added-records"));
       commits.writeWholeField("bytes", Chain.lookUp(summary, "added-files-size"));
@@ -131,10 +130,7 @@ final class Commits {
       if (version < 0) continue;
       begin("delta", log.path, Long.valueOf(version), version == 0 ? null : Long.valueOf(version - 1));
       commits.writeTextField("id", log.id());
-      if (batch != null && log.has(query, batch)) {
-        commits.writeTextField("query", query);
-        commits.writeWholeField("epoch", batch);
-      }
+      if (batch != null && log.has(query, batch)) commits.writeTextField("query", query);
       commits.writeWholeField("time", log.time(version));
       generated(log.generated());
       commits.writeEndObject();

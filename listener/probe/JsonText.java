@@ -1,7 +1,6 @@
 package openlineage.pyspark;
 
 import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.util.JsonGeneratorDelegate;
 import java.io.IOException;
 

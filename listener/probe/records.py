@@ -205,7 +205,6 @@ class Commit:
         operation: the operation of the commit in the format's words, such as `append`; None if it is unknown.
         branch: the branch that was written; None for the main one.
         query: the id of the streaming query that made it, if the commit names one.
-        epoch: the micro-batch of that query, if the commit names one.
         rows: the rows that it added; None if that is unknown.
         bytes: the size of the files that it added; None if that is unknown.
         table_id: the id of the table, which no other table of its name has; None if it is unknown.
@@ -221,7 +220,6 @@ class Commit:
     operation: str | None = None
     branch: str | None = None
     query: str | None = None
-    epoch: int | None = None
     rows: int | None = None
     bytes: int | None = None
     table_id: str | None = None

@@ -109,7 +109,6 @@ def end(**more: Any) -> ExecutionEnded:
                         "operation": "append",
                         "branch": "audit",
                         "query": "q",
-                        "epoch": 4,
                         "time": 1500,
                         "rows": 2,
                         "bytes": 90,
@@ -129,7 +128,7 @@ def end(**more: Any) -> ExecutionEnded:
                 commits=(
                     Commit("delta", "file:/t", "0"),
                     Commit(
-                        "iceberg", "s3://b/t", "77", TIME, "76", "ice.db.t", "append", "audit", "q", 4, 2, 90, "id of t"
+                        "iceberg", "s3://b/t", "77", TIME, "76", "ice.db.t", "append", "audit", "q", 2, 90, "id of t"
                     ),
                     Commit("delta", "file:/g", "1", generated=(GeneratedColumn("year", "int", "year(day)"),)),
                 ),
