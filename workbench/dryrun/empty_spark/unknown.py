@@ -222,14 +222,14 @@ def maker_of_unknown(
     members.update(dict.fromkeys(_GROUPING, grouped))
     members["__getitem__"] = lambda _, name: column(name if isinstance(name, str) else "*")
     members["__getattr__"] = lambda _, name: _column_or_none(name, column)
-    members["__init__"] = lambda *_: None
     members["__repr__"] = lambda _: "DataFrame[?]"
     unknown_class = type("UnknownFrame", (frame_class,), members)
     of_groups = {name: absorbing(name) for name in _OF_GROUPS}
     groups_class: Any = type("UnknownGroups", (), {**of_groups, "pivot": grouped, "cogroup": grouped})
 
     def made(session: Any, known: Unknown) -> Any:
-        frame = unknown_class()
+        # Some versions of PySpark require an object of the JVM in `__new__`.
+        frame = object.__new__(unknown_class)
         vars(frame).update({_UNKNOWN: known, "_session": session})
         return frame
 
