@@ -229,7 +229,7 @@ def maker_of_unknown(
 
     def made(session: Any, known: Unknown) -> Any:
         # Some versions of PySpark require an object of the JVM in `__new__`.
-        frame = object.__new__(unknown_class)
+        frame: Any = object.__new__(unknown_class)
         vars(frame).update({_UNKNOWN: known, "_session": session})
         return frame
 
