@@ -1129,3 +1129,57 @@ spark.table("k").select(F.expr("least + 1").alias("l")).write.parquet("out/expre
         "data/k.v -> out/before.v",
     ]
     assert found.problems == []
+
+
+INFERRED = """
+k = spark.table("sales.fact")
+schema = spark.read.json(k.rdd.map(lambda row: row.v)).schema
+parsed = k.select("id", F.from_json("v", schema).alias("j"))
+parsed.select("id", "j.*").write.parquet("out/every")
+parsed.select("id", "j.a").write.parquet("out/one")
+parsed.createOrReplaceTempView("parsed")
+spark.sql("SELECT id, j.a FROM parsed").write.parquet("out/text")
+sample = k.first().v
+k.select("id", F.from_json("v", F.schema_of_json(F.lit(sample))).alias("j")).write.parquet("out/sample")
+k.select("id").write.parquet("out/last")
+"""
+
+
+def test_a_schema_that_is_inferred_from_rows_has_one_field_for_all(runner: ScriptRunner, tmp_path: Path) -> None:
+    found = seen(runner, tmp_path, INFERRED)
+
+    assert found.edges == [
+        "sales.fact.id -> out/every.id",
+        "sales.fact.id -> out/last.id",
+        "sales.fact.id -> out/sample.id",
+        "sales.fact.v -> out/every.{schema}",
+        "sales.fact.v -> out/sample.j",
+    ]
+    assert [target for _, target in found.writes] == ["out/every", "out/one", "out/text", "out/sample", "out/last"]
+
+
+CHANGES = """
+changes = spark.read.option("readChangeFeed", "true").table("sales.fact").drop("day", "v")
+changes.filter("_change_type = 'insert'").write.parquet("out/a")
+spark.sql("SELECT id, _commit_version FROM table_changes('sales.fact', 1)").write.parquet("out/b")
+"""
+
+
+def test_the_changes_of_a_table_have_the_columns_that_delta_lake_adds(runner: ScriptRunner, tmp_path: Path) -> None:
+    found = seen(runner, tmp_path, CHANGES)
+
+    assert (found.edges, found.problems) == (["sales.fact.id -> out/a.id", "sales.fact.id -> out/b.id"], [])
+
+
+RETURNED = """
+rows = spark.table("sales.fact").select("id", "v").toPandas()
+spark.createDataFrame(rows).join(spark.table("sales.fact"), ["id", "v"]).select("day").write.parquet("out/days")
+"""
+
+
+def test_rows_that_pandas_returns_have_plain_types(runner: ScriptRunner, tmp_path: Path) -> None:
+    assert seen(runner, tmp_path, RETURNED).edges == [
+        "sales.fact.day -> out/days.day",
+        "sales.fact.id -> out/days.*",
+        "sales.fact.v -> out/days.*",
+    ]

@@ -20,6 +20,7 @@ from openlineage_pyspark.workbench.dryrun.script.places import datasets_of, qual
 from openlineage_pyspark.workbench.dryrun.script.request import document_of_table
 from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.session import ScriptSession
+from openlineage_pyspark.workbench.predict.sql.databricks import COLUMNS_OF_CHANGES
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks, name_key
 from openlineage_pyspark.workbench.predict.tables.declaring import compiled_class
 from openlineage_pyspark.workbench.predict.tables.words import names_in
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
 STAND_IN = re.compile(r"\{[^{}]*\}")
+NAME_OF_UNKNOWN = re.compile(r"\{[^{}\":]*[A-Za-z_][^{}\":]*\}")
+"""The text of a stand-in, in an error; no JSON."""
 _PARTS = re.compile(r"(?:\{[^{}]*\}|[^.])+")
 """The parts of a name that contains stand-ins: a dot within a stand-in separates nothing."""
 _DATE = re.compile(r"(?<!\d)(?:1999|2000)(?:[-_/.]?\d\d(?:[-_/.]?\d\d)?)?(?!\d)")
@@ -57,6 +60,7 @@ _FIXED: dict[str, Columns] = {
     "rate-micro-batch": (("timestamp", "TIMESTAMP"), ("value", "BIGINT")),
     "socket": (("value", "STRING"),),
 }  # fmt: skip
+_READS_CHANGES = ("readChangeFeed", "readChangeData")
 # The columns that Hudi adds to each table.
 _OF_HUDI: Columns = tuple(
     (f"_hoodie_{name}", "STRING")
@@ -102,8 +106,21 @@ class Reads:
     def reader(self, *, streamed: bool) -> Reader:
         """Return the replacement of a reader in the JVM."""
         return Reader(
-            self.default_format, self.stage.request.folder, self.load_place, self.load_table, streamed=streamed
+            self.default_format,
+            self.stage.request.folder,
+            lambda place, schema, reader: self._changes(self.load_place(place, schema, reader), reader),
+            lambda name, reader: self._changes(self.load_table(name, reader), reader),
+            streamed=streamed,
         )
+
+    def _changes(self, found: Any, reader: Reader) -> Any:
+        """Return a DataFrame of the JVM with the columns that a read of Delta Lake's changes adds, if it is one."""
+        if isinstance(found, Unknown) or not any(map(reader.is_on, _READS_CHANGES)):
+            return found
+        for name, type_ in COLUMNS_OF_CHANGES:
+            # They are no columns of the table.
+            found = found.withColumn(name, self.jvm.org.apache.spark.sql.functions.expr(f"CAST(NULL AS {type_})"))
+        return found
 
     def load_place(self, place: DataPlace, schema: Any, reader: Reader) -> Any:
         """Return the data at a place, as a DataFrame of the JVM; `Unknown` if its columns are unknown."""

@@ -18,6 +18,7 @@ from openlineage_pyspark.workbench.predict.caching.cache import document_of_answ
 from openlineage_pyspark.workbench.predict.from_text.text import is_format_and_path
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analyzed, read_text
 from openlineage_pyspark.workbench.predict.session import Analyzed
+from openlineage_pyspark.workbench.predict.sql.databricks import reads_changes, with_columns_of_changes
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks, name_key
 from openlineage_pyspark.workbench.predict.tables.following import FILLS
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
 
 from openlineage_pyspark.workbench.dryrun.empty_spark.reads import (
+    NAME_OF_UNKNOWN,
     STAND_IN,
     UNKNOWN_TABLE,
     Reads,
@@ -121,7 +123,7 @@ class Statements:
             except analysis_errors() as problem:
                 refusal = refusal_of(problem)
                 if refusal.code != UNKNOWN_TABLE:
-                    raise
+                    return self._of_unknown_columns(text, problem)
             else:
                 self._reads.holding(found._jdf)
                 return found
@@ -137,8 +139,32 @@ class Statements:
             if not self._reads.know_path(place):
                 return self._reads.missing(place)
 
+    def _of_unknown_columns(self, text: str, problem: Exception) -> Unknown:
+        """
+        Return what is known about a query that Spark refuses because the columns of what it reads come from data.
+
+        Raises:
+            AnalysisException: it refuses the query for another reason.
+        """
+        found = NAME_OF_UNKNOWN.search(str(problem))
+        if found is None:
+            raise problem
+        message = (
+            f"this query depends on {found[0]}, which is unknown in a dry run: the columns of its result are unknown"
+        )
+        self._stage.problem("UNKNOWN_SCHEMA", message)
+        return self._read_by(text)[1]
+
     def assumed(self, text: str) -> str:
-        """Return a statement that Spark can read, if only values in it come from data; else the same statement."""
+        """
+        Return a statement that Spark can read: known columns replace a function of Delta Lake, and values replace data.
+
+        A statement with other parts that come from data stays the same.
+        """
+        if reads_changes(text):
+            # Its plan has no versions.
+            self._stage.hides("the versions whose changes a statement reads")
+            text = with_columns_of_changes(text)
         if not is_of_data(text) or self._parsed_plan(text) is not None:
             return text
         assumed = with_assumed_values(text)

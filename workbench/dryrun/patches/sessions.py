@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from openlineage_pyspark.listener.probe.client import spark_errors
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown
 from openlineage_pyspark.workbench.dryrun.patches.rdds import schema_of_names
-from openlineage_pyspark.workbench.dryrun.patches.standins import plain_row
+from openlineage_pyspark.workbench.dryrun.patches.standins import plain_row, plain_values
 from openlineage_pyspark.workbench.dryrun.patches.streams import NoQueries
 from openlineage_pyspark.workbench.dryrun.patches.worlds import own_session
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
@@ -120,7 +120,7 @@ class ScriptSessions:
                 )
                 self._worlds.stage.problem("STAND_IN", message)
                 schema = names
-            plain = list(map(plain_row, data)) if isinstance(data, (list, tuple, StandIn)) else data
+            plain = list(map(plain_row, data)) if isinstance(data, (list, tuple, StandIn)) else plain_values(data)
             if len(rest) < 2:
                 # Stand-ins do not have the types of the values that they replace.
                 named["verifySchema"] = False

@@ -142,6 +142,14 @@ def plain_row(row: Any) -> Any:
     return plain_number(row)
 
 
+def plain_values(frame: Any) -> Any:
+    """Return a DataFrame of pandas with plain values instead of stand-ins; any other value as it is."""
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is None or not isinstance(frame, pandas.DataFrame):
+        return frame
+    return frame.apply(lambda column: column.map(plain_row) if column.dtype == object else column)
+
+
 def value_of(data_type: Any, name: str, make_row: Callable[..., Any]) -> Any:
     """
     Return a value of a Spark type.

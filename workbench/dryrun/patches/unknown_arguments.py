@@ -8,12 +8,12 @@ on. A call that keeps all columns, such as `filter`, is left out. A column that 
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.listener.probe.client import spark_errors
+from openlineage_pyspark.workbench.dryrun.empty_spark.reads import NAME_OF_UNKNOWN
 from openlineage_pyspark.workbench.dryrun.patches.standins import plain_row
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
 from py4j.protocol import Py4JError, register_input_converter
@@ -22,7 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
 from pyspark.sql.group import GroupedData
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.streaming import DataStreamReader
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,8 +48,8 @@ _OF_LISTS = frozenset("agg select selectExpr toDF".split())
 """The methods that no script calls without an argument, unless its list of columns is unknown."""
 _EMPTY = frozenset({"select", "selectExpr"})
 """Those of them that Spark accepts then."""
-_NAME = re.compile(r"\{[^{}\":]*[A-Za-z_][^{}\":]*\}")
-"""The text of a stand-in, in an error; no JSON."""
+_FIELDS = "{schema}"
+"""The one field that stands for all fields of an unknown schema: an error about another field names it."""
 _ERRORS = (*spark_errors(), Py4JError, AssertionError, TypeError, ValueError)
 
 
@@ -67,6 +67,7 @@ def install_unknown_arguments(stage: Stage, frame: Any, without_columns: Callabl
     _install_names()
     _install_expressions()
     _install_schemas(stage)
+    _install_parsers(stage)
     accepting = _Accepting(stage, without_columns)
     for owner, names in ((frame, _KEEPING | _ADDING | _CHANGING | _GROUPING), (GroupedData, _OF_GROUPS)):
         for name in names:
@@ -79,7 +80,7 @@ def install_unknown_arguments(stage: Stage, frame: Any, without_columns: Callabl
         try:
             return item(self, named)
         except _ERRORS as problem:
-            if not isinstance(named, str) or not _NAME.search(f"{named}{problem}"):
+            if not isinstance(named, str) or not NAME_OF_UNKNOWN.search(f"{named}{problem}"):
                 raise
             return _named(named)
 
@@ -114,7 +115,7 @@ class _Accepting:
                     return method(owner, *given, **named)
                 found = None
             except _ERRORS as problem:
-                found = _NAME.search(str(problem))
+                found = NAME_OF_UNKNOWN.search(str(problem))
                 if not unknown and not found and not is_of_nothing:
                     raise
             of = ", ".join(unknown) or (found[0].replace("`", "") if found else "a list")
@@ -218,7 +219,7 @@ def _install_expressions() -> None:
         try:
             return parse(plain_row(text))
         except spark_errors() as problem:
-            if not _NAME.search(f"{text}{problem}"):
+            if not NAME_OF_UNKNOWN.search(f"{text}{problem}"):
                 raise
             return _named(str(text))
 
@@ -230,7 +231,7 @@ def _install_schemas(stage: Stage) -> None:
 
     def with_schema(give: Callable[..., Any]) -> Callable[..., Any]:
         def schema(reader: Any, schema: Any) -> Any:
-            is_unknown = isinstance(schema, StandIn) or (isinstance(schema, str) and _NAME.search(schema))
+            is_unknown = isinstance(schema, StandIn) or (isinstance(schema, str) and NAME_OF_UNKNOWN.search(schema))
             if is_unknown or (isinstance(schema, StructType) and not schema.fields):
                 shown = "a list of columns" if isinstance(schema, StructType) else schema
                 stage.problem("STAND_IN", f"schema() gets {shown}, which is unknown in a dry run: it is left out")
@@ -241,3 +242,38 @@ def _install_schemas(stage: Stage) -> None:
 
     for reader in (DataFrameReader, DataStreamReader):
         reader.schema = with_schema(reader.schema)
+
+
+def _install_parsers(stage: Stage) -> None:
+    """Make functions that parse texts give a struct of one field for all, if its schema is unknown."""
+
+    def parsing(name: str, parse: Callable[..., Any]) -> Callable[..., Any]:
+        def parsed(col: Any, schema: Any, *rest: Any, **named: Any) -> Any:
+            known = _with_fields(schema)
+            if known is not schema:
+                message = f"{name}() gets a schema that is unknown in a dry run: one field, {_FIELDS}, represents all"
+                stage.problem("PATTERN", message)
+            return parse(col, known, *rest, **named)
+
+        parsed.__name__ = name
+        return parsed
+
+    for name in ("from_csv", "from_json", "from_xml"):
+        if hasattr(F, name):
+            setattr(F, name, parsing(name, getattr(F, name)))
+
+
+def _with_fields(schema: Any) -> Any:
+    """Return a schema in which one field represents those of each struct that has none; the same if there is none."""
+    if isinstance(schema, StandIn) or (isinstance(schema, str | Column) and NAME_OF_UNKNOWN.search(str(schema))):
+        return _with_fields(StructType([]))
+    if isinstance(schema, StructType):
+        fields = [StructField(each.name, _with_fields(each.dataType), each.nullable) for each in schema.fields]
+        made = StructType(fields or [StructField(_FIELDS, StringType())])
+    elif isinstance(schema, ArrayType):
+        made = ArrayType(_with_fields(schema.elementType), schema.containsNull)
+    elif isinstance(schema, MapType):
+        made = MapType(schema.keyType, _with_fields(schema.valueType), schema.valueContainsNull)
+    else:
+        return schema
+    return schema if made.simpleString() == schema.simpleString() else made

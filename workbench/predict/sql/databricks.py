@@ -69,6 +69,8 @@ _LOADED = re.compile(
 _USED_CATALOG = re.compile(r"USE(?=\s+CATALOG\s+[\w`])", re.IGNORECASE)
 _FILES = re.compile(r"\b(?:STREAM\s+)?(?:read_files|cloud_files|read_kafka)\s*\(", re.IGNORECASE)
 _CHANGED = re.compile(r"\btable_changes\s*\(\s*['\"]([^'\"]+)['\"][^)]*\)", re.IGNORECASE)
+COLUMNS_OF_CHANGES = (("_change_type", "STRING"), ("_commit_version", "BIGINT"), ("_commit_timestamp", "TIMESTAMP"))
+"""The columns that a read of a table's changes adds, with their types."""
 _NAMED_FORMAT = re.compile(r"\bformat\s*=>\s*['\"](\w+)['\"]", re.IGNORECASE)
 _CONDITIONS = "\n) WHERE "
 _EXPECT = re.compile(r"\bEXPECT\s*\(", re.IGNORECASE)
@@ -170,6 +172,12 @@ def reads_files(text: str) -> bool:
 def reads_changes(text: str) -> bool:
     """Return whether a statement may read the changes of a table."""
     return _CHANGED.search(text) is not None
+
+
+def with_columns_of_changes(text: str) -> str:
+    """Return a statement in which a query of the table, with the columns of changes, replaces each `table_changes`."""
+    columns = ", ".join(f"CAST(NULL AS {type_}) AS {name}" for name, type_ in COLUMNS_OF_CHANGES)
+    return _replaced(_CHANGED, text, lambda found: f"(SELECT *, {columns} FROM {found[1]})")  # noqa: S608 (only analyzed)
 
 
 def captures_changes(text: str) -> bool:
