@@ -414,6 +414,8 @@ def test_a_template_behind_a_value_makes_further_columns(text: str, expected: st
         ("SELECT 1\nGO\nINSERT INTO t SELECT 2\ngo 5\nSELECT 3\nGO -- end\n",
          ["SELECT 1", "INSERT INTO t SELECT 2", "SELECT 3"]),
         ("SELECT a\ngo\nFROM t;\nSELECT b,\n  go\n, c FROM t", ["SELECT a\ngo\nFROM t", "SELECT b,\n  go\n, c FROM t"]),
+        ("SELECT a FROM s;\nGO\n\n-- next\nDROP VIEW v;\nGO\n/* c */\nSELECT b FROM s",
+         ["SELECT a FROM s", "DROP VIEW v", "SELECT b FROM s"]),
         ("SELECT '\nGO\n' AS a /*\nGO\n*/", ["SELECT '\nGO\n' AS a"]),
         ("CREATE VIEW v AS SELECT 1\n/\nDROP TABLE t;\n/\n", ["CREATE VIEW v AS SELECT 1", "DROP TABLE t"]),
         ("SELECT a\n/\nb\n/\n(SELECT c)", ["SELECT a\n/\nb\n/\n(SELECT c)"]),

@@ -49,7 +49,7 @@ _SLASH = re.compile(
     r"grant|insert|merge|prompt|rem(?:ark)?|select|set|show|spool|truncate|update|whenever|with)\b))",
     re.MULTILINE,
 )
-_NO_BATCH = re.compile(r"\s*(?:[,.)=+*/<>-]|(?i:as|from|is|in|not|and|or|on|where|group|order|union|join)\b)")
+_NO_BATCH = re.compile(r"\s*(?:(?!--|/\*)[,.)=+*/<>-]|(?i:as|from|is|in|not|and|or|on|where|group|order|union|join)\b)")
 # After one of these, GO is a name, such as that of a column.
 _BEFORE_NAME = frozenset({",", "(", ".", "=", "AND", "BY", "DISTINCT", "IN", "NOT", "OR", "SELECT", "WHEN", "WHERE"})
 # A table of SQL Server may have a name such as `#temp`, and PostgreSQL has operators such as `#>`.
