@@ -24,6 +24,7 @@ _SEES_EARLIER_ALIASES = frozenset({"databricks", "spark"})
 # Where `a.b` may be a field of the column `a`.
 _HAS_FIELDS = frozenset({"clickhouse", "databricks", "hive", "redshift", "spark", "trino"})
 # Where the name of a table is the whole row, and the functions that are nearly always called with one.
+_HAS_PATTERNS = frozenset({"clickhouse", "duckdb"})
 _HAS_ROWS = frozenset({"postgres", "bigquery"})
 _OF_ROWS = frozenset({"rowtojson", "tojson", "tojsonb", "jsonarrayagg", "jsonbagg", "hstore", "jsonformat"})
 # Where `$1` is the first column of what is in FROM.
@@ -80,6 +81,11 @@ class ForeignDialect:
             return not isinstance(node.parent, exp.Count)
         is_number = isinstance(node, exp.Parameter) and isinstance(node.this, exp.Literal)
         return is_number and self.name in _COUNTS_COLUMNS
+
+    @property
+    def has_patterns(self) -> bool:
+        """Whether COLUMNS('a.*') in an expression stands for each column whose name matches."""
+        return self.name in _HAS_PATTERNS
 
     @property
     def sees_aliases(self) -> bool:

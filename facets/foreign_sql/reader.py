@@ -63,7 +63,7 @@ _CLAUSES = {
     "cluster": UseKind.SORT,
 }
 # The classes of functions whose columns have other names than their arguments.
-_SEVERAL_COLUMNS = frozenset({"Columns", "QueryTransform"})
+_SEVERAL_COLUMNS = frozenset({"Apply", "Columns", "QueryTransform"})
 # The class of TRANSFORM, which gives its arguments to a script; the columns that a script returns without names.
 _OF_SCRIPT = "QueryTransform"
 _UNNAMED = ("key", "value")
@@ -359,7 +359,7 @@ class _QueryReader:
                 found.items += more.items
                 found.used = {**found.used, **more.used}
                 found.every = more.every if more.every is not ABSENT else found.every
-            elif type(value).__name__ in _SEVERAL_COLUMNS or (not name and self._dialect.makes_columns(value)):
+            elif self._is_several(value) or (not name and self._dialect.makes_columns(value)):
                 found.every = None
             elif isinstance(value, exp.Aliases):
                 names = [self._dialect.spelled(alias) for alias in value.expressions]
@@ -375,6 +375,11 @@ class _QueryReader:
             if self._dialect.sees_earlier_aliases and name and not self._names.reads(value, name, scope):
                 scope.earlier[self._dialect.key(name)] = value
         return found
+
+    def _is_several(self, value: Any) -> bool:
+        """Return whether an expression makes as many columns as a pattern finds, such as max(COLUMNS('a.*'))."""
+        inner = self._effort.walk([value]) if self._dialect.has_patterns else (value,)
+        return any(type(each).__name__ in _SEVERAL_COLUMNS for each in inner)
 
     def _aliases(self, select: Any, projections: list[tuple[str, Any]], scope: SelectScope) -> None:
         """Read the names in a SELECT that its expressions may use: of windows, and of other expressions."""

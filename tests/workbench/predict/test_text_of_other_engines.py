@@ -51,6 +51,12 @@ def test_an_update_of_joined_tables_sets_the_columns_of_the_table_that_it_names(
     assert all(each.whole and each.rows_known for each in found)
 
 
+@pytest.mark.parametrize("selected", ["COLUMNS('a.*') APPLY(sum)", "* APPLY(max)", "max(COLUMNS('a')) + 1"])
+def test_a_pattern_of_columns_makes_columns_that_are_not_known(selected: str) -> None:
+    (found,) = told(f"CREATE TABLE x AS SELECT {selected}, b FROM t", "clickhouse")
+    assert (found.tables, columns(found), found.whole) == (("t",), {"b": ["t.b"]}, False)
+
+
 def test_a_set_column_that_several_tables_may_have_is_that_of_no_table() -> None:
     statement = "UPDATE a JOIN b ON a.i = b.i SET x = b.y"
     (found,) = told(statement)
