@@ -31,6 +31,19 @@ def test_a_string_in_double_quotes_stays_one(dialect: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("SELECT q'[it's; x]' FROM t", ["SELECT  '[it s; x]' FROM t"]),
+        ("SELECT Q'!y;!' FROM t; SELECT nq'{a}b'c}' FROM t", ["SELECT  '!y;!' FROM t", "SELECT   '{a}b c}' FROM t"]),
+        ("SELECT 'q'[0], 'q''[;' FROM t -- it's q'[;\n;SELECT ']'", ["SELECT 'q'[0], 'q''[;' FROM t", "SELECT ']'"]),
+        ("SELECT \"it's q'[a]'\" FROM faq", ["SELECT \"it's q'[a]'\" FROM faq"]),
+    ],
+)
+def test_a_string_of_oracle_ends_at_its_own_mark(text: str, expected: list[str]) -> None:
+    assert [each.text for each in statements_of(text, "f.sql")] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("DECLARE @a INT\nSELECT [b] FROM t", "tsql"),
         ("SET NOCOUNT ON\nSELECT 1", "tsql"),
         ("SELECT 1\nGO -- all\nSELECT 2", "tsql"),

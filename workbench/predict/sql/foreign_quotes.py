@@ -88,7 +88,27 @@ _PLAIN_STRING = r"'[^']*(?:''[^']*)*(?:'|\Z)"
 _ESCAPING_STRING = r"'[^'\\]*(?:(?:''|\\(?s:.)|\\\Z)[^'\\]*)*(?:'|\Z)"
 _DOUBLE = r'"(?P<double>[^"\n]+(?:""[^"\n]*)*)"'
 _SQUARE = r"\[(?P<square>[^\]\n]+(?:\]\][^\]\n]*)*)\]"
+# A string of Oracle, in which quotes are no end of it: q'[it's]', q'!it's!'.
+_ORACLES_STRING = (
+    r"(?<![\w'])(?P<prefix>[nN]?[qQ])'(?P<content>\[(?s:.{0,20000}?)\]|\{(?s:.{0,20000}?)\}|\((?s:.{0,20000}?)\)|"
+    r"<(?s:.{0,20000}?)>|(?P<mark>[^\w\s'\[{(<])(?s:.{0,20000}?)(?P=mark))'"
+)
+_MAYBE_ORACLES_STRING = re.compile(_ORACLES_STRING)
+_STRINGS = re.compile(rf'{_COMMENT}|{_ORACLES_STRING}|{_PLAIN_STRING}|"[^"\n]*"')
 _BODY = r"(?P<tag>\$\w{0,64}\$)(?P<body>(?s:.*?))(?P=tag)"
+
+
+def with_plain_strings(text: str) -> str:
+    """Return a text in which Oracle's strings `q'[...]'` are in quotes alone, with a space for each quote inside."""
+    return _STRINGS.sub(_as_plain_string, text) if _MAYBE_ORACLES_STRING.search(text) is not None else text
+
+
+def _as_plain_string(found: re.Match[str]) -> str:
+    """Return a string of Oracle as an ordinary one of the same length, and anything else as it is."""
+    if found["content"] is None:
+        return found[0]
+    content = found["content"].replace("'", " ")
+    return f"{blanked(found['prefix'])}'{content}'"
 
 
 def with_backquotes(text: str, dialect: str = "") -> str:

@@ -15,7 +15,12 @@ from openlineage_pyspark.facets.sql_lexer import Token, TokenKind, dotted, token
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.clients import for_parsers
 from openlineage_pyspark.workbench.predict.sql.executed import body_in_quotes, given_arguments, with_arguments
-from openlineage_pyspark.workbench.predict.sql.foreign_quotes import SQL_SERVER, recognized, with_backquotes
+from openlineage_pyspark.workbench.predict.sql.foreign_quotes import (
+    SQL_SERVER,
+    recognized,
+    with_backquotes,
+    with_plain_strings,
+)
 from openlineage_pyspark.workbench.predict.sql.jinja import with_whole_strings
 from openlineage_pyspark.workbench.predict.sql.local_names import (
     declared_before,
@@ -134,7 +139,7 @@ def statements_of(text: str, file: str, dialect: str = "") -> tuple[ScriptStatem
         file: the file's name.
         dialect: its SQL dialect, by sqlglot's name; empty if it is Spark's, or unknown.
     """
-    text = with_whole_strings(sql_in(text))
+    text = with_plain_strings(with_whole_strings(sql_in(text)))
     dialect = dialect or recognized(text)
     text = for_parsers(with_backquotes(text, dialect), has_set=dialect in SQL_SERVER)
     found = _Splitting(text, file, dialect).statements()
