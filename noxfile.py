@@ -115,6 +115,13 @@ PARTS = (
         "And the names of sources, and the versions of tables.",
         "RECOVERY_LAKES=iceberg,delta",
     ),
+    Part(
+        "dry-runs-4.0",
+        "test-4.0",
+        "tests/workbench/dryrun/test_habits.py --all",
+        "Classes of PySpark's client differ between versions.",
+    ),
+    Part("dry-runs-4.1", "test-4.1", "tests/workbench/dryrun/test_habits.py --all", "The same on another Spark."),
     Part("hive", "test-4.3", LAKES, "Hive's metastore takes a minute.", "RECOVERY_LAKES=hive"),
 )
 
