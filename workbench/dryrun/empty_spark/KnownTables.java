@@ -19,10 +19,10 @@ import scala.Option;
 
 /** The sources that a script loads: each has a place and a schema, and no rows. */
 public final class KnownTables {
-    private KnownTables() {}
+    public KnownTables() {}
 
     /** Returns the relation of a source: its name, place, schema, whether it has files, and how it is read. */
-    public static Object relation(String name, String place, StructType schema, Boolean isOfFiles, String reading) {
+    public Object relation(String name, String place, StructType schema, Boolean isOfFiles, String reading) {
         Option none = Option.apply(null);
         KnownTable table = new KnownTable(name, place, schema, isOfFiles.booleanValue(), reading);
         return DataSourceV2Relation.create(table, none, none);

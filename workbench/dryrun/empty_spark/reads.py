@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.session import ScriptSession
 from openlineage_pyspark.workbench.predict.sql.databricks import COLUMNS_OF_CHANGES
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks, name_key
-from openlineage_pyspark.workbench.predict.tables.declaring import compiled_class
+from openlineage_pyspark.workbench.predict.tables.declaring import compiled
 from openlineage_pyspark.workbench.predict.tables.words import names_in
 
 if TYPE_CHECKING:
@@ -91,10 +91,8 @@ class Reads:
         self.maker: Callable[[str], bool] = lambda _: False
         self.plain_name: Callable[[str], str] = str
         self.jvm = spark._jvm
-        self._gateway = spark.sparkContext._gateway
         text = resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8")
-        methods = compiled_class(self._gateway, _CLASS, text).getMethods()
-        self._relation = next(each for each in methods if each.getName() == "relation")
+        self._known = compiled(spark.sparkContext._gateway, _CLASS, text)
         old = str(spark.version).startswith("3.")
         self.datasets = self.jvm.org.apache.spark.sql.Dataset if old else self.jvm.org.apache.spark.sql.classic.Dataset
 
@@ -167,14 +165,8 @@ class Reads:
         columns = "" if place.short in _BY_NAME else str(schema.json())
         reading = {"tables": read, "place": place.to_text(), "manner": reader.manner(place.to_text(), columns)}
         self.stage.held.update(dict.fromkeys(read))
-        arguments = self._array((name, place.to_text(), schema, place.is_of_files, json.dumps(reading)))
-        return self.datasets.ofRows(self.spark._jsparkSession, self._relation.invoke(None, arguments))
-
-    def _array(self, values: Sequence[Any]) -> Any:
-        found = self._gateway.new_array(self.jvm.java.lang.Object, len(values))
-        for at, value in enumerate(values):
-            found[at] = value
-        return found
+        relation = self._known.relation(name, place.to_text(), schema, place.is_of_files, json.dumps(reading))
+        return self.datasets.ofRows(self.spark._jsparkSession, relation)
 
     def _schema(self, place: DataPlace, given: Any, reader: Reader) -> Any:
         """Return the schema of a place in the JVM; None if it is unknown."""

@@ -52,31 +52,38 @@ public final class DeclaredTables {
     private static final String SEPARATOR = "\0";
     private static final ConcurrentHashMap TABLES = new ConcurrentHashMap();
 
-    private DeclaredTables() {}
+    private final ParserInterface parser;
+
+    /** What Python calls: each method of an object is one message to the JVM, if no argument is an array. */
+    public DeclaredTables(ParserInterface parser) {
+        this.parser = parser;
+    }
 
     /** Forgets all tables: those of an earlier session in this JVM. */
-    public static void clear() {
+    public void clear() {
         TABLES.clear();
     }
 
-    /** Declares a table; it replaces an earlier one of the same name. */
-    public static void put(String catalog, String[] namespace, String name, StructType schema, String[] partitions) {
-        Identifier identifier = Identifier.of(namespace, name);
-        TABLES.put(key(catalog, identifier), new DeclaredTable(catalog, identifier, schema, partitions));
+    /** Declares a table by its columns in DDL; it replaces an earlier one of the same name. */
+    public void put(String catalog, String namespace, String name, String columns, String partitions)
+            throws ParseException {
+        Identifier identifier = Identifier.of(parts(namespace), name);
+        StructType schema = parser.parseTableSchema(columns);
+        TABLES.put(key(catalog, identifier), new DeclaredTable(catalog, identifier, schema, parts(partitions)));
     }
 
     /** Forgets a table, and returns whether it was declared. */
-    public static boolean drop(String catalog, String[] namespace, String name) {
-        return TABLES.remove(key(catalog, Identifier.of(namespace, name))) != null;
+    public boolean drop(String catalog, String namespace, String name) {
+        return TABLES.remove(key(catalog, Identifier.of(parts(namespace), name))) != null;
     }
 
     /** Returns what makes the calls of a function whose name alone is known; Spark casts NullType to other types. */
-    public static AbstractFunction1 function(String name, DataType type) {
+    public AbstractFunction1 function(String name, DataType type) {
         return new UnknownFunction(name, type);
     }
 
     /** Returns the columns of a schema in one text: the name of each, and its type in DDL. */
-    public static String columns(StructType schema) {
+    public String columns(StructType schema) {
         StringBuilder found = new StringBuilder();
         StructField[] fields = schema.fields();
         for (int at = 0; at < fields.length; at++) {
@@ -87,7 +94,7 @@ public final class DeclaredTables {
     }
 
     /** Returns the current catalog and the current database, in one text. */
-    public static String current(SparkSession session) {
+    public String current(SparkSession session) {
         StringBuilder found = new StringBuilder();
         add(found, session.catalog().currentCatalog());
         add(found, session.catalog().currentDatabase());
@@ -95,7 +102,7 @@ public final class DeclaredTables {
     }
 
     /** Returns the parsed plan of a statement; if it can't be parsed, the reason in one text. */
-    public static Object parsed(ParserInterface parser, String statement) {
+    public Object parsed(String statement) {
         try {
             return parser.parsePlan(statement);
         } catch (Throwable problem) {
@@ -104,7 +111,7 @@ public final class DeclaredTables {
     }
 
     /** Returns what a method of an object returns for two arguments; if Spark refuses that, the reason in one text. */
-    public static Object attempt(Object asked, String method, String statement, Object session) {
+    public Object attempt(Object asked, String method, String statement, Object session) {
         try {
             return asked.getClass().getMethod(method, new Class[] {String.class, Object.class})
                     .invoke(asked, new Object[] {statement, session});
@@ -148,7 +155,7 @@ public final class DeclaredTables {
     }
 
     /** Returns the expression of the only column of a query; null if it has no subquery, and so reads nothing. */
-    public static Object value(LogicalPlan plan) {
+    public Object value(LogicalPlan plan) {
         if (plan.subqueriesAll().isEmpty()) {
             return null;
         }
@@ -156,8 +163,8 @@ public final class DeclaredTables {
     }
 
     /** Returns a plan with expressions instead of variables; names and values have the same order. */
-    public static Object withValues(LogicalPlan plan, String[] names, Object[] values) {
-        Values given = new Values(names, values);
+    public Object withValues(LogicalPlan plan, String names, Object[] values) {
+        Values given = new Values(parts(names), values);
         LogicalPlan replaced = (LogicalPlan) plan.transformAllExpressionsWithSubqueries(given);
         boolean isAlone = replaced instanceof Command && replaced.children().isEmpty();
         return isAlone ? withQuery((Product) replaced, given) : replaced;
@@ -176,6 +183,15 @@ public final class DeclaredTables {
         } catch (Exception unreadable) {
             return command;
         }
+    }
+
+    /** Returns the parts of a text in which they are joined as `add` joins them. */
+    private static String[] parts(String text) {
+        String[] found = text.isEmpty() ? new String[0] : text.substring(0, text.length() - 1).split(SEPARATOR, -1);
+        for (int at = 0; at < found.length; at++) {
+            found[at] = found[at].replace("\\0", "\0").replace("\\b", "\\");
+        }
+        return found;
     }
 
     static Table find(String catalog, Identifier identifier) {

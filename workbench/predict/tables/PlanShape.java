@@ -39,10 +39,10 @@ public final class PlanShape {
     private final ArrayList nodes = new ArrayList();
     private final IdentityHashMap places = new IdentityHashMap();
 
-    private PlanShape() {}
+    public PlanShape() {}
 
     /** Returns the plan as JSON: its nodes, of which the first one is the root. Empty if it is too large. */
-    public static String of(LogicalPlan plan) {
+    public String of(LogicalPlan plan) {
         try {
             PlanShape shape = new PlanShape();
             shape.place(plan);

@@ -14,7 +14,7 @@ from openlineage_pyspark.workbench.predict.tables.parsed import written_name
 from openlineage_pyspark.workbench.predict.tables.words import names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from openlineage_pyspark.workbench.predict.tables.consequence import Consequences
 
@@ -45,29 +45,27 @@ class DeclaringSpark:
         self._consequences = consequences
         self._jvm = spark._jvm
         self._gateway = spark.sparkContext._gateway
-        self._loader = _loader(self._gateway)
+        self.parser = spark._jsparkSession.sessionState().sqlParser()
+        """Spark's parser."""
+        self._java = compiled(self._gateway, _CLASS, _source(_JAVA), self.parser)
+        self._shapes: Any = None
         self.use_from_this_thread()
-        self._methods = {each.getName(): each for each in self._loader.loadClass(_CLASS).getMethods()}
         if is_first:
             # The class outlives the previous session of this process, such as the other side of a comparison.
-            self.call("clear")
+            self._java.clear()
         # Each in lower case -> as it is written, because Spark distinguishes catalogs by case.
         self._catalogs = {SPARK_CATALOG: SPARK_CATALOG}
         self.put_in_front()
         self._databases = {"default"}
 
-    @property
-    def parser(self) -> Any:
-        """Spark's parser."""
-        return self.session._jsparkSession.sessionState().sqlParser()
-
     def use_from_this_thread(self) -> None:
         """Make Spark find the catalogs: it loads them by their names, with the class loader of the calling thread."""
-        self._jvm.java.lang.Thread.currentThread().setContextClassLoader(self._loader)
+        loader = self._java.getClass().getClassLoader()
+        self._jvm.java.lang.Thread.currentThread().setContextClassLoader(loader)
 
     def current(self) -> tuple[str, str]:
         """Return the current catalog and the current database."""
-        catalog, database = parts_in(self.call("current", self.session._jsparkSession))
+        catalog, database = parts_in(self._java.current(self.session._jsparkSession))
         return catalog, database
 
     def whole(self, names: Parts) -> Parts:
@@ -121,28 +119,21 @@ class DeclaringSpark:
 
     def put_table(self, parts: Parts, table: DeclaredTable) -> None:
         """Declare a table to Spark."""
-        schema = self.parser.parseTableSchema(table.ddl)
-        self.call("put", parts[0], self.array(parts[1:-1]), parts[-1], schema, self.array(table.partitions))
+        self._java.put(parts[0], joined(parts[1:-1]), parts[-1], table.ddl, joined(table.partitions))
 
     def register_function(self, name: str, type_: str = "VOID") -> None:
         """Declare a function whose name alone is known; Spark casts its default type, VOID, to most other types."""
-        of_type = self.parser.parseDataType(type_)
-        given = self.objects([name, of_type])
-        function = self._methods["function"].invoke(None, given)
+        function = self._java.function(name, self.parser.parseDataType(type_))
         registry = self.session._jsparkSession.sessionState().functionRegistry()
         registry.createOrReplaceTempFunction(name, function, "java_udf")
 
     def plan(self, text: str) -> Any:
         """Return the analyzed plan of a statement."""
-
-        def attempt(*asked: Any) -> Any:
-            return self.call("attempt", *asked)
-
-        return self._accepted(attempted_plan(self.session, text, attempt))
+        return self._accepted(attempted_plan(self.session, text, self._java.attempt))
 
     def parsed(self, text: str) -> Any:
         """Return the parsed plan of a statement."""
-        return self._accepted(self.call("parsed", self.parser, text))
+        return self._accepted(self._java.parsed(text))
 
     def _accepted(self, found: Any) -> Any:
         """Return the plan in an answer of the JVM; raise Spark's refusal if there is none."""
@@ -152,67 +143,68 @@ class DeclaringSpark:
 
     def columns(self, schema: Any) -> tuple[tuple[str, str], ...]:
         """Return the columns of a schema, each with its type."""
-        parts = parts_in(self.call("columns", schema))
+        parts = parts_in(self._java.columns(schema))
         return tuple(zip(parts[::2], parts[1::2], strict=True))
 
     def shape_of(self, plan: Any) -> str:
         """Return the shape of a plan: all parts that decide what it computes."""
-        source = resources.files(__package__).joinpath(_SHAPE_JAVA).read_text(encoding="utf-8")
-        class_ = compiled_class(self._gateway, _SHAPE_CLASS, source)
-        method = next(each for each in class_.getMethods() if each.getName() == "of")
-        return str(method.invoke(None, self.objects([plan])))
+        if self._shapes is None:
+            self._shapes = compiled(self._gateway, _SHAPE_CLASS, _source(_SHAPE_JAVA))
+        return str(self._shapes.of(plan))
 
-    def call(self, method: str, *arguments: Any) -> Any:
-        """Call a static method of the Java class `DeclaredTables`."""
-        return self._methods[method].invoke(None, self.objects(arguments))
+    def with_values(self, plan: Any, values: Mapping[str, Any]) -> Any:
+        """Return a plan in which variables are replaced by expressions: names in lower case -> expressions."""
+        if not values:
+            return plan
+        given = self._gateway.new_array(self._jvm.java.lang.Object, len(values))
+        for at, value in enumerate(values.values()):
+            given[at] = value
+        return self._java.withValues(plan, joined(values), given)
 
-    def array(self, texts: Iterable[str]) -> Any:
-        """Return a Java array of strings."""
-        return self._filled(self._jvm.java.lang.String, list(texts))
-
-    def objects(self, values: Iterable[Any]) -> Any:
-        """Return a Java array of objects."""
-        return self._filled(self._jvm.java.lang.Object, list(values))
-
-    def _filled(self, type_: Any, values: list[Any]) -> Any:
-        found = self._gateway.new_array(type_, len(values))
-        for at, value in enumerate(values):
-            found[at] = value
-        return found
+    def value_in(self, plan: Any) -> Any:
+        """Return the expression of the only column of an analyzed query; None if it has no subquery."""
+        return self._java.value(plan)
 
     def drop_table(self, parts: Parts) -> None:
         """Remove a table from Spark."""
-        self.call("drop", parts[0], self.array(parts[1:-1]), parts[-1])
+        self._java.drop(parts[0], joined(parts[1:-1]), parts[-1])
 
 
 _COMPILED: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
 
 
-def _loader(gateway: Any) -> Any:
-    """Return the class loader that finds the catalogs."""
-    text = resources.files(__package__).joinpath(_JAVA).read_text(encoding="utf-8")
-    return compiled_class(gateway, _CLASS, text).getClassLoader()
+def _source(name: str) -> str:
+    """Return the text of a Java source beside this module."""
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def compiled_class(gateway: Any, name: str, text: str) -> Any:
+def compiled(gateway: Any, name: str, text: str, *given: Any) -> Any:
     """
-    Return a Java class, compiled once per JVM by the Janino in Spark.
+    Return a new object of a Java class, which the Janino in Spark compiles once per JVM.
 
     Args:
         gateway: py4j's gateway.
-        name: the full name of the class.
+        name: the full name of the class, which has one constructor.
         text: its source.
+        given: the arguments of the constructor.
     """
-    known = _COMPILED.setdefault(gateway, {})
+    known, jvm = _COMPILED.setdefault(gateway, {}), gateway.jvm
     if name not in known:
-        jvm = gateway.jvm
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
         compiler.setSourceVersion(_JAVA_VERSION)
         compiler.setTargetVersion(_JAVA_VERSION)
         compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
         compiler.cook(text)
         known[name] = compiler.getClassLoader().loadClass(name)
-    return known[name]
+    arguments = gateway.new_array(jvm.java.lang.Object, len(given))
+    for at, value in enumerate(given):
+        arguments[at] = value
+    return known[name].getConstructors()[0].newInstance(arguments)
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Return parts in one text, which `DeclaredTables.java` parts again: an array costs a message for each part."""
+    return "".join(each.replace("\\", r"\b").replace("\0", r"\0") + "\0" for each in parts)
 
 
 def parts_in(text: str) -> list[str]:

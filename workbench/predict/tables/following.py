@@ -133,8 +133,7 @@ class Following:
 
     def with_values(self, plan: Any) -> Any:
         """Return a plan in which variables are replaced by their sources."""
-        objects = self._spark.objects(self._values.values())
-        return self._spark.call("withValues", plan, self._spark.array(self._values), objects) if self._values else plan
+        return self._spark.with_values(plan, self._values)
 
     def without_values(self, text: str) -> str | None:
         """Return a statement without the VALUES that have variables, as `with_queries_of_values` does."""
@@ -219,7 +218,7 @@ class Following:
         """Return the expression of a value that has sources; None for any other."""
         if not any(token.text.upper() in _QUERIES or self._has_sources(token.text) for token in tokens(value)):
             return None
-        return self._spark.call("value", self.with_values(self._plan_of_value(value)))
+        return self._spark.value_in(self.with_values(self._plan_of_value(value)))
 
     def _has_sources(self, name: str) -> bool:
         """Return whether a variable with a name has the sources of a query."""
