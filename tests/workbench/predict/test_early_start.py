@@ -71,6 +71,38 @@ def test_spark_does_not_start_for_files_without_a_statement() -> None:
     assert sessions.told == []
 
 
+def test_of_inserts_that_differ_in_the_values_of_literals_one_is_analyzed() -> None:
+    def analyzed(*statements: str, shapes: bool = False) -> list[str]:
+        sessions = Sessions()
+        answers = answers_of([Script("a.sql", ";\n".join(statements))], Given(shapes=shapes), session=sessions.of)
+        assert [each.statement.text for each in answers] == list(statements)
+        return sessions.told[1:-1]
+
+    first = "INSERT INTO t (a, b, c) VALUES (1, 'x', -0.5)"
+    alike = [
+        "INSERT INTO t (a, b, c) VALUES (22, 'it''s; 10:15', NULL)",
+        "INSERT INTO t (a, b, c) VALUES (3, NULL, 1.5)",
+    ]
+    rows = "INSERT INTO t (a, b, c) VALUES (-3, 'y', 7.5), (4, NULL, 9.1)"
+    assert analyzed(first, *alike, rows) == [first, *alike]
+    assert analyzed(first, "INSERT INTO t (a, b, c) VALUES (9, 'z', -1.5)", rows) == [first]
+    assert analyzed(first, first.replace("1", "2"), shapes=True) == [first, first.replace("1", "2")]
+    for other in (
+        first.replace("INTO t", "INTO u"),
+        first.replace("(a, b, c)", "(a, c, b)"),
+        first.replace("1,", "1234567890,"),
+        first.replace("0.5", "0.55"),
+        first.replace("'x'", "upper('x')"),
+        first.replace("'x'", "DATE 'x'"),
+        # Spark makes one type of these while it analyzes them.
+        f"{first}, ('1', 'x', 0.5)",
+        f"{first}, (1, 'x')",
+    ):
+        assert analyzed(first, other) == [first, other]
+    changed = [first, "DROP TABLE t", "CREATE TABLE t (a INT)", first.replace("'x'", "'y'")]
+    assert analyzed(*changed) == changed
+
+
 def test_the_command_imports_no_store_no_page_and_nothing_that_runs_scripts() -> None:
     asked = "import sys, openlineage_pyspark.command.lineage; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-Ic", asked], capture_output=True, check=True, text=True)

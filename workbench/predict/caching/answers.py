@@ -348,6 +348,8 @@ class _Asking:
         self, session: ScriptSession, known: Mapping[str, KeptAnswer], tasks: Sequence[int]
     ) -> Iterator[KeptAnswer]:
         whole, done = sum(task >= _REPEAT for task in tasks), 0
+        # The answers to INSERTs of literals: files that fill tables have thousands, which differ in their values.
+        alike: dict[str, KeptAnswer] = {}
         for statement, dependence, task in zip(self._statements, self._dependences, tasks, strict=True):
             answer = known.get(dependence.key)
             if task == _RESTORE and answer is not None:
@@ -355,10 +357,18 @@ class _Asking:
             elif task >= _REPEAT:
                 self._progress(done, whole)
                 done += 1
-                asked = self._asked(session, statement, dependence)
+                asked = alike.get(dependence.like) or self._asked(session, statement, dependence)
+                if self._is_for_all_values(dependence, asked):
+                    alike[dependence.like] = asked
                 answer = answer or asked
             if answer is not None:
                 yield answer
+
+    def _is_for_all_values(self, dependence: Dependence, answer: KeptAnswer) -> bool:
+        """Return whether an answer is that of all statements that differ only in the values of literals."""
+        # A comparison needs the shape of each plan, which contains the values.
+        has_problem = answer.analyzed.refusal is not None or answer.analyzed.missed is not None
+        return bool(dependence.like) and not (self._given.shapes or answer.effects or has_problem)
 
     def _asked(self, session: ScriptSession, statement: ScriptStatement, dependence: Dependence) -> KeptAnswer:
         options = AnalysisOptions(self._given.dialect, _mark(dependence.key), dependence.reads)

@@ -24,7 +24,7 @@ from openlineage_pyspark.workbench.predict.tables.consequence import Consequence
 from openlineage_pyspark.workbench.predict.tables.following import is_kept_setting
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
     from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 _KEY_LENGTH = 32
 _NAMING = frozenset({TokenKind.NAME, TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING})
 _COMPUTED_NAME = re.compile(r"\bIDENTIFIER\s*\(", re.IGNORECASE)
+_TEXT = "'text'"
+_DIGITS_OF_INT = 9
+_LITERAL = r"(?:'text'|NULL|BOOLEAN|(?:- )?[19][.\w]*|\.9+)"
+_ROW = rf"\( {_LITERAL}(?: , {_LITERAL})* \)"
+_ROWS = re.compile(f"{_ROW}(?: , {_ROW})*")
 _MARKS = ("${", "{{", "{%", "@", ":")
 # The first words of statements that change nothing for later ones.
 _CHANGES_NOTHING = frozenset(
@@ -59,6 +64,8 @@ class Dependence:
 
     Args:
         key: a hash of its text and of everything that it can see; statements with the same key have the same answer.
+        like: the same of an INSERT of literals, whatever their values are; empty for any other statement. Statements
+            with the same one have the same answer too, if Spark refuses nothing in it.
         reads: the names that it can see, in lower case; None for all.
         writes: the names that it can change; None for all.
         catalogs: the names that it may treat as catalogs.
@@ -68,6 +75,7 @@ class Dependence:
     """
 
     key: str
+    like: str
     reads: frozenset[str] | None
     writes: frozenset[str] | None
     catalogs: frozenset[str]
@@ -171,6 +179,8 @@ class Dependencies:
         around = [attrs.astuple(each) for each in statement.loops], statement.variables
         asked = [statement.text, statement.in_script, around]
         key = _hash(self._base, asked, self._set, seen)
+        row = "" if sees_all or len(texts) > 1 else _row_of_literals(read[0])
+        like = row and _hash(self._base, row, self._set, seen)
         change = _change_of(texts, read, self._catalogs)
         if change.setting.startswith("="):
             self._values[change.setting[1:]] = change.value or ""
@@ -181,7 +191,7 @@ class Dependencies:
         self._catalogs |= catalogs
         self._history = _hash(self._history, key)
         sets = change.names is None or change.unknown_setting or bool(change.setting)
-        return Dependence(key, reads, change.names, catalogs, sets, bool(change.setting), words)
+        return Dependence(key, like, reads, change.names, catalogs, sets, bool(change.setting), words)
 
     def _texts_of(self, statement: ScriptStatement) -> list[str]:
         """Return the texts that Spark may read instead of a statement."""
@@ -234,6 +244,38 @@ def _hash(*parts: Any) -> str:
 
 def _significant(text: str) -> list[Token]:
     return [each for each in tokens(text) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
+
+
+def _row_of_literals(found: Sequence[Token]) -> str:
+    """
+    Return an INSERT of literals with the kinds of the literals instead of their values; empty for any other statement.
+
+    Each of its rows has a literal of the same kind in the same place, or NULL: Spark would convert others to a common
+    type while it analyzes the statement, which it refuses for some values.
+    """
+    words = [each.text.upper() for each in found]
+    if words[:1] != ["INSERT"] or "VALUES" not in words:
+        return ""
+    begin = words.index("VALUES")
+    rows = " ".join(map(_kind_of_literal, found[begin + 1 :]))
+    if not _ROWS.fullmatch(rows):
+        return ""
+    of_rows = [row.strip("() ").replace("- ", "").split(" , ") for row in rows.split(" ) , ( ")]
+    kinds = [{row[at] for row in of_rows} - {"NULL"} for at in range(min(map(len, of_rows)))]
+    if len(set(map(len, of_rows))) > 1 or any(len(each) > 1 for each in kinds):
+        return ""
+    return json.dumps([[each.text for each in found[:begin]], [sorted(each) for each in kinds]])
+
+
+def _kind_of_literal(token: Token) -> str:
+    """Return the kind of a literal, which decides its type; any other token as it is, in upper case."""
+    if token.kind is TokenKind.STRING and token.whole and token.text[0] in "'\"":
+        return _TEXT
+    if token.kind is TokenKind.NUMBER:
+        # A short number is an INT, whatever its digits are; the type of a decimal depends on how many it has.
+        return "1" if token.text.isdigit() and len(token.text) <= _DIGITS_OF_INT else re.sub(r"\d", "9", token.text)
+    word = token.text.upper()
+    return "BOOLEAN" if word in ("TRUE", "FALSE") else word
 
 
 def _name(token: Token) -> str:
