@@ -94,6 +94,8 @@ def test_of_inserts_that_differ_in_the_values_of_literals_one_is_analyzed() -> N
         first.replace("0.5", "0.55"),
         first.replace("'x'", "upper('x')"),
         first.replace("'x'", "DATE 'x'"),
+        # The problem of a statement has a place in it.
+        first.replace("INTO t", "INTO  t"),
         # Spark makes one type of these while it analyzes them.
         f"{first}, ('1', 'x', 0.5)",
         f"{first}, (1, 'x')",

@@ -35,6 +35,7 @@ from openlineage_pyspark.workbench.predict.scripts import (
 )
 from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTables
+from openlineage_pyspark.workbench.predict.tables.knowledge import UNKNOWN_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -366,9 +367,12 @@ class _Asking:
 
     def _is_for_all_values(self, dependence: Dependence, answer: KeptAnswer) -> bool:
         """Return whether an answer is that of all statements that differ only in the values of literals."""
+        found = answer.analyzed
+        # The table is named before the values, so it has the same place in all of them.
+        is_of_table = found.refusal is None or found.refusal.code == UNKNOWN_TABLE
         # A comparison needs the shape of each plan, which contains the values.
-        has_problem = answer.analyzed.refusal is not None or answer.analyzed.missed is not None
-        return bool(dependence.like) and not (self._given.shapes or answer.effects or has_problem)
+        is_own = bool(self._given.shapes or answer.effects or found.text or found.missed is not None)
+        return bool(dependence.like) and is_of_table and not is_own
 
     def _asked(self, session: ScriptSession, statement: ScriptStatement, dependence: Dependence) -> KeptAnswer:
         options = AnalysisOptions(self._given.dialect, _mark(dependence.key), dependence.reads)

@@ -24,7 +24,7 @@ from openlineage_pyspark.workbench.predict.tables.consequence import Consequence
 from openlineage_pyspark.workbench.predict.tables.following import is_kept_setting
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
     from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
     from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _KEY_LENGTH = 32
 _NAMING = frozenset({TokenKind.NAME, TokenKind.WORD, TokenKind.NUMBER, TokenKind.STRING})
 _COMPUTED_NAME = re.compile(r"\bIDENTIFIER\s*\(", re.IGNORECASE)
+_IGNORED = (TokenKind.SPACE, TokenKind.COMMENT)
+_FILLS = re.compile(r"\s*INSERT\b", re.IGNORECASE)
 _TEXT = "'text'"
 _DIGITS_OF_INT = 9
 _LITERAL = r"(?:'text'|NULL|BOOLEAN|(?:- )?[19][.\w]*|\.9+)"
@@ -65,7 +67,7 @@ class Dependence:
     Args:
         key: a hash of its text and of everything that it can see; statements with the same key have the same answer.
         like: the same of an INSERT of literals, whatever their values are; empty for any other statement. Statements
-            with the same one have the same answer too, if Spark refuses nothing in it.
+            with the same one have the same answer too, if Spark refuses nothing in it, or only its table.
         reads: the names that it can see, in lower case; None for all.
         writes: the names that it can change; None for all.
         catalogs: the names that it may treat as catalogs.
@@ -179,7 +181,7 @@ class Dependencies:
         around = [attrs.astuple(each) for each in statement.loops], statement.variables
         asked = [statement.text, statement.in_script, around]
         key = _hash(self._base, asked, self._set, seen)
-        row = "" if sees_all or len(texts) > 1 else _row_of_literals(read[0])
+        row = "" if sees_all or len(texts) > 1 else _row_of_literals(statement.text)
         like = row and _hash(self._base, row, self._set, seen)
         change = _change_of(texts, read, self._catalogs)
         if change.setting.startswith("="):
@@ -243,28 +245,28 @@ def _hash(*parts: Any) -> str:
 
 
 def _significant(text: str) -> list[Token]:
-    return [each for each in tokens(text) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
+    return [each for each in tokens(text) if each.kind not in _IGNORED]
 
 
-def _row_of_literals(found: Sequence[Token]) -> str:
+def _row_of_literals(text: str) -> str:
     """
     Return an INSERT of literals with the kinds of the literals instead of their values; empty for any other statement.
 
     Each of its rows has a literal of the same kind in the same place, or NULL: Spark would convert others to a common
     type while it analyzes the statement, which it refuses for some values.
     """
-    words = [each.text.upper() for each in found]
-    if words[:1] != ["INSERT"] or "VALUES" not in words:
+    if not _FILLS.match(text):
         return ""
-    begin = words.index("VALUES")
-    rows = " ".join(map(_kind_of_literal, found[begin + 1 :]))
+    found = list(tokens(text))
+    begin = next((at for at, each in enumerate(found) if each.text.upper() == "VALUES"), len(found))
+    rows = " ".join(_kind_of_literal(each) for each in found[begin + 1 :] if each.kind not in _IGNORED)
     if not _ROWS.fullmatch(rows):
         return ""
     of_rows = [row.strip("() ").replace("- ", "").split(" , ") for row in rows.split(" ) , ( ")]
     kinds = [{row[at] for row in of_rows} - {"NULL"} for at in range(min(map(len, of_rows)))]
     if len(set(map(len, of_rows))) > 1 or any(len(each) > 1 for each in kinds):
         return ""
-    return json.dumps([[each.text for each in found[:begin]], [sorted(each) for each in kinds]])
+    return json.dumps(["".join(each.text for each in found[:begin]), [sorted(each) for each in kinds]])
 
 
 def _kind_of_literal(token: Token) -> str:

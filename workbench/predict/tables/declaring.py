@@ -119,7 +119,7 @@ class DeclaringSpark:
 
     def put_table(self, parts: Parts, table: DeclaredTable) -> None:
         """Declare a table to Spark."""
-        self._java.put(parts[0], joined(parts[1:-1]), parts[-1], table.ddl, joined(table.partitions))
+        self._java.put(parts[0], text_of_parts(parts[1:-1]), parts[-1], table.ddl, text_of_parts(table.partitions))
 
     def register_function(self, name: str, type_: str = "VOID") -> None:
         """Declare a function whose name alone is known; Spark casts its default type, VOID, to most other types."""
@@ -159,7 +159,7 @@ class DeclaringSpark:
         given = self._gateway.new_array(self._jvm.java.lang.Object, len(values))
         for at, value in enumerate(values.values()):
             given[at] = value
-        return self._java.withValues(plan, joined(values), given)
+        return self._java.withValues(plan, text_of_parts(values), given)
 
     def value_in(self, plan: Any) -> Any:
         """Return the expression of the only column of an analyzed query; None if it has no subquery."""
@@ -167,7 +167,7 @@ class DeclaringSpark:
 
     def drop_table(self, parts: Parts) -> None:
         """Remove a table from Spark."""
-        self._java.drop(parts[0], joined(parts[1:-1]), parts[-1])
+        self._java.drop(parts[0], text_of_parts(parts[1:-1]), parts[-1])
 
 
 _COMPILED: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
@@ -202,7 +202,7 @@ def compiled(gateway: Any, name: str, text: str, *given: Any) -> Any:
     return known[name].getConstructors()[0].newInstance(arguments)
 
 
-def joined(parts: Iterable[str]) -> str:
+def text_of_parts(parts: Iterable[str]) -> str:
     """Return parts in one text, which `DeclaredTables.java` parts again: an array costs a message for each part."""
     return "".join(each.replace("\\", r"\b").replace("\0", r"\0") + "\0" for each in parts)
 
