@@ -9,7 +9,7 @@ import org.apache.hadoop.fs.Path;
 
 /** Spells paths as Hadoop does: complete, absolute, without `//` and `..`. No file is accessed. */
 final class Paths {
-  /** Returns a path that a user wrote, as text or as a URI, or a sequence of them, qualified. */
+  /** Returns a path that a user wrote, as text, as a URI or as Hadoop's path, or a sequence of them, qualified. */
   static Object qualified(Object given, Object session) {
     if (given instanceof scala.collection.Iterable) {
       ArrayList found = new ArrayList();
@@ -62,6 +62,7 @@ final class Paths {
 
   private static Path path(Object given) {
     try {
+      if (given instanceof Path) return (Path) given;
       if (given instanceof URI) return new Path((URI) given);
       return given instanceof String ? new Path((String) given) : null;
     } catch (IllegalArgumentException noPath) {
