@@ -65,11 +65,13 @@ public final class DeclaredTables {
     }
 
     /** Declares a table by its columns in DDL; it replaces an earlier one of the same name. */
-    public void put(String catalog, String namespace, String name, String columns, String partitions)
+    public void put(
+            String catalog, String namespace, String name, String columns, String partitions, boolean isFilledInPart)
             throws ParseException {
         Identifier identifier = Identifier.of(parts(namespace), name);
         StructType schema = parser.parseTableSchema(columns);
-        TABLES.put(key(catalog, identifier), new DeclaredTable(catalog, identifier, schema, parts(partitions)));
+        Table table = new DeclaredTable(catalog, identifier, schema, parts(partitions), isFilledInPart);
+        TABLES.put(key(catalog, identifier), table);
     }
 
     /** Forgets a table, and returns whether it was declared. */
@@ -278,12 +280,15 @@ public final class DeclaredTables {
         private final boolean isOfFiles;
         private final StructType schema;
         private final String[] partitions;
+        private final boolean isFilledInPart;
 
-        DeclaredTable(String catalog, Identifier identifier, StructType schema, String[] partitions) {
+        DeclaredTable(
+                String catalog, Identifier identifier, StructType schema, String[] partitions, boolean isFilledInPart) {
             this.name = catalog + "." + identifier.toString();
             this.isOfFiles = "spark_catalog".equals(catalog);
             this.schema = schema;
             this.partitions = partitions;
+            this.isFilledInPart = isFilledInPart;
         }
 
         public String name() {
@@ -314,6 +319,9 @@ public final class DeclaredTables {
             found.add(TableCapability.TRUNCATE);
             found.add(TableCapability.OVERWRITE_BY_FILTER);
             found.add(TableCapability.OVERWRITE_DYNAMIC);
+            if (isFilledInPart) {
+                found.add(TableCapability.ACCEPT_ANY_SCHEMA);
+            }
             return found;
         }
 

@@ -117,9 +117,17 @@ class DeclaringSpark:
             of_catalog = "InFront" if name == SPARK_CATALOG else "Named"
             self.session.conf.set(f"spark.sql.catalog.{name}", f"{_CLASS}${of_catalog}")
 
-    def put_table(self, parts: Parts, table: DeclaredTable) -> None:
-        """Declare a table to Spark."""
-        self._java.put(parts[0], text_of_parts(parts[1:-1]), parts[-1], table.ddl, text_of_parts(table.partitions))
+    def put_table(self, parts: Parts, table: DeclaredTable, *, filled_in_part: bool = False) -> None:
+        """
+        Declare a table to Spark.
+
+        Args:
+            parts: its full name.
+            table: the table.
+            filled_in_part: whether an INSERT may leave out columns.
+        """
+        partitions = text_of_parts(table.partitions)
+        self._java.put(parts[0], text_of_parts(parts[1:-1]), parts[-1], table.ddl, partitions, filled_in_part)
 
     def register_function(self, name: str, type_: str = "VOID") -> None:
         """Declare a function whose name alone is known; Spark casts its default type, VOID, to most other types."""

@@ -16,7 +16,7 @@ from openlineage_pyspark.workbench.predict.tables.declared import (
     name_key,
 )
 from openlineage_pyspark.workbench.predict.tables.uses import type_by_use
-from openlineage_pyspark.workbench.predict.tables.words import names_in
+from openlineage_pyspark.workbench.predict.tables.words import first_word, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -30,6 +30,7 @@ TEXT_TYPE = "STRING"
 """The type of a column whose type is unknown."""
 UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _OTHER_TYPE = "INCOMPATIBLE_DATA_FOR_TABLE"
+_NO_DATA = "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_FIND_DATA"
 _UNFIT_TYPE = "DATATYPE_MISMATCH"
 _NO_CONDITION = "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"
 _UNFIT_BASE = "INVALID_EXTRACT_BASE_FIELD_TYPE"
@@ -74,6 +75,7 @@ class Knowledge:
         self._reach: Collection[str] | None = None
         self._loosened = False
         self._guesses: dict[tuple[Parts, str], str] = {}
+        self._filled_in_part: set[Parts] = set()
         self._stubs: list[str] = []
         self._of_type: set[str] = set()
         self.missed: Refusal | None = None
@@ -189,6 +191,10 @@ class Knowledge:
             self._loosened = False
             self._guesses.clear()
             self._put_from_text(of_any_type=False)
+        for key in self._filled_in_part:
+            if (table := self._tables.get(key)) is not None:
+                self._spark.put_table(_whole(key, table), table)
+        self._filled_in_part.clear()
         for name in self._of_type & self._declared:
             self._spark.register_function(name)
         self._of_type.clear()
@@ -228,6 +234,8 @@ class Knowledge:
             return self._stand_in(names_in(missed.get("routineName", "")), refusal)
         if refusal.code.startswith((_UNFIT_TYPE, _UNFIT_BASE)):
             return self._guess(refusal)
+        if refusal.code == _NO_DATA and self._spark.is_old and first_word(self.text) == "INSERT":
+            return self._fill_in_part(names_in(missed.get("tableName", "")))
         if refusal.code.startswith(_OTHER_TYPE) and self._from_text and not self._loosened:
             self._loosened = True
             self._put_from_text(of_any_type=True, besides=name_key(names_in(missed.get("tableName", ""))))
@@ -243,6 +251,20 @@ class Knowledge:
             # Spark may treat the name of an unknown catalog as that of a database.
             return self._spark.register_catalog(names[:1]) if len(names) > 1 else self._spark.make_database(names)
         return False
+
+    def _fill_in_part(self, name: Parts) -> bool:
+        """
+        Let an INSERT fill only some columns of a table, for one statement; return whether the table is known here.
+
+        Spark 3.5 fills the others of its own tables with NULL or a default value, but not those of declared ones.
+        """
+        key = name_key(self._spark.whole(name))
+        table = self._tables.get(key)
+        if table is None or key in self._filled_in_part:
+            return False
+        self._filled_in_part.add(key)
+        self._spark.put_table(_whole(key, table), table, filled_in_part=True)
+        return True
 
     def _stand_in(self, names: Parts, refusal: Refusal) -> bool:
         """Declare an opaque function instead of an unknown one; return whether this was possible."""
@@ -266,9 +288,7 @@ class Knowledge:
             more = tuple(spelt[each.lower()] for each in names if each.lower() in spelt)
             if more and not set(more) <= set(partitions):
                 self._partitions[key] = (*partitions, *more)
-                # The given name may lack the catalog.
-                whole = (*key[: -len(table.parts)], *table.parts)
-                self._spark.put_table(whole, attrs.evolve(table, partitions=self._partitions[key]))
+                self._spark.put_table(_whole(key, table), attrs.evolve(table, partitions=self._partitions[key]))
                 found = True
         return found
 
@@ -326,6 +346,11 @@ class Knowledge:
             self._of_type.add(name.lower())
             self._spark.register_function(name, type_)
         return bool(names)
+
+
+def _whole(key: Parts, table: DeclaredTable) -> Parts:
+    """Return the full name of a table, whose given name may lack the catalog."""
+    return (*key[: -len(table.parts)], *table.parts)
 
 
 def _of_any_type(table: DeclaredTable) -> DeclaredTable:
