@@ -73,8 +73,8 @@ UNOPENED = "unopened"
 _TEMPORARY_VIEW = "CreateViewCommand"
 # Each file, and each script, may declare its own variables, under names that others use too.
 _DECLARES = re.compile(r"DECLARE\s+(?:OR\s+REPLACE\s+)?", re.IGNORECASE)
-# In SQL Server, this declares a variable, and uses none.
-_LOCAL = re.compile(r"DECLARE\s+@", re.IGNORECASE)
+# In SQL Server, these declare a variable and set one; none has a value before.
+_LOCAL = re.compile(r"DECLARE\s+@|SET\s+@+\w+\s*[-+*/%&|^]?=", re.IGNORECASE)
 # Kinds of statements -> the method of their parsed plan that returns the table that they change.
 _NAMED_BY = {
     **dict.fromkeys(("CreateTable", "ReplaceTable", "CreateTableAsSelect", "ReplaceTableAsSelect"), "name"),
@@ -231,7 +231,9 @@ class ScriptSession:
             refusal = Refusal("INTERNAL_ERROR", str(problem))
         finally:
             self._knowledge.end()
-        refusal = self._without_value_of("" if _LOCAL.match(given) else read.kind, read.text) or refusal
+        # Spark takes it for a property.
+        kind, plain = ("", given) if _LOCAL.match(given) else (read.kind, read.text)
+        refusal = self._without_value_of(kind, plain) or refusal
         missed, shown = (None if refusal is not None else self._knowledge.missed), (self._shape, self._named)
         instead = read.text if refusal is not None and read.text != given else ""
         found = Analyzed(read.kind, read.query, refusal, missed, catalog, database, {}, from_text, instead, *shown)

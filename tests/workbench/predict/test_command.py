@@ -643,6 +643,7 @@ GO
 CREATE PROC dbo.q @a INT AS
 SET NOCOUNT ON
 DECLARE @x INT = 1
+SET @x = @a + 1
 PRINT 'x'
 INSERT INTO [The Names] SELECT [Id], "The Name" FROM [The Names]
 RETURN 0
@@ -667,7 +668,7 @@ RETURN 0
     assert edges == {
         "a.sql:2": ["Amount <- default.orders.Id exact"],
         "a.sql:3": ["Amount <- default.orders.Amount exact"],
-        "b.sql:7": ["Id <- default.the names.Id exact", "The Name <- default.the names.The Name exact"],
+        "b.sql:8": ["Id <- default.the names.Id exact", "The Name <- default.the names.The Name exact"],
     }
 
 
