@@ -973,9 +973,20 @@ for name in ("t", "u", "w"):
 k.write.format("delta").mode("append").saveAsTable("shop.t")
 k.select("id").write.format("delta").mode("append").save("/lake/u")
 k.select("v", k.id.alias("twice")).write.format("delta").mode("append").save("/lake/w")
+DeltaTable.create(spark).tableName("shop.m").addColumn("id", "INT").addColumn(
+    "twice", "INT", generatedAlwaysAs="id * 2"
+).execute()
+DeltaTable.forName(spark, "shop.m").alias("m").merge(k.alias("k"), "m.twice = k.id").whenNotMatchedInsert(
+    values={"id": "k.id"}
+).execute()
 """
     found = seen(runner, tmp_path, text)
-    assert found.edges == [
+    assert [each for each in found.edges if "-> shop.m" in each and each.startswith("data")] == [
+        "data/k.id -> shop.m.*",
+        "data/k.id -> shop.m.id",
+        "data/k.id -> shop.m.twice",
+    ]
+    assert [each for each in found.edges if "shop.m" not in each] == [
         "data/k.id -> /lake/u.id",
         "data/k.id -> /lake/u.twice",
         "data/k.id -> /lake/w.twice",

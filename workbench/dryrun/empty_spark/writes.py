@@ -15,10 +15,10 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown
 from openlineage_pyspark.workbench.dryrun.script.partitions import with_more_columns
 from openlineage_pyspark.workbench.dryrun.script.places import datasets_of
 from openlineage_pyspark.workbench.dryrun.script.records import WriteRecord
-from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, in_backticks, name_key
+from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, in_backticks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
 
@@ -42,7 +42,6 @@ class Writes:
         self._session = reads.session
         self._stage = reads.stage
         # The name of a table -> its columns that Delta Lake computes from others with each write.
-        self._generated: dict[tuple[str, ...], Mapping[str, str]] = {}
         self._rdds = 0
 
     def writer(self, frame: Any) -> Writer:
@@ -195,22 +194,10 @@ class Writes:
             self._reads.forget_columns(parts)
         self._stage.record("write", **attrs.asdict(record))
 
-    def generate(self, name: str, path: str, columns: Mapping[str, str]) -> None:
-        """
-        Remember the columns of a table that Delta Lake computes from others with each write.
-
-        Args:
-            name: the name of the table, as the script writes it.
-            path: its location; empty if the script gives none.
-            columns: each column with its expression.
-        """
-        for parts in (self._reads.whole(name), *([(SPARK_CATALOG, "delta", path)] if path else ())):
-            self._generated[name_key(parts)] = dict(columns)
-
     def _with_generated(self, frame: Any, parts: tuple[str, ...]) -> Any:
         """Return the rows that are added to a table, with the columns that Delta Lake computes from the others."""
         known = self._session.known(parts)
-        made = self._generated.get(name_key(parts)) or ({} if known is None else dict(known.computed))
+        made = {} if known is None else dict(known.computed)
         if not made or Unknown.of(frame) is not None:
             return frame
         given = {column.lower() for column, _ in self._reads.columns_of(frame)}

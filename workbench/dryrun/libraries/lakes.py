@@ -269,7 +269,6 @@ class TableBuilder:
         self._name = ""
         self._path = ""
         self._columns: list[str] = []
-        self._generated: dict[str, str] = {}
         self._partitions: tuple[str, ...] = ()
 
     def tableName(self, identifier: str) -> Any:  # noqa: N802 (Delta's)
@@ -300,9 +299,8 @@ class TableBuilder:
             self._world.stage.hides(f"how the column {colName} is generated")
         given = TEXT_TYPE if isinstance(dataType, StandIn) else dataType
         type_ = given if isinstance(given, str) else self._world.reads.type_in_sql(given)
-        self._columns.append(f"{in_backticks(str(colName))} {type_}")
-        if isinstance(generatedAlwaysAs, str):
-            self._generated[str(colName)] = generatedAlwaysAs
+        made = f" GENERATED ALWAYS AS ({generatedAlwaysAs})" if isinstance(generatedAlwaysAs, str) else ""
+        self._columns.append(f"{in_backticks(str(colName))} {type_}{made}")
         return self
 
     def addColumns(self, cols: Any) -> Any:  # noqa: N802
@@ -329,7 +327,6 @@ class TableBuilder:
         """Declare the table."""
         name = self._name or f"delta.{in_backticks(self._path)}"
         self._world.statements.record(self._text(name))
-        self._world.writes.generate(name, self._path, self._generated)
         return self._table.forName(self._spark, name) if self._name else self._table.forPath(self._spark, self._path)
 
     def _text(self, name: str) -> str:
