@@ -362,6 +362,9 @@ class Statements:
         for each in place.paths:
             self._stage.opens_data(each)
         self._stage.learn(place, table.columns, table.partitions)
+        if table.computed:
+            # Rows may be added by the path.
+            self._session.declare(attrs.evolve(table, parts=(SPARK_CATALOG, place.short, place.paths[0])))
         self._session.declare(attrs.evolve(table, identifier=identifier_at(place)))
         self._reads.record_tables()
         if is_moved:
