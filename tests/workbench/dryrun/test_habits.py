@@ -1102,6 +1102,7 @@ fitted.summary.predictions.select("prediction").write.parquet("out/predictions")
     assert found.problems == [(9, "STAND_IN"), (10, "STAND_IN"), (13, "STAND_IN"), (15, "STAND_IN")]
 
 
+@pytest.mark.skipif(SPARK_VERSION.startswith("4.0"), reason="Spark 4.0 has no pandas on Spark in its ANSI mode")
 def test_pandas_on_spark_gets_a_row_of_stand_ins_for_its_rows(runner: ScriptRunner, tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     text = """\
