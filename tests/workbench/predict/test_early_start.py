@@ -78,7 +78,7 @@ def test_of_inserts_that_differ_in_the_values_of_literals_one_is_analyzed() -> N
         assert [each.statement.text for each in answers] == list(statements)
         return sessions.told[1:-1]
 
-    first = "INSERT INTO t (a, b, c) VALUES (1, 'x', -0.5)"
+    first = "INSERT INTO t (a, b, c) VALUES (1, 'x', -2.5)"
     alike = [
         "INSERT INTO t (a, b, c) VALUES (22, 'it''s; 10:15', NULL)",
         "INSERT INTO t (a, b, c) VALUES (3, NULL, 1.5)",
@@ -90,17 +90,24 @@ def test_of_inserts_that_differ_in_the_values_of_literals_one_is_analyzed() -> N
     for other in (
         first.replace("INTO t", "INTO u"),
         first.replace("(a, b, c)", "(a, c, b)"),
-        first.replace("1,", "1234567890,"),
-        first.replace("0.5", "0.55"),
+        first.replace("1,", "2147483648,"),
+        first.replace("2.5", "2.55"),
+        first.replace("2.5", "0.5"),
+        # A name, if Spark is set so.
+        first.replace("'x'", '"x"'),
         first.replace("'x'", "upper('x')"),
         first.replace("'x'", "DATE 'x'"),
         # The problem of a statement has a place in it.
         first.replace("INTO t", "INTO  t"),
         # Spark makes one type of these while it analyzes them.
-        f"{first}, ('1', 'x', 0.5)",
+        f"{first}, ('1', 'x', 2.5)",
         f"{first}, (1, 'x')",
     ):
         assert analyzed(first, other) == [first, other]
+    # Spark refuses the second number of each.
+    for small, big in (("100Y", "300Y"), ("1E100", "1E999"), ("1E10BD", "1E99BD"), ("-2147483648", "3000000000")):
+        both = [first.replace("1,", f"{number},") for number in (small, big)]
+        assert analyzed(*both) == both
     changed = [first, "DROP TABLE t", "CREATE TABLE t (a INT)", first.replace("'x'", "'y'")]
     assert analyzed(*changed) == changed
 

@@ -34,9 +34,8 @@ _NAMING = frozenset({TokenKind.NAME, TokenKind.WORD, TokenKind.NUMBER, TokenKind
 _COMPUTED_NAME = re.compile(r"\bIDENTIFIER\s*\(", re.IGNORECASE)
 _IGNORED = (TokenKind.SPACE, TokenKind.COMMENT)
 _FILLS = re.compile(r"\s*INSERT\b", re.IGNORECASE)
-_TEXT = "'text'"
-_DIGITS_OF_INT = 9
-_LITERAL = r"(?:'text'|NULL|BOOLEAN|(?:- )?[19][.\w]*|\.9+)"
+_BIGGER_THAN_INT, _BIGGER_THAN_BIGINT = 2**31, 2**63
+_LITERAL = r"(?:'text'|\"text\"|NULL|BOOLEAN|(?:- )?#[.\w]+)"
 _ROW = rf"\( {_LITERAL}(?: , {_LITERAL})* \)"
 _ROWS = re.compile(f"{_ROW}(?: , {_ROW})*")
 _MARKS = ("${", "{{", "{%", "@", ":")
@@ -272,12 +271,24 @@ def _row_of_literals(text: str) -> str:
 def _kind_of_literal(token: Token) -> str:
     """Return the kind of a literal, which decides its type; any other token as it is, in upper case."""
     if token.kind is TokenKind.STRING and token.whole and token.text[0] in "'\"":
-        return _TEXT
+        # A setting makes names of those in double quotes.
+        return f"{token.text[0]}text{token.text[0]}"
     if token.kind is TokenKind.NUMBER:
-        # A short number is an INT, whatever its digits are; the type of a decimal depends on how many it has.
-        return "1" if token.text.isdigit() and len(token.text) <= _DIGITS_OF_INT else re.sub(r"\d", "9", token.text)
+        return f"#{_kind_of_number(token.text)}"
     word = token.text.upper()
     return "BOOLEAN" if word in ("TRUE", "FALSE") else word
+
+
+def _kind_of_number(text: str) -> str:
+    """Return the kind of a number, which decides its type; the number itself if Spark may refuse others like it."""
+    if whole := re.fullmatch(r"0*([0-9]{1,19})", text):
+        value = int(whole[1])
+        if value < _BIGGER_THAN_INT:
+            return "INT"
+        # With a minus, the number in between is an INT.
+        return "BIGINT" if _BIGGER_THAN_INT < value < _BIGGER_THAN_BIGINT else text
+    # The type of a decimal depends on how many digits it has. Spark refuses 1E999, 999Y and 1E99BD.
+    return re.sub(r"[0-9]", "9", text.lstrip("0")) if re.fullmatch(r"[0-9]*\.[0-9]*", text) else text
 
 
 def _name(token: Token) -> str:
