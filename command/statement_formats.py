@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import attrs
 from openlineage_pyspark.command.screen import printable
@@ -188,9 +190,9 @@ def sarif_of(found: Sequence[StatementLineage], others: Iterable[dict[str, Any]]
 
 
 def sarif_result(rule: str, level: str, message: str, file: str, line: int, column: int) -> dict[str, Any]:
-    """Return a result of SARIF: the problem and its place."""
+    """Return a result of SARIF: the problem and its place, whose file is a reference by URI."""
     region = {"startLine": line, "startColumn": column}
-    place = {"physicalLocation": {"artifactLocation": {"uri": file}, "region": region}}
+    place = {"physicalLocation": {"artifactLocation": {"uri": quote(os.fsencode(file))}, "region": region}}
     return {"ruleId": rule, "level": level, "message": {"text": message}, "locations": [place]}
 
 

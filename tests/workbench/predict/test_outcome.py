@@ -201,6 +201,20 @@ def test_sarif_has_a_result_for_each_problem() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("file", "uri"),
+    [
+        ("sql/a b.sql", "sql/a%20b.sql"),
+        ("a:1%20#é.sql", "a%3A1%2520%23%C3%A9.sql"),
+        ("/sql/\udcff?.sql", "/sql/%FF%3F.sql"),
+    ],
+)
+def test_sarif_names_a_file_by_a_uri(file: str, uri: str) -> None:
+    odd = attrs.evolve(TABLE, problem=Problem(file, 2, 3, "X", "odd"))
+    ((result,),) = [run["results"] for run in json.loads(WRITERS["sarif"]([odd]))["runs"]]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": uri}
+
+
 def test_json_begins_with_the_outcome() -> None:
     result = valid_answer(WRITERS["json"](EVERY))["result"]
     assert list(result)[1:] == ["summary", "statements"]
