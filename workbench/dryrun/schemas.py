@@ -57,7 +57,7 @@ class KnownColumns:
         """
         try:
             document = json.loads(file.read_text(encoding="utf-8-sig"))
-        except (OSError, ValueError) as problem:
+        except (OSError, RecursionError, ValueError) as problem:
             reason = problem.strerror if isinstance(problem, OSError) else problem
             raise TextError(f"{file} can't be read: {reason}", path=str(file)) from problem
         if not isinstance(document, dict):

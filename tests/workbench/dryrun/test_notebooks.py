@@ -59,7 +59,9 @@ def test_the_cells_of_code_are_a_script_of_as_many_lines() -> None:
     assert [cell_and_line(begins, line) for line in (1, 4, 6, 10)] == [(2, 1), (2, 4), (4, 2), (6, 1)]
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"cells": 5}', notebook(("code", "1"), language="scala")])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "[" * 100_000, "{}", '{"cells": 5}', notebook(("code", "1"), language="scala")]
+)
 def test_what_is_no_notebook_of_python_is_none(text: str) -> None:
     assert script_of_notebook(text) is None
 

@@ -152,7 +152,7 @@ def test_what_is_known_is_written_as_a_file_that_gives_the_same(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "{", '{"a": ""}', '{"a": 1}', '{"a": "b"}', '{"a": "b INT PARTITIONED BY (c)"}']
+    "text", ["[]", "{", "[" * 100_000, '{"a": ""}', '{"a": 1}', '{"a": "b"}', '{"a": "b INT PARTITIONED BY (c)"}']
 )
 def test_a_file_that_gives_no_schemas_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "schemas.json"

@@ -408,6 +408,13 @@ def manifest(folder: Path) -> Path:
     return folder / "manifest.json"
 
 
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000])
+def test_a_manifest_that_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text, "utf-8")
+    with pytest.raises(TextError, match=r"manifest\.json is not valid JSON: "):
+        read_project(tmp_path / "manifest.json")
+
+
 def test_compiled_models_make_the_tables_of_the_manifest_in_the_order_of_dbt(tmp_path: Path) -> None:
     project = read_project(manifest(tmp_path))
     assert [each.id for each in project.models] == ["model.shop.b", "model.shop.a"]

@@ -79,7 +79,7 @@ def script_of_notebook(text: str) -> tuple[str, tuple[int, ...]] | None:
         document = json.loads(text)
         language = _language_of(document.get("metadata") or {})
         cells = [cell for cell in document["cells"] if isinstance(cell, dict)]
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     if not language.startswith("py"):
         return None

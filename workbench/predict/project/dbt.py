@@ -163,7 +163,7 @@ def _document(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise TextError(f"{path} can't be read: {problem.strerror}", path=str(path)) from problem
-    except ValueError as problem:
+    except (RecursionError, ValueError) as problem:
         raise TextError(f"{path} is not valid JSON: {problem}", path=str(path)) from problem
     return document if isinstance(document, dict) else {}
 
