@@ -166,8 +166,19 @@ def test_a_file_that_is_another_one_or_new_is_a_change_and_an_ignored_one_is_non
     assert not is_changed_since("HEAD")
     (repository / "module.py").write_text("", "utf-8")
     assert is_changed_since("HEAD")
-    with pytest.raises(TextError, match="no revision nowhere"):
+    with pytest.raises(TextError, match=r"no revision nowhere$"):
         is_changed_since("nowhere")
+
+
+def test_a_shallow_clone_that_lacks_a_revision_is_said_to_be_one(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subprocess.run(["git", "clone", "-q", "--depth", "1", repository.as_uri(), "clone"], check=True, cwd=repository)
+    monkeypatch.chdir(repository / "clone")
+    message = "git: there is no revision HEAD~1: the clone is shallow, `git fetch --unshallow` gets the others"
+    with pytest.raises(TextError) as raised:
+        scripts_at("HEAD~1", [Path("sql")])
+    assert str(raised.value) == message
 
 
 def test_what_cant_be_read_costs_itself_alone(repository: Path) -> None:

@@ -31,6 +31,7 @@ _ENCODINGS = (
     (re.compile(rb"(?:\0[\t\n\r -~]){4}"), "utf-16-be"),
 )
 _PYTHON = ".py"
+_SHALLOW = ": the clone is shallow, `git fetch --unshallow` gets the others"
 # What git says of a link to nothing, to itself, through a file, or out of the repository, before a size.
 _LINKS = (b"dangling ", b"loop ", b"notdir ", b"symlink ")
 
@@ -233,9 +234,14 @@ def _git_bytes(folder: Path, *arguments: str, may_find_nothing: bool = False, gi
         raise TextError("--diff needs git, which is not installed") from None
     if done.returncode and not (may_find_nothing and done.returncode == 1):
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        asked = arguments[-1].removesuffix("^{commit}")
-        raise TextError(f"git: {lines[0] if lines else f'there is no revision {asked}'}")
+        raise TextError(f"git: {lines[0] if lines else _missing(folder, arguments[-1].removesuffix('^{commit}'))}")
     return done.stdout
+
+
+def _missing(folder: Path, revision: str) -> str:
+    """Return what to say about a revision that is not there: CI often clones the newest commit alone."""
+    is_shallow = _git(folder, "rev-parse", "--is-shallow-repository").strip() == "true"
+    return f"there is no revision {revision}{_SHALLOW if is_shallow else ''}"
 
 
 def path_at(path: Path, folder: Path | None) -> Path:
