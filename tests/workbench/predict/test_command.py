@@ -672,6 +672,20 @@ RETURN 0
     }
 
 
+def test_a_statement_that_is_nested_too_deeply_costs_itself_and_says_why(
+    tmp_path: Path, shared: Callable[..., Answer]
+) -> None:
+    deep = f"SELECT {'(' * 3000}id{')' * 3000} FROM t"
+    (tmp_path / "a.sql").write_text(f"CREATE TABLE t (id INT);\n{deep};\nSELECT id FROM t", "utf-8")
+
+    ended = shared(tmp_path, "a.sql", "--format", "json")
+
+    assert ended.stderr == (
+        "a.sql:2:1: it is nested too deeply for Spark: make several statements of it, such as temporary views\n"
+    )
+    assert [each["certainty"] for each in json.loads(ended.stdout)["result"]["statements"]] == ["nothing", "exact"]
+
+
 @pytest.mark.long
 def test_a_store_and_event_files_declare_tables(tmp_path: Path, shared: Callable[..., Answer]) -> None:
     fields = [

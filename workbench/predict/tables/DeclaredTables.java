@@ -129,6 +129,9 @@ public final class DeclaredTables {
         StringBuilder found = new StringBuilder("refused").append(SEPARATOR);
         String code = problem instanceof SparkThrowable ? ((SparkThrowable) problem).getErrorClass() : "INTERNAL_ERROR";
         String message = problem instanceof SparkThrowable ? problem.getMessage() : problem.toString();
+        if (problem instanceof StackOverflowError) {
+            message = "it is nested too deeply for Spark: make several statements of it, such as temporary views";
+        }
         add(found, problem instanceof ParseException ? "" : "sql");
         add(found, code == null ? "" : code);
         add(found, message == null ? "" : message);
