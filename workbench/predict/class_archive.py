@@ -82,7 +82,8 @@ class ClassArchive:
         if jvm.stdin is not None:
             jvm.stdin.close()
         jvm.wait()
-        self._part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._part.unlink(missing_ok=True)
 
 
 def class_archive(folder: Path, jars: Path, purpose: str) -> ClassArchive | None:
@@ -90,6 +91,7 @@ def class_archive(folder: Path, jars: Path, purpose: str) -> ClassArchive | None
     Return the archive in a folder that fits a JVM.
 
     There is none if Java supports none, another user can write the folder, or the environment names another archive.
+    None is made in a folder that is read-only.
 
     Args:
         folder: the folder of the archives.
@@ -116,8 +118,10 @@ def class_archive(folder: Path, jars: Path, purpose: str) -> ClassArchive | None
     if why_not_own(checked, checked.stat()):
         return None
     if not is_made:
-        with contextlib.suppress(PermissionError):
+        with contextlib.suppress(OSError):
             os.utime(path)
+    elif not os.access(folder, os.W_OK):
+        return None
     return ClassArchive(path, is_made)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -114,6 +115,25 @@ def test_a_jvm_that_is_given_up_leaves_no_part(tmp_path: Path, jars: Path) -> No
     archive.give_up(process)
     assert process.returncode == -9
     assert [*(tmp_path / "cache").iterdir()] == []
+
+
+@pytest.mark.usefixtures("java")
+def test_a_folder_that_becomes_read_only_costs_the_archive_alone(
+    tmp_path: Path, jars: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    archive = class_archive(tmp_path / "cache", jars, "sql")
+    path = written(tmp_path / "cache", jars, "scripts")
+    assert archive is not None
+    monkeypatch.setattr(os, "utime", refuse)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "unlink", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    archive.write(jvm("pass"))
+    assert class_archive(tmp_path / "cache", jars, "sql") is None
+    assert class_archive(tmp_path / "cache", jars, "scripts") == ClassArchive(path, is_made=False)
 
 
 @pytest.mark.usefixtures("java")

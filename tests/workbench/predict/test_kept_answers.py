@@ -93,6 +93,18 @@ def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
         KeptAnswers(tmp_path / "file")
 
 
+def test_a_file_that_is_read_only_is_refused_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with KeptAnswers(tmp_path) as store:
+        store.keep({"key": REFUSED}, ())
+    connect = sqlite3.connect
+    uri = f"{(tmp_path / 'answers.sqlite').as_uri()}?mode=ro"
+    monkeypatch.setattr(sqlite3, "connect", lambda _, **more: connect(uri, uri=True, **more))
+    with pytest.raises(OSError, match=r"answers\.sqlite can't be written: attempt to write a readonly database$"):
+        KeptAnswers(tmp_path)
+
+
 def test_answers_that_no_run_uses_any_more_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "_MOST_BYTES", 3 * len(cache._document(ANSWER)))
     with KeptAnswers(tmp_path) as store:

@@ -252,6 +252,9 @@ def _connection(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_SECONDS_OF_OTHERS, check_same_thread=False)
     try:
         connection.executescript(_SCHEMA)
+        # A file that is read-only is refused now, and not when all answers are found.
+        connection.execute("DELETE FROM seen WHERE false")
+        connection.rollback()
     except sqlite3.Error:
         connection.close()
         raise
