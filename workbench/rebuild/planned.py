@@ -126,14 +126,7 @@ class PlannedWrites:
                 self._states.definitions[key] = TableDefinition(tuple(step.header.split(" ")))
             definition = self._terms.of("definition", step.header)
             keys = self._keys_by_name(key, columns, found) if kind == "table" else frozenset()
-            rows = found.rows
-            if kind == "table" and self._states.definitions[key].may_change_values:
-                rows = self._terms.of("written", definition, rows)
-                columns = {
-                    name: (self._terms.of("written", definition, each), type_)
-                    for name, (each, type_) in columns.items()
-                }
-            self._states.put(key, rows, columns, definition, kind=kind, keys=keys, layout=found.layout)
+            self._states.put(key, found.rows, columns, definition, kind=kind, keys=keys, layout=found.layout)
             if kind == "table" and step.kind in _VIEWS:
                 # A view in another catalog has the plan of a table, but is computed when it is read.
                 self._states.late.add(key)

@@ -319,6 +319,8 @@ class TableStates:
         layout: Term | None = None,
     ) -> None:
         """Keep what the current statement makes of a table, under the settings of the session."""
+        if kind == "table":
+            rows, columns = self._as_returned(key, rows, columns, before)
         if self.settings is not self._initial_settings:
             rows = self._terms.of("under", self.settings, rows)
         if self.of_script.settings:
@@ -331,6 +333,21 @@ class TableStates:
         self.dropped.discard(key)
         self.note_place(key, whole)
         self.keep(key, Version(rows, columns, definition, whole, kind, *self._history(key, before), keys))
+
+    def _as_returned(
+        self, key: str, rows: Term, columns: Mapping[str, tuple[Term, str]], before: Version | None
+    ) -> tuple[Term, Mapping[str, tuple[Term, str]]]:
+        """Return the terms of what readers get from a table, of what the current statement has written."""
+        definition = self.definitions.get(key)
+        if definition is None or not definition.may_change_values or rows.kind == EMPTY:
+            return rows, columns
+        form = self._terms.of("format", *definition.words)
+        # What a statement leaves as it was has been written before.
+        kept = {} if before is None else {name: term for name, (term, _) in before.columns.items()}
+        return rows if before is not None and rows is before.rows else self._terms.of("written", form, rows), {
+            name: (term if term is kept.get(name) else self._terms.of("written", form, term), type_)
+            for name, (term, type_) in columns.items()
+        }
 
     def _history(self, key: str, before: Version | None) -> tuple[tuple[int, ...], frozenset[str]]:
         """Return the statements that have made a table, this one last, and the tables that they have read."""
