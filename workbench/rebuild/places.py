@@ -48,6 +48,13 @@ class TableDefinition:
         return not _DECIDING.isdisjoint(self.words)
 
     @property
+    def partitions(self) -> str:
+        """Return the words of PARTITIONED BY, in lower case and without quotes; empty if there are none."""
+        at = self.words.index("PARTITIONED") if "PARTITIONED" in self.words else len(self.words)
+        end = self.words.index(")", at) if ")" in self.words[at:] else len(self.words)
+        return " ".join(self.words[at:end]).replace("`", "").lower()
+
+    @property
     def may_change_values(self) -> bool:
         """Return whether the format may return other values than were written: CSV returns NULL for an empty text."""
         pairs = zip(self.words, self.words[1:], strict=False)

@@ -8,7 +8,7 @@ import attrs
 from openlineage_pyspark.workbench.model.document import document_of_fields
 from openlineage_pyspark.workbench.predict.acts import TEMPORARY
 from openlineage_pyspark.workbench.rebuild.places import key_of_name
-from openlineage_pyspark.workbench.rebuild.states import Version
+from openlineage_pyspark.workbench.rebuild.states import IN_FOLDER, Version
 from openlineage_pyspark.workbench.rebuild.tables import Replay
 from openlineage_pyspark.workbench.rebuild.terms import Terms
 
@@ -87,6 +87,11 @@ class RebuildPlan:
         }
 
 
+def _is_in_folders(version: Version, column: str) -> bool:
+    """Return whether the names of folders hold the values of a column."""
+    return version.columns[column][0].kind == IN_FOLDER
+
+
 def rebuild_plan(before: Sequence[FileStep], after: Sequence[FileStep]) -> RebuildPlan:
     """
     Return which tables must be rebuilt after a change of files: all that are not proven unchanged.
@@ -155,6 +160,10 @@ class _Comparison:
         if not changed:
             reason = "its definition or the order of its rows changed, but not its rows"
             return attrs.evolve(plan, action="define", reason=reason, rows=False, columns=())
+        moved = [name for name in changed if _is_in_folders(old, name) != _is_in_folders(new, name)]
+        if moved:
+            reason = f"{', '.join(moved)}: an empty text is NULL in a column of partitions"
+            return attrs.evolve(plan, rows=False, columns=changed, reason=reason)
         reason = "its rows and its other columns do not change"
         return attrs.evolve(plan, action="columns", rows=False, columns=changed, reason=reason)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
@@ -52,6 +53,11 @@ class Version:
     steps: tuple[int, ...] = ()
     reads: frozenset[str] = frozenset()
     keys: frozenset[frozenset[str]] = frozenset()
+
+
+IN_FOLDER = "in a folder"
+"""The kind of the term of a text in a column of partitions."""
+_TEXTS = re.compile('"(?:char|string|varchar)', re.IGNORECASE)
 
 
 class TableStates:
@@ -339,15 +345,22 @@ class TableStates:
     ) -> tuple[Term, Mapping[str, tuple[Term, str]]]:
         """Return the terms of what readers get from a table, of what the current statement has written."""
         definition = self.definitions.get(key)
-        if definition is None or not definition.may_change_values or rows.kind == EMPTY:
+        if definition is None or rows.kind == EMPTY:
             return rows, columns
-        form = self._terms.of("format", *definition.words)
         # What a statement leaves as it was has been written before.
         kept = {} if before is None else {name: term for name, (term, _) in before.columns.items()}
-        return rows if before is not None and rows is before.rows else self._terms.of("written", form, rows), {
-            name: (term if term is kept.get(name) else self._terms.of("written", form, term), type_)
-            for name, (term, type_) in columns.items()
-        }
+        new = {name: column for name, column in columns.items() if column[0] is not kept.get(name)}
+        if definition.may_change_values:
+            form = self._terms.of("format", *definition.words)
+            rows = rows if before is not None and rows is before.rows else self._terms.of("written", form, rows)
+            made = {name: (self._terms.of("written", form, term), type_) for name, (term, type_) in new.items()}
+        else:
+            # A folder has the same name for NULL as for an empty text.
+            texts = {name for name, (_, type_) in new.items() if _TEXTS.match(type_)}
+            of_folders = {name for name in texts if name.lower() in definition.partitions}
+            made = {name: (self._terms.of(IN_FOLDER, new[name][0]), new[name][1]) for name in of_folders}
+        # The columns keep their order.
+        return rows, {**columns, **made}
 
     def _history(self, key: str, before: Version | None) -> tuple[tuple[int, ...], frozenset[str]]:
         """Return the statements that have made a table, this one last, and the tables that they have read."""

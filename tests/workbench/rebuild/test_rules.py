@@ -124,6 +124,21 @@ def steps(request: pytest.FixtureRequest, *, is_all: bool) -> Iterator[Callable[
             assert [pair for pair in pairs if pair[0] != pair[1]] == []
 
 
+def test_a_text_that_becomes_the_name_of_a_folder_may_be_another_value(
+    steps: Callable[..., tuple[FileStep, ...]],
+) -> None:
+    query = "SELECT {} FROM people; CREATE TABLE p AS SELECT name FROM d; CREATE TABLE q AS SELECT id FROM d"
+    made = "CREATE TABLE d USING parquet{} AS " + query
+    filled = "CREATE TABLE d (id INT, name STRING) USING parquet{}; INSERT INTO d " + query
+    for text in (made, filled):
+        plain, of_text = (steps(text.format(each, "id, name")) for each in ("", " PARTITIONED BY (name)"))
+        assert needs(rebuild_plan(of_text, of_text)) == {}
+        assert needs(rebuild_plan(plain, of_text)) == {"d": "make", "p": "name"}
+        assert needs(rebuild_plan(of_text, plain)) == {"d": "make", "p": "name"}
+    plain, of_number = (steps(made.format(each, "name, id")) for each in ("", " PARTITIONED BY (id)"))
+    assert needs(rebuild_plan(plain, of_number)) == {"d": "define"}
+
+
 def step_of(recorded: dict[str, Any]) -> FileStep:
     """Return a step as it was recorded."""
     sets = {each.name for each in attrs.fields(FileStep) if str(each.type).startswith("frozenset")}
