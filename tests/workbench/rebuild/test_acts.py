@@ -418,6 +418,23 @@ def test_a_change_of_a_script_rebuilds_only_what_it_writes_differently(
     assert made(plan_of(JOB, JOB.replace(old, new))) == expected
 
 
+@pytest.mark.parametrize(
+    ("written", "parted"),
+    [("write.mode('overwrite')", "partitionBy('status').saveAsTable('t')"),
+     ("writeTo('t').using('delta')", "partitionedBy('status').createOrReplace()")],
+)  # fmt: skip
+def test_the_readers_of_a_table_that_a_script_partitions_anew_are_made_again(
+    written: str, parted: str, plan_of: Callable[[str, str], RebuildPlan]
+) -> None:
+    """An empty text is NULL in the name of a folder."""
+    made_of, ending = f"spark.table('orders').{written}", parted[parted.index(")") + 2 :]
+    read = "spark.table('t').select('status').write.mode('overwrite').saveAsTable('r')"
+    plain, of_folders = (f"{HEAD}{made_of}.{each}\n{read}\n" for each in (ending, parted))
+
+    assert made(plan_of(of_folders, of_folders)) == set()
+    assert made(plan_of(plain, of_folders)) == made(plan_of(of_folders, plain)) == {"t", "r"}
+
+
 def test_a_script_that_did_not_change_rebuilds_nothing(plan_of: Callable[[str, str], RebuildPlan]) -> None:
     text = f"{HEAD}import datetime\nnow = str(datetime.datetime.now())\n" + "".join(
         f"spark.range(1).select(F.lit({value}).alias('a')).write.saveAsTable('t{at}')\n"

@@ -221,8 +221,8 @@ class Writer(_Given):
     @property
     def replaces(self) -> bool:
         """Whether a write replaces everything in its target by rows that readers get as they were written."""
-        # From the names of folders, readers infer the types of partition columns.
-        is_all = self._ending[:1] == ("saveAsTable",) or (self._ending[:1] == ("save",) and not self.partitions)
+        # From the names of folders, readers infer the types of partition columns; an empty text is NULL there.
+        is_all = self._ending[:1] in (("save",), ("saveAsTable",)) and not self.partitions
         is_known = self.given_format.lower() in _REPLACED and _OF_PARTS.isdisjoint(map(str.lower, self.given))
         return is_all and is_known and self.saves in _WHOLE
 
@@ -302,8 +302,9 @@ class TableWriter(_Given):
 
     @property
     def replaces(self) -> bool:
-        """Whether readers get the rows of a new table as they were written."""
-        return self.given_format.lower() in _REPLACED
+        """Whether readers get the rows of a new table as they were written: in a partition, an empty text is NULL."""
+        is_parted = any(name == "partitionedBy" for name, *_ in self._settings)
+        return self.given_format.lower() in _REPLACED and not is_parted
 
     def using(self, provider: Any) -> Any:
         """Remember a format."""
