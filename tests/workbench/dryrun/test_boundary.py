@@ -67,7 +67,7 @@ def test_an_object_that_does_not_describe_itself_is_unknown() -> None:
         (lambda w: w.mode("overwrite").save("p"), True),
         (lambda w: w.format("DELTA").mode("overwrite").save("p"), True),
         (lambda w: w.mode("overwrite").saveAsTable("t"), True),
-        (lambda w: w.mode("overwrite").partitionBy("a").saveAsTable("t"), True),
+        (lambda w: w.mode("overwrite").partitionBy("a").saveAsTable("t"), False),
         (lambda w: w.mode("append").save("p"), False),
         # Their readers get other values if only an option or the partitions change.
         (lambda w: w.format("csv").mode("overwrite").save("p"), False),
