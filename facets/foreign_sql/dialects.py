@@ -23,8 +23,9 @@ _SEES_ALIASES = frozenset({"clickhouse", "redshift", "snowflake", "teradata"})
 _SEES_EARLIER_ALIASES = frozenset({"databricks", "spark"})
 # Where `a.b` may be a field of the column `a`.
 _HAS_FIELDS = frozenset({"clickhouse", "databricks", "hive", "redshift", "spark", "trino"})
-# Where the name of a table is the whole row, and the functions that are nearly always called with one.
+# Where COLUMNS(...) stands for the columns of a pattern.
 _HAS_PATTERNS = frozenset({"clickhouse", "duckdb"})
+# Where the name of a table is the whole row, and the functions that are nearly always called with one.
 _HAS_ROWS = frozenset({"postgres", "bigquery"})
 _OF_ROWS = frozenset({"rowtojson", "tojson", "tojsonb", "jsonarrayagg", "jsonbagg", "hstore", "jsonformat"})
 # Where `$1` is the first column of what is in FROM.

@@ -14,7 +14,7 @@ from openlineage_pyspark.workbench.predict.tables.parsed import written_name
 from openlineage_pyspark.workbench.predict.tables.words import names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from openlineage_pyspark.workbench.predict.tables.consequence import Consequences
 
@@ -164,10 +164,7 @@ class DeclaringSpark:
         """Return a plan in which variables are replaced by expressions: names in lower case -> expressions."""
         if not values:
             return plan
-        given = self._gateway.new_array(self._jvm.java.lang.Object, len(values))
-        for at, value in enumerate(values.values()):
-            given[at] = value
-        return self._java.withValues(plan, text_of_parts(values), given)
+        return self._java.withValues(plan, text_of_parts(values), _objects(self._gateway, values.values()))
 
     def value_in(self, plan: Any) -> Any:
         """Return the expression of the only column of an analyzed query; None if it has no subquery."""
@@ -204,10 +201,15 @@ def compiled(gateway: Any, name: str, text: str, *given: Any) -> Any:
         compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
         compiler.cook(text)
         known[name] = compiler.getClassLoader().loadClass(name)
-    arguments = gateway.new_array(jvm.java.lang.Object, len(given))
-    for at, value in enumerate(given):
-        arguments[at] = value
-    return known[name].getConstructors()[0].newInstance(arguments)
+    return known[name].getConstructors()[0].newInstance(_objects(gateway, given))
+
+
+def _objects(gateway: Any, values: Collection[Any]) -> Any:
+    """Return a Java array of objects."""
+    found = gateway.new_array(gateway.jvm.java.lang.Object, len(values))
+    for at, value in enumerate(values):
+        found[at] = value
+    return found
 
 
 def text_of_parts(parts: Iterable[str]) -> str:
