@@ -193,7 +193,8 @@ class Knowledge:
             self._put_from_text(of_any_type=False)
         for key in self._filled_in_part:
             if (table := self._tables.get(key)) is not None:
-                self._spark.put_table(_whole(key, table), table)
+                partitions = self._partitions.get(key, table.partitions)
+                self._spark.put_table(_whole(key, table), attrs.evolve(table, partitions=partitions))
         self._filled_in_part.clear()
         for name in self._of_type & self._declared:
             self._spark.register_function(name)
@@ -263,7 +264,8 @@ class Knowledge:
         if table is None or key in self._filled_in_part:
             return False
         self._filled_in_part.add(key)
-        self._spark.put_table(_whole(key, table), table, filled_in_part=True)
+        parted = attrs.evolve(table, partitions=self._partitions.get(key, table.partitions))
+        self._spark.put_table(_whole(key, table), parted, filled_in_part=True)
         return True
 
     def _stand_in(self, names: Parts, refusal: Refusal) -> bool:
