@@ -214,7 +214,8 @@ def command_of_workflow(level: Severity, file: str, line: int, column: int, titl
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """Return a text as the data of a command: its lines stay, and other control characters are shown as escapes."""
+    return "%0A".join(printable(line.replace("%", "%25")) for line in text.replace("\r\n", "\n").split("\n"))
 
 
 def _property(text: str) -> str:

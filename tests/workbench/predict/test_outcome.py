@@ -179,9 +179,9 @@ def test_a_statement_is_as_bad_as_what_is_missing() -> None:
 
 
 def test_annotations_escape_what_their_format_reads() -> None:
-    odd = attrs.evolve(TABLE, problem=Problem("a,b:c.sql", 2, 3, "X", "100%\nof it"))
+    odd = attrs.evolve(TABLE, problem=Problem("a,b:c.sql", 2, 3, "X", "100%\nof \x1b[1mit"))
     assert WRITERS["github"]([EXACT, odd, FUNCTION]) == (
-        "::error file=a%2Cb%3Ac.sql,line=2,col=3,title=error::100%25%0Aof it\n"
+        "::error file=a%2Cb%3Ac.sql,line=2,col=3,title=error::100%25%0Aof \\x1b[1mit\n"
         "::notice file=a.sql,line=3,col=3,title=unknown-function::no f\n"
     )
 

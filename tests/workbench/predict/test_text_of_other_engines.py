@@ -209,6 +209,13 @@ def test_an_insert_that_returns_its_rows_fills_its_columns_and_may_store_them() 
     ]
 
 
+def test_a_change_at_a_cursor_is_one_of_rows_that_the_text_does_not_state() -> None:
+    (found,) = told("UPDATE dbo.o SET a = x + 1 WHERE CURRENT OF @rows;")
+    assert (found.target, columns(found), found.rows_known) == ("dbo.o", {"a": ["dbo.o.a", "dbo.o.x"]}, False)
+    (found,) = told("DELETE FROM dbo.o WHERE CURRENT OF rows")
+    assert (found.target, found.rows, found.rows_known) == ("dbo.o", {}, False)
+
+
 @pytest.mark.parametrize(
     ("star", "expected"),
     [

@@ -30,7 +30,12 @@ from openlineage_pyspark.workbench.predict.sql.databricks import as_spark, reads
 from openlineage_pyspark.workbench.predict.sql.directories import into_paths, unloaded
 from openlineage_pyspark.workbench.predict.sql.foreign_quotes import in_quotes_of
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
-from openlineage_pyspark.workbench.predict.sql.other_engines import as_others_write, change_in, output_table
+from openlineage_pyspark.workbench.predict.sql.other_engines import (
+    as_others_write,
+    change_in,
+    is_at_cursor,
+    output_table,
+)
 from openlineage_pyspark.workbench.predict.sql.pipes import with_read_pipes
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 from openlineage_pyspark.workbench.predict.sql.variables import holds_template, loads_file
@@ -201,7 +206,7 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
         found = _read_one(into_paths(each), known, dialect)
         if found is None:
             return None
-        lineages += found
+        lineages += [attrs.evolve(one, rows_known=False) for one in found] if is_at_cursor(statement) else found
     stored = output_table(statement)
     return (*lineages, TextLineage(stored, lineages[0].tables)) if stored and lineages else tuple(lineages)
 

@@ -37,6 +37,7 @@ _TOP = re.compile(r"\s*(?:DELETE|INSERT|MERGE|UPDATE)\s+(TOP\s*\([^()]*\)(?:\s*P
 _AFTER_OUTPUT = frozenset({"EXEC", "FROM", "OPTION", "SELECT", "VALUES", "WHERE", "WITH"})
 _STORED = re.compile(rf"\bINTO\s+({_NAME})(?=[\s(]|\Z)", re.IGNORECASE)
 _CHANGED_ROWS = re.compile(r"\b(?:FINAL|NEW|OLD)\s+TABLE\s*\(\s*(?=(?:DELETE|INSERT|MERGE|UPDATE)\b)", re.IGNORECASE)
+_OF_CURSOR = re.compile(r"\bWHERE\s+CURRENT\s+OF\s+[@\w$.]+\s*;?\s*\Z", re.IGNORECASE)
 _STRING = re.compile(r"'([^']*)'")
 _PLAIN = re.compile(r"[A-Za-z_]\w*|`[^`]+`")
 
@@ -52,10 +53,16 @@ def as_others_write(text: str) -> str:
         text = _with_deletions(text)
     if _OF_WINDOWS.search(text) is not None:
         text = _without_windows(text)
+    text = _OF_CURSOR.sub("WHERE TRUE", text)
     top = _TOP.match(text)
     for begin, end in (_output_in(text), (0, 0) if top is None else top.span(1)):
         text = f"{text[:begin]}{blanked(text[begin:end])}{text[end:]}"
     return _IDENTIFIER.sub(_named, text)
+
+
+def is_at_cursor(text: str) -> bool:
+    """Return whether a statement changes the row at which a cursor stands, so that another statement chooses rows."""
+    return _OF_CURSOR.search(text) is not None
 
 
 def _with_deletions(text: str) -> str:
