@@ -240,7 +240,11 @@ def _report(stage: Stage, problem: BaseException) -> None:
             message = shortened(problem.code if isinstance(problem.code, str) else f"status {problem.code}")
             cause = problem.__cause__ or problem.__context__
             why = f", since it fails at {_place(stage, cause)}: {text_of_error(cause)}" if cause is not None else ""
-            stage.problem("SCRIPT_ENDED", f"the script exits here with {message}{why}", stage.spot_of_error(problem))
+            spot = stage.spot_of_error(problem)
+            # A script that wants arguments, and gets none, explains it on an output that is not shown.
+            wants_arguments = not stage.request.arguments and "sys.argv" in stage.request.source
+            follow = f" ({FOLLOW})" if wants_arguments else ""
+            stage.problem("SCRIPT_ENDED", f"the script exits here with {message}{why}{follow}", spot)
     elif isinstance(problem, SyntaxError):
         spot = stage.spot_of(str(problem.filename), problem.lineno or 1)
         stage.problem("SCRIPT_FAILED", f"the script is not valid Python: {problem.msg}", spot)

@@ -42,6 +42,7 @@ from openlineage_pyspark.workbench.predict.sql.headers import plainly_created
 from openlineage_pyspark.workbench.predict.sql.loop_rows import with_loop_rows
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
 from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, placeheld, substituted
+from openlineage_pyspark.workbench.predict.sql.versions import with_versions
 from openlineage_pyspark.workbench.predict.tables.consequence import Consequence, Consequences
 from openlineage_pyspark.workbench.predict.tables.declared import (
     SPARK_CATALOG,
@@ -454,8 +455,8 @@ class ScriptSession:
         return made, self._spark.parsed(made)
 
     def _in_parts(self, text: str) -> str:
-        """Return a statement in which names of tables in one pair of backticks have their parts."""
-        made = with_parts_of_names(text, self._following.views)
+        """Return a statement in which names of tables in one pair of backticks have their parts, without versions."""
+        made = with_parts_of_names(with_versions(text), self._following.views)
         self._is_rewritten = self._is_rewritten or len(made) != len(text)
         return made
 

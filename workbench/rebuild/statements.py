@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.sql.databricks import manages_no_table
+from openlineage_pyspark.workbench.predict.sql.versions import with_versions
 
 _LEFT_OUT = (TokenKind.SPACE, TokenKind.COMMENT)
 # Statements that change neither rows nor what later statements mean.
@@ -155,8 +157,9 @@ class FileStep:
     @property
     def has_more_than_its_plan(self) -> bool:
         """Return whether the plan leaves out what it reads or keeps: another version, or the changes of each key."""
-        pairs = zip(self.words, self.words[1:], strict=False)
-        return not (_BESIDES.isdisjoint(pairs) and _FUNCTIONS_OF_VERSIONS.isdisjoint(self.words))
+        words = _words(with_versions(self.text))
+        pairs = itertools.pairwise(words)
+        return not (_BESIDES.isdisjoint(pairs) and _FUNCTIONS_OF_VERSIONS.isdisjoint(words))
 
 
 def plain_text(text: str) -> str:

@@ -952,6 +952,57 @@ raise SystemExit(f"{absent}, {methods_seen > 200}")
 """
 
 
+def test_a_script_that_exits_because_it_has_no_arguments_names_where_they_come_from(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    found = seen(runner, tmp_path, "import sys\nif len(sys.argv) != 2:\n    sys.exit(-1)\n")
+    assert found.messages == [
+        "the script exits here with status -1 (the arguments after -- on the command line are passed to scripts)"
+    ]
+
+
+def test_columns_of_several_paths_are_asked_for_one_by_one(runner: ScriptRunner, tmp_path: Path) -> None:
+    found = seen(runner, tmp_path, 'spark.read.parquet("data/p", "s3://b/q").show()\n')
+    given = '{"data/p": "id INT, ...", "s3://b/q": "id INT, ..."}'
+    assert [each.partition("FILE containing ")[2] for each in found.messages] == [
+        f"{given}, or with a store in --catalog"
+    ]
+
+
+def test_the_version_of_a_module_that_is_not_loaded_is_a_stand_in(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = 'import boto3\nprint(boto3.__version__)\nspark.read.parquet("data/k").write.parquet("out/after")\n'
+    found = seen(runner, tmp_path, text)
+    assert found.edges == ["data/k.id -> out/after.id", "data/k.v -> out/after.v"]
+    assert found.problems == [(3, "STAND_IN")]
+
+
+def test_a_name_of_glue_that_a_dry_run_does_not_have_is_a_stand_in(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = 'from awsglue.gluetypes import Field\nField("a")\nspark.read.parquet("data/k").write.parquet("out/after")\n'
+    found = seen(runner, tmp_path, text)
+    assert found.edges == ["data/k.id -> out/after.id", "data/k.v -> out/after.v"]
+    assert found.messages == ["a dry run does not have awsglue.gluetypes.Field: what it returns is unknown"]
+
+
+UNKNOWN_PARTS = """
+training, test = spark.read.csv("data/unknown.csv", header=True).randomSplit([0.7, 0.3])
+training.groupBy("day").mean()[["avg(a)", "avg(b)"]].show()
+test[test.a > 1].write.parquet("out/test")
+spark.sparkContext.textFile("data/unknown.txt").toDebugString().decode().split()
+import mlflow
+score = mlflow.pyfunc.spark_udf(spark, "models:/m")
+spark.udf.register("score", score)
+spark.read.parquet("data/k").createOrReplaceTempView("k")
+spark.sql("SELECT id, score(v) AS s FROM k").write.parquet("out/scored")
+"""
+
+
+def test_parts_of_unknown_columns_and_functions_of_absent_modules_go_on(runner: ScriptRunner, tmp_path: Path) -> None:
+    found = seen(runner, tmp_path, UNKNOWN_PARTS)
+    assert found.edges == ["data/k.id -> out/scored.id", "data/k.v -> out/scored.s"]
+    assert found.writes == [(["data/unknown.csv"], "out/test"), (["data/k"], "out/scored")]
+    assert "SCRIPT_FAILED" not in [code for _, code in found.problems]
+
+
 def test_each_method_that_is_replaced_takes_the_named_arguments_of_pyspark(
     runner: ScriptRunner, tmp_path: Path
 ) -> None:

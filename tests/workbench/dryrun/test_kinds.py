@@ -92,9 +92,12 @@ import dlt
 @dlt.table(name="clean")
 def clean():
     return spark.readStream.table("shop.orders").select("id")
+@dlt.create_table(comment="an older name")
+def best():
+    return dlt.read("clean")
 """
     every = found("pipeline.py", text)
-    assert edges(every) == {"shop.orders.id -> default.clean.id"}
+    assert edges(every) == {"shop.orders.id -> default.clean.id", "default.clean.id -> default.best.id"}
     assert problems(every) == []
 
 

@@ -59,6 +59,12 @@ def test_the_cells_of_code_are_a_script_of_as_many_lines() -> None:
     assert [cell_and_line(begins, line) for line in (1, 4, 6, 10)] == [(2, 1), (2, 4), (4, 2), (6, 1)]
 
 
+def test_a_line_of_an_sql_cell_goes_on_behind_a_backslash() -> None:
+    found = script_of_notebook(notebook(("code", "%%sql\nINSERT INTO t \\\nSELECT a FROM s")))
+    assert found is not None
+    assert found[0].splitlines() == ["", "_sqldf = _sql_of_cell('INSERT INTO t \\nSELECT a FROM s')", ""]
+
+
 @pytest.mark.parametrize(
     "text", ["{", "[]", "[" * 100_000, "{}", '{"cells": 5}', notebook(("code", "1"), language="scala")]
 )

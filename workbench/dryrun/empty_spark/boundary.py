@@ -14,7 +14,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, data_place, without_version
+from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, data_place
+from openlineage_pyspark.workbench.predict.sql.versions import without_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -226,19 +226,20 @@ class Reads:
             ).plan
             return Unknown((plan,))
         folder = self.stage.request.folder
-        paths = (os.path.relpath(each, folder) if each.startswith(f"{folder}/") else each for each in place.paths)
-        where = ", ".join(paths) or next((_name(each.identifier) for each in datasets_of(place)), place.format)
+        paths = [os.path.relpath(each, folder) if each.startswith(f"{folder}/") else each for each in place.paths]
+        names = paths or [next((_name(each.identifier) for each in datasets_of(place)), place.format)]
+        where, given = ", ".join(names), ", ".join(f'"{each}": "id INT, ..."' for each in names)
         if place.is_query:
             self.stage.problem(
                 "UNKNOWN_SCHEMA",
                 "the columns of a query over JDBC are unknown: name each in the query, or give the columns of its "
-                f'tables with --schemas FILE containing {{"{where}": "id INT, ..."}}',
+                f"tables with --schemas FILE containing {{{given}}}",
             )
             return Unknown(places=(place.to_text(),))
         self.stage.problem(
             "UNKNOWN_SCHEMA",
             f"the columns of {where} are unknown: give them with .schema(...), with --schemas FILE containing "
-            f'{{"{where}": "id INT, ..."}}, or with a store in --catalog',
+            f"{{{given}}}, or with a store in --catalog",
         )
         return Unknown(places=(place.to_text(),))
 

@@ -220,7 +220,7 @@ def maker_of_unknown(
     }
     members.update(special)
     members.update(dict.fromkeys(_GROUPING, grouped))
-    members["__getitem__"] = lambda _, name: column(name if isinstance(name, str) else "*")
+    members.update(_parts(taken, column))
     members["__getattr__"] = lambda _, name: _column_or_none(name, column)
     members["__repr__"] = lambda _: "DataFrame[?]"
     unknown_class = type("UnknownFrame", (frame_class,), members)
@@ -240,3 +240,24 @@ def _column_or_none(name: str, column: Callable[[str], Any]) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
     return column(name)
+
+
+def _parts(taken: Callable[[Any, Iterable[Any]], Any], column: Callable[[str], Any]) -> dict[str, Callable[..., Any]]:
+    """
+    Return the methods of a DataFrame with unknown columns that return a column, or several parts of it.
+
+    Args:
+        taken: makes a DataFrame that reads the same.
+        column: makes a column from a name.
+    """
+
+    def item(frame: Any, which: Any) -> Any:
+        if isinstance(which, str | int):
+            return column(which if isinstance(which, str) else "*")
+        # These are several columns, or a condition on rows.
+        return taken(frame, ())
+
+    def split(frame: Any, weights: Iterable[Any], *_: Any, **__: Any) -> Any:
+        return [taken(frame, ()) for _ in weights]
+
+    return {"__getitem__": item, "randomSplit": split}

@@ -415,6 +415,19 @@ def install_glue(stage: Stage, without_columns: Callable[[Any], Any]) -> None:
         "transforms": {**transforms, "DynamicFrame": DynamicFrame},
         "utils": {"getResolvedOptions": options, "GlueArgumentError": type("GlueArgumentError", (Exception,), {})},
     }
-    modules = {name: module_of(f"awsglue.{name}", **members) for name, members in parts.items()}
+
+    def unknown(module: str) -> Callable[[str], Any]:
+        def stand_in(name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            stage.problem("STAND_IN", f"a dry run does not have {module}.{name}: what it returns is unknown")
+            return StandIn(f"{module}.{name}")
+
+        return stand_in
+
+    modules = {
+        name: module_of(f"awsglue.{name}", **members, __getattr__=unknown(f"awsglue.{name}"))
+        for name, members in parts.items()
+    }
     whole = module_of("awsglue", DynamicFrame=DynamicFrame, **modules, __path__=[])
     sys.modules.update({"awsglue": whole, **{f"awsglue.{name}": each for name, each in modules.items()}})

@@ -74,8 +74,10 @@ class ScriptPipeline:
             every = {
                 **given,
                 "view": given["temporary_view"],
-                "create_table": self._declare,
+                "create_table": given["table"],
+                "create_view": given["temporary_view"],
                 "create_target_table": self._declare,
+                "create_streaming_live_table": self._declare,
                 "apply_changes": self._changes,
                 "read": self._read,
                 "read_stream": self._read,

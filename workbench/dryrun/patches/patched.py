@@ -117,7 +117,14 @@ class Patches:
         JavaClient._create_new_connection = connected
 
     def _patch_functions(self) -> None:
-        """Register functions of Java, whose classes are not here, by their names."""
+        """Register functions of Java, whose classes are not here, and functions of absent modules by their names."""
+        register = UDFRegistration.register
+
+        def any_function(registration: Any, name: str, f: Any, returnType: Any = None) -> Any:
+            if not isinstance(f, StandIn):
+                return register(registration, name, f, returnType)
+            self.worlds.world.session.know_function(name)
+            return f
 
         def one_value(
             registration: Any,
@@ -141,6 +148,7 @@ class Patches:
                 # Without Arrow, Python has no functions of groups.
                 self.worlds.world.session.know_function(name)
 
+        UDFRegistration.register = any_function
         UDFRegistration.registerJavaFunction = one_value
         UDFRegistration.registerJavaUDAF = of_groups
 

@@ -61,7 +61,8 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
     Accumulator.value = property(lambda total: _accumulated(total, stage), Accumulator.value.fset)
     RDD.count = lambda _: stage.number("the count() of an RDD")
     RDD.isEmpty = lambda _: stage.is_empty("isEmpty() of an RDD")
-    # The number of partitions of a file is unknown until it is opened.
+    # What Spark knows of the partitions of a file is unknown until it is opened.
+    RDD.toDebugString = lambda _: b"{toDebugString}"
     RDD.getNumPartitions = PipelinedRDD.getNumPartitions = lambda _: 1
 
 

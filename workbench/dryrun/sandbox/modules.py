@@ -390,7 +390,7 @@ class _StandInModule(types.ModuleType):
     """A module of stand-ins."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
+        if name.startswith("__") and name.endswith("__") and name != "__version__":
             raise AttributeError(name)
         return _error_class(name) or StandIn(f"{self.__name__}.{name}")
 

@@ -222,7 +222,9 @@ def _lines_of_cell(lines: list[str]) -> Iterator[str]:
     if is_whole and word == "python":
         yield from (*lines[:first], rest, *lines[first + 1 :])
     elif is_whole and word == "sql":
-        yield from _calls_of([*lines[:first], "" if rest.startswith("-") else rest, *lines[first + 1 :]])
+        sql = [*lines[:first], "" if rest.startswith("-") else rest, *lines[first + 1 :]]
+        # Sparkmagic and Glue put the cell into a string of Python, in which the line goes on behind a backslash.
+        yield from _calls_of([line.removesuffix("\\") for line in sql])
     elif is_cell and word in _OF_CODE and not (word == "spark" and not _is_python([*_plain_lines(lines[first + 1 :])])):
         yield from (*lines[:first], f"# {begins}", *_plain_lines(lines[first + 1 :]))
     elif is_whole and word in FOR_PEOPLE:

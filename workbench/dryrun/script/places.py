@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -24,6 +23,7 @@ from openlineage_pyspark.facets.foreign_sql.tables import is_name
 from openlineage_pyspark.facets.model.dataset import Dataset, Field, Identifier, fields_of
 from openlineage_pyspark.facets.model.plan import Described, Operator, Plan
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
+from openlineage_pyspark.workbench.predict.sql.versions import with_versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 _LAKES = ("delta", "hudi", "iceberg", "paimon")
 _FILES = ("avro", "binaryfile", "csv", "excel", "image", "json", "libsvm", "orc", "parquet", "text", "xml")
 _WILD = "*?{["
-_VERSIONED = re.compile(r"(.+)@(?:v(\d+)|(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3}))", re.DOTALL)
 _KEPT = WHERE | {"subscribe", "assign", "subscribepattern", "query", "preparequery", "kafka.bootstrap.servers"}
 _NOTHING_KEPT = frozenset({"console", "memory", "noop"})
 MODEL = "model"
@@ -131,22 +130,6 @@ def qualified(path: str, folder: str) -> str:
     return path if is_absolute(path) else os.path.join(folder, path)  # noqa: PTH118 (texts)
 
 
-def without_version(path: str) -> tuple[str, str]:
-    """
-    Return the path of a table of Delta Lake, and the clause of SQL for the version that the end of a path names.
-
-    Args:
-        path: a path such as `/orders@v3` or `/orders@20240131235959000`; the clause is empty for any other.
-    """
-    found = _VERSIONED.fullmatch(path)
-    if found is None:
-        return path, ""
-    if found[2]:
-        return found[1], f"VERSION AS OF {found[2]}"
-    year, month, day, hour, minute, second, fraction = found.groups()[2:]
-    return found[1], f"TIMESTAMP AS OF '{year}-{month}-{day} {hour}:{minute}:{second}.{fraction}'"
-
-
 def datasets_of(place: DataPlace, fields: tuple[Field, ...] = ()) -> tuple[Dataset, ...]:
     """Return the datasets at a place: none if the place names none."""
     options = place.options
@@ -180,15 +163,12 @@ def with_whole_paths(text: str, folder: str) -> str:
         text: the statement.
         folder: the folder in which the script runs.
     """
-    every = list(tokens(text))
+    every = list(tokens(with_versions(text)))
     parts = [each.text for each in every]
     for at in range(2, len(every)):
         is_path = every[at].kind is TokenKind.NAME and parts[at - 1] == "." and "/" in parts[at]
         if is_path and parts[at - 2].lower() in (*_LAKES, *_FILES):
-            path, version = parts[at][1:-1], ""
-            if parts[at - 2].lower() == "delta":
-                path, version = without_version(path)
-            parts[at] = f"`{qualified(path, folder)}`{version and f' {version}'}"
+            parts[at] = f"`{qualified(parts[at][1:-1], folder)}`"
         if every[at].kind is TokenKind.STRING and _is_directory(every[:at]):
             parts[at] = f"{parts[at][0]}{qualified(parts[at][1:-1], folder)}{parts[at][-1]}"
     return "".join(parts)

@@ -15,6 +15,7 @@ from openlineage_pyspark.workbench.predict.sql.blank import blanked, with_blank_
 from openlineage_pyspark.workbench.predict.sql.moved_rows import as_change
 from openlineage_pyspark.workbench.predict.sql.parts import closing, parts_of
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
+from openlineage_pyspark.workbench.predict.sql.versions import with_versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -193,7 +194,7 @@ def as_spark(text: str, views: Collection[str] = ()) -> str:
         text: a statement.
         views: the temporary views that earlier statements have made, in lower case.
     """
-    text = _USED_CATALOG.sub("SET", as_change(with_parts_of_names(text, views)), count=1)
+    text = _USED_CATALOG.sub("SET", as_change(with_parts_of_names(with_versions(text), views)), count=1)
     if captures_changes(text):
         plain = with_blank_comments(text)
         changes = _CHANGES.match(plain) or _TABLE_OF_CHANGES.match(plain)
