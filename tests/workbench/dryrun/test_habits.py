@@ -987,6 +987,11 @@ UNKNOWN_PARTS = """
 training, test = spark.read.csv("data/unknown.csv", header=True).randomSplit([0.7, 0.3])
 training.groupBy("day").mean()[["avg(a)", "avg(b)"]].show()
 test[test.a > 1].write.parquet("out/test")
+names = test.columns
+names.remove("a")
+test.select(names + ["a"]).write.parquet("out/ordered")
+rows = [row for row in spark.sparkContext.textFile("data/unknown.txt").collect()]
+spark.createDataFrame(rows).write.parquet("out/rows")
 spark.sparkContext.textFile("data/unknown.txt").toDebugString().decode().split()
 import mlflow
 score = mlflow.pyfunc.spark_udf(spark, "models:/m")
@@ -999,7 +1004,12 @@ spark.sql("SELECT id, score(v) AS s FROM k").write.parquet("out/scored")
 def test_parts_of_unknown_columns_and_functions_of_absent_modules_go_on(runner: ScriptRunner, tmp_path: Path) -> None:
     found = seen(runner, tmp_path, UNKNOWN_PARTS)
     assert found.edges == ["data/k.id -> out/scored.id", "data/k.v -> out/scored.s"]
-    assert found.writes == [(["data/unknown.csv"], "out/test"), (["data/k"], "out/scored")]
+    assert found.writes == [
+        (["data/unknown.csv"], "out/test"),
+        (["data/unknown.csv"], "out/ordered"),
+        ([], "out/rows"),
+        (["data/k"], "out/scored"),
+    ]
     assert "SCRIPT_FAILED" not in [code for _, code in found.problems]
 
 

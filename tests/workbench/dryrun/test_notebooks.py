@@ -66,6 +66,41 @@ def test_a_line_of_an_sql_cell_goes_on_behind_a_backslash() -> None:
 
 
 @pytest.mark.parametrize(
+    ("of_notebook", "of_cells", "expected"),
+    [
+        (
+            {"kernelspec": {"name": "synapse_pyspark"}, "microsoft": {"language": "sparksql"}},
+            [None, None, {"microsoft": {"language": "python"}}, {"microsoft": {"language": "sparkr"}}],
+            ["_sqldf = _sql_of_cell('SELECT 1')", "x = 1", "y = 2", "_left_out_of_cell('%sparkr y = 3')"],
+        ),
+        (
+            {"application/vnd.databricks.v1+notebook": {"language": "sql"}, "language_info": {"name": "sql"}},
+            [None, None],
+            ["_sqldf = _sql_of_cell('SELECT 1')", "x = 1"],
+        ),
+    ],
+)
+def test_a_cell_has_the_language_that_its_platform_states(
+    of_notebook: object, of_cells: list[object], expected: list[str]
+) -> None:
+    sources = ["SELECT 1", "%%pyspark\nx = 1", "y = 2", "y = 3"]
+    cells = [
+        {"cell_type": "code", "source": source, **({} if each is None else {"metadata": each})}
+        for source, each in zip(sources, of_cells, strict=False)
+    ]
+    found = script_of_notebook(json.dumps({"metadata": of_notebook, "cells": cells}))
+    assert found is not None
+    assert [line for line in found[0].splitlines() if line and not line.startswith("#")] == expected
+
+
+def test_a_notebook_of_another_language_with_a_kernel_of_python_is_none() -> None:
+    of_r = {"kernelspec": {"name": "synapse_pyspark"}, "microsoft": {"language": "sparkr"}}
+    assert (
+        script_of_notebook(json.dumps({"metadata": of_r, "cells": [{"cell_type": "code", "source": "x <- 1"}]})) is None
+    )
+
+
+@pytest.mark.parametrize(
     "text", ["{", "[]", "[" * 100_000, "{}", '{"cells": 5}', notebook(("code", "1"), language="scala")]
 )
 def test_what_is_no_notebook_of_python_is_none(text: str) -> None:

@@ -46,6 +46,15 @@ _SOME_NUMBER = 1.0
 # Statistics of DataFrames, and observed metrics: numbers and columns that depend on data.
 
 
+class _NoColumns(list[str]):
+    """The names of unknown columns: a script may take any of them out."""
+
+    def remove(self, name: str) -> None:
+        """Do nothing for a name that is not there."""
+        if name in self:
+            super().remove(name)
+
+
 class StandInMetrics(dict[str, Any]):
     """
     The result of an observation: each metric that the script reads is a number that depends on data.
@@ -262,7 +271,7 @@ class FrameMethods:
             **dict.fromkeys(_QUIET, lambda *_, **__: None),
             "count": self._count,
             "isEmpty": lambda _: self._worlds.stage.is_empty("isEmpty()"),
-            "columns": property(lambda _: []),
+            "columns": property(lambda _: _NoColumns()),
             "dtypes": property(lambda _: []),
             "schema": property(lambda _: StructType([])),
             "isStreaming": property(self._is_streaming),

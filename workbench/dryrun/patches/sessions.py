@@ -16,6 +16,7 @@ from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
 from openlineage_pyspark.workbench.dryrun.script.values import executed_text, fills_variables, texts_in, with_values
 from openlineage_pyspark.workbench.predict.tables.following import is_kept_setting
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkValueError
 from pyspark.rdd import RDD
 from pyspark.sql import SparkSession
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
 _NO_VALUE = object()
+_WITHOUT_ROWS = "CANNOT_INFER_EMPTY_SCHEMA"
+"""The condition of the error if a DataFrame without rows has no schema."""
 
 
 class ScriptSessions:
@@ -124,7 +127,15 @@ class ScriptSessions:
             if len(rest) < 2:
                 # Stand-ins do not have the types of the values that they replace.
                 named["verifySchema"] = False
-            return make(session, plain, schema, *rest, **named)
+            try:
+                return make(session, plain, schema, *rest, **named)
+            except PySparkValueError as problem:
+                if _WITHOUT_ROWS not in str(problem):
+                    raise
+            # The script may have made its rows from data.
+            message = "the columns of a DataFrame without rows are unknown without a schema: give it one"
+            self._worlds.stage.problem("UNKNOWN_SCHEMA", message)
+            return self._worlds.unknown(session, Unknown())
 
         return create
 

@@ -57,6 +57,9 @@ _OF_CODE = frozenset({"capture", "lprun", "memit", "mprun", "prun", "pyspark", "
 """The magics of cells that run the code of their cell."""
 _LANGUAGES = {"csharp": "C#", "r": "R", "scala": "Scala", "spark": "Scala", "sparkr": "R"}
 """The magics of cells in other languages that have a Spark session: they may read and write."""
+_SPARK_SQL = "sparksql"
+_STATING = ("microsoft", "application/vnd.databricks.v1+notebook")
+"""The keys below which Fabric and Synapse, and Databricks, describe a notebook."""
 _PARAMETERS = f"{TAKE_PARAMETERS}()"
 _TIMED = re.compile(r"%(?:memit|prun|timeit|time)\s+(?:-\w+(?:[ \t]+\d+)?\s+)*(?=\S)")
 """A magic of a line that runs the code of its line, with its options."""
@@ -79,16 +82,17 @@ def script_of_notebook(text: str) -> tuple[str, tuple[int, ...]] | None:
         document = json.loads(text)
         language = _language_of(document.get("metadata") or {})
         cells = [cell for cell in document["cells"] if isinstance(cell, dict)]
+        languages = [_stated_language(cell.get("metadata") or {}) or language for cell in cells]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    if not language.startswith("py"):
+    if not any(each.startswith("py") or each == _SPARK_SQL for each in [*languages, language]):
         return None
     lines: list[str] = []
     begins: list[int] = []
-    for cell in cells:
+    for cell, each in zip(cells, languages, strict=True):
         begins.append(len(lines) + 1)
         if cell.get("cell_type") == "code":
-            lines += _valid(_lines_of_cell(_source(cell.get("source")).splitlines()))
+            lines += _lines_in(each, _source(cell.get("source")).splitlines())
             if "parameters" in ((cell.get("metadata") or {}).get("tags") or ()):
                 lines.append(_PARAMETERS)
     return "\n".join([*lines, ""]), tuple(begins)
@@ -98,7 +102,21 @@ def _language_of(metadata: dict[str, Any]) -> str:
     """Return the language of a notebook in lower case: kernels write `python`, `Python`, `pyspark` or nothing."""
     kernel, language = metadata.get("kernelspec") or {}, metadata.get("language_info") or {}
     named = kernel.get("language") or ("python" if "py" in str(kernel.get("name")) else language.get("name"))
-    return str(named or "python").lower()
+    return _stated_language(metadata) or str(named or "python").lower()
+
+
+def _stated_language(metadata: dict[str, Any]) -> str:
+    """Return the language that Fabric, Synapse or Databricks states of a notebook or a cell; empty if none does."""
+    stated = next((found for key in _STATING if (found := (metadata.get(key) or {}).get("language"))), "")
+    return _SPARK_SQL if stated == "sql" else str(stated).lower()
+
+
+def _lines_in(language: str, lines: list[str]) -> list[str]:
+    """Return the lines of a cell as Python, from the language that it has if it begins with no magic."""
+    first = next((line.lstrip() for line in lines if line.strip()), "")
+    if not first or first.startswith("%") or language.startswith("py"):
+        return _valid(_lines_of_cell(lines))
+    return list(_calls_of(lines) if language == _SPARK_SQL else _left_out([f"%{language} {lines[0]}", *lines[1:]]))
 
 
 def cell_and_line(begins: tuple[int, ...], line: int) -> tuple[int, int]:
