@@ -1013,6 +1013,34 @@ def test_parts_of_unknown_columns_and_functions_of_absent_modules_go_on(runner: 
     assert "SCRIPT_FAILED" not in [code for _, code in found.problems]
 
 
+MODELS = """
+from pyspark.ml.classification import LogisticRegression
+from pyspark.ml.feature import ElementwiseProduct
+from pyspark.ml.linalg import Vectors
+points = spark.read.format("libsvm").load("data/points.txt")
+training, test = points.randomSplit([0.7, 0.3])
+model = LogisticRegression().fit(training)
+model.setThreshold(model.summary.fMeasureByThreshold.head()["threshold"])
+scaler = ElementwiseProduct(scalingVec=Vectors.dense([0.0, 1.0]), inputCol="features", outputCol="scaled")
+scaler.transform(model.transform(test)).select("label", "scaled", "prediction").write.parquet("out/scored")
+"""
+
+
+def test_points_for_models_have_columns_and_values_of_parameters_decide_no_edge(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    found = seen(runner, tmp_path, MODELS)
+    # A split sorts the rows.
+    assert set(found.edges) == {
+        "data/points.txt.features -> out/scored.*",
+        "data/points.txt.label -> out/scored.*",
+        "data/points.txt.label -> out/scored.label",
+        "data/points.txt.features -> out/scored.scaled",
+        "data/points.txt.features -> out/scored.prediction",
+    }
+    assert "SCRIPT_FAILED" not in [code for _, code in found.problems]
+
+
 def test_each_method_that_is_replaced_takes_the_named_arguments_of_pyspark(
     runner: ScriptRunner, tmp_path: Path
 ) -> None:

@@ -178,6 +178,9 @@ class Reads:
             declared = self._declared_schema(place, reader)
             if declared is not None:
                 return declared
+        if place.short == "libsvm":
+            vector = self.jvm.org.apache.spark.ml.linalg.SQLDataTypes.VectorType()
+            return self.jvm.org.apache.spark.sql.types.StructType().add("label", "double").add("features", vector)
         known: Columns | None = _FIXED.get(place.short)
         if place.format == "kafka":
             known = (*_KAFKA, _HEADERS) if reader.is_on("includeHeaders") else _KAFKA

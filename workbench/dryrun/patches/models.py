@@ -250,10 +250,22 @@ def install_models(stage: Stage, unknown: WithoutColumns) -> None:
             return Fitted(stage, transformer, _added(transformer, dataset)).transform(dataset, unknown)
 
     wrapper.JavaEstimator._fit, wrapper.JavaTransformer._transform = fit, transform
+    _install_params(importlib.import_module(f"{MODELS}.param").Params)
     _install_files(base.Model, util, _SavedModels(stage, make))
     _install_searches(make)
     _install_measures(stage)
     _install_algorithms(unknown)
+
+
+def _install_params(params: Any) -> None:
+    """Leave out each parameter that gets a stand-in, such as a threshold that data show, unless it names columns."""
+    put = params._set
+
+    def without_stand_ins(self: Any, **given: Any) -> Any:
+        is_left_out = {name: isinstance(value, StandIn) and "Col" not in name for name, value in given.items()}
+        return put(self, **{name: value for name, value in given.items() if not is_left_out[name]})
+
+    params._set = without_stand_ins
 
 
 def _install_files(model: Any, util: Any, saved: _SavedModels) -> None:

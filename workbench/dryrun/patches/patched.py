@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
 _PYTHON_SOURCES = "pyspark.sql.datasource"
+_OF_VECTORS = frozenset({"pyspark.ml.linalg", "pyspark.mllib.linalg"})
+"""The modules of the values that a parameter of a model passes to the JVM."""
 _OF_GROUPS = F.PandasUDFType.GROUPED_AGG
 
 
@@ -98,7 +100,10 @@ class Patches:
         java_gateway.java_import = java_import
         self._patch_threads()
         # Code that is never sent to a worker need not be pickled; a comparison of plans needs to know what it is.
-        CloudPickleSerializer.dumps = lambda _self, command: self._code(command)
+        pickled = CloudPickleSerializer.dumps
+        CloudPickleSerializer.dumps = lambda serializer, command: (
+            pickled(serializer, command) if type(command).__module__ in _OF_VECTORS else self._code(command)
+        )
         time.sleep = lambda _seconds: None
 
     def _code(self, command: Any) -> bytes:
