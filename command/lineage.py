@@ -180,7 +180,7 @@ def run(options: argparse.Namespace) -> int:
     except (LineageError, StoreError, OSError) as problem:
         complain(file_reason_of(problem))
         return _WRONG
-    found = state.found
+    found = tuple(each for each in state.found if each.has_result)
     if options.format in _PICTURES:
         sys.stdout.write(_drawn(found, options.format, unfold=options.unfold))
     else:

@@ -27,9 +27,11 @@ WHERE = frozenset(
     organization owner parentproject path port project queue region repo repository resource routing_key schema server
     servers service sfaccount sfdatabase sfschema sfurl sheet site sobject spark.cassandra.connection.host
     spark.cosmos.accountendpoint spark.cosmos.container spark.cosmos.database spark.mongodb.collection
-    spark.mongodb.connection.uri spark.mongodb.database spark.mongodb.read.collection
-    spark.mongodb.read.connection.uri spark.mongodb.read.database spark.mongodb.write.collection
-    spark.mongodb.write.connection.uri spark.mongodb.write.database spreadsheet spreadsheetid stream streamname
+    spark.mongodb.connection.uri spark.mongodb.database spark.mongodb.input.collection spark.mongodb.input.database
+    spark.mongodb.input.uri spark.mongodb.output.collection spark.mongodb.output.database spark.mongodb.output.uri
+    spark.mongodb.read.collection spark.mongodb.read.connection.uri spark.mongodb.read.database
+    spark.mongodb.write.collection spark.mongodb.write.connection.uri spark.mongodb.write.database spreadsheet
+    spreadsheetid stream streamname
     subscription table tablename tenant topic uri url vhost view warehouse workspace
     """.split()
 )
@@ -38,7 +40,7 @@ WHERE = frozenset(
 _LONGEST_VALUE = 200
 _QUERY = re.compile(r"\s*(?:\(|(?:SELECT|WITH)\s)", re.IGNORECASE)
 _NEXT_ADDRESS = re.compile(r"[,;]\s*(?=[\w.+\-]*://)")
-_OF_READS, _OF_WRITES = (re.compile(rf"spark\.\w+\.{mode}\.") for mode in ("read", "write"))
+_OF_READS, _OF_WRITES = (re.compile(rf"spark\.\w+\.(?:{modes})\.") for modes in ("read|input", "write|output"))
 
 Options = Mapping[str, str]
 """Names of options, in lower case -> their values."""
@@ -138,11 +140,15 @@ def _snowflake(options: Options) -> Identifier | None:
     return Identifier(f"snowflake://{account}", ".".join([*known[:missing], *parts]).upper())
 
 
+_MODES_OF_MONGODB = ("read.", "write.", "input.", "output.", "")
+"""The parts of the properties of the connector that tell reads from writes; versions before 10 have other ones."""
+
+
 def _mongodb(options: Options) -> Identifier | None:
     def of(name: str) -> str | None:
-        return _first(options, *(f"spark.mongodb.{mode}{name}" for mode in ("read.", "write.", "")), name)
+        return _first(options, *(f"spark.mongodb.{mode}{name}" for mode in _MODES_OF_MONGODB), name)
 
-    uri = of("connection.uri")
+    uri = of("connection.uri") or of("uri")
     path = re.split(r"[?]", (uri or "").partition("://")[2].partition("/")[2])[0]
     in_uri = path.partition(".")
     database, collection = of("database") or in_uri[0], of("collection") or in_uri[2]

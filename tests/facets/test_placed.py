@@ -173,6 +173,13 @@ KNOWN = [
         },
         ("mongodb://h1:27017", "db.c"),
     ),
+    (
+        "com.mongodb.spark.sql.DefaultSource",
+        {"spark.mongodb.input.uri": "mongodb://h1", "database": "db", "collection": "c"},
+        ("mongodb://h1:27017", "db.c"),
+    ),
+    ("mongo", {"spark.mongodb.output.uri": "mongodb://h1/db.c"}, ("mongodb://h1:27017", "db.c")),
+    ("mongo", {"uri": "mongodb://h1/db", "collection": "c"}, ("mongodb://h1:27017", "db.c")),
     ("org.apache.spark.sql.cassandra", {"keyspace": "k", "table": "t"}, ("cassandra", "k.t")),
     (
         "org.apache.spark.sql.cassandra",

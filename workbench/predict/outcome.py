@@ -212,6 +212,8 @@ def summary_of(found: Iterable[StatementLineage]) -> Summary:
     # A line of a script, such as one in a loop, may have a problem with each of many files.
     of_lines: dict[tuple[object, ...], dict[str, None]] = {}
     for each in found:
+        if not each.has_result:
+            continue
         # A note of a script is not a statement.
         if each.lineage is not None or each.problem is None or each.problem.code not in NOTES:
             counts[certainty_of_statement(each)] += 1

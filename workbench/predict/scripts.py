@@ -179,6 +179,11 @@ class StatementLineage:
     executed: ExecutedFile | None = None
     document: str = attrs.field(default="", eq=False, repr=False)
 
+    @property
+    def has_result(self) -> bool:
+        """Return whether it has a lineage or a problem; all else about a statement matters only to a comparison."""
+        return self.lineage is not None or self.problem is not None
+
 
 @attrs.frozen
 class Given:
@@ -323,7 +328,7 @@ def lineage_of_answers(
         functions = tables_of_functions((each.statement.text for each in every), dialect)
         reading = _Reading(known, views, {}, functions, used, dialect, read)
         found = (_guarded(answer, reading) for answer in every)
-        return tuple(each for each in found if each.lineage is not None or each.problem is not None)
+        return tuple(each for each in found if each.has_result)
 
 
 def _used_columns(

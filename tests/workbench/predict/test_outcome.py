@@ -174,6 +174,11 @@ def test_a_gate_is_about_the_statements_that_it_names(gate: str, expected: list[
     assert [each.statement.line for each in every if fails(each, {gate})] == expected
 
 
+def test_what_only_a_comparison_needs_is_no_statement() -> None:
+    opened = StatementLineage(ScriptStatement("", "b.py", 1, 1), opened="settings.py")
+    assert summary_of([EXACT, opened]).lines() == ["1 statement in 1 file: 1 exactly"]
+
+
 def test_a_statement_is_as_bad_as_what_is_missing() -> None:
     assert [severity_of(each) for each in EVERY] == ["note", "warning", "note", "error", "error", "warning"]
 
