@@ -1041,6 +1041,12 @@ def test_points_for_models_have_columns_and_values_of_parameters_decide_no_edge(
     assert "SCRIPT_FAILED" not in [code for _, code in found.problems]
 
 
+def test_each_row_that_a_script_takes_is_one_of_stand_ins(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = 'k = spark.read.parquet("data/k")\nrows = k.take(3)\nk.write.parquet(f"out/{rows[2].v}/{rows[-1].v}")\n'
+    found = seen(runner, tmp_path, text)
+    assert found.edges == ["data/k.id -> out/{v}/{v}.id", "data/k.v -> out/{v}/{v}.v"]
+
+
 def test_each_method_that_is_replaced_takes_the_named_arguments_of_pyspark(
     runner: ScriptRunner, tmp_path: Path
 ) -> None:

@@ -46,6 +46,13 @@ _SOME_NUMBER = 1.0
 # Statistics of DataFrames, and observed metrics: numbers and columns that depend on data.
 
 
+class _OneRow(list[Any]):
+    """The row of stand-ins that an action returns: a script that takes a further row gets the same one."""
+
+    def __getitem__(self, at: Any) -> Any:
+        return super().__getitem__(at if isinstance(at, slice) else 0)
+
+
 class _NoColumns(list[str]):
     """The names of unknown columns: a script may take any of them out."""
 
@@ -209,7 +216,7 @@ class FrameMethods:
             if name in ("toPandas", "toArrow"):
                 made = importlib.import_module("pandas").DataFrame([row.asDict()])
                 return made if name == "toPandas" else sys.modules["pyarrow"].Table.from_pandas(made)
-            return [row]
+            return _OneRow([row])
 
         return action
 
