@@ -22,7 +22,8 @@ _OF_PATHS = ("binaryFiles", "binaryRecords", "pickleFile", "sequenceFile", "text
 _NOT_DONE = ("addArchive", "addJar", "cancelAllJobs", "setCheckpointDir", "setLogLevel")
 _LISTS = ("collect", "take", "takeOrdered", "takeSample", "toLocalIterator", "top")
 _MAPS = ("collectAsMap", "countByKey", "countByValue")
-_SINGLE = ("aggregate", "first", "fold", "max", "mean", "min", "reduce", "sum", "treeAggregate", "treeReduce")
+_SINGLE = ("aggregate", "countApprox", "countApproxDistinct", "first", "fold", "histogram", "max", "mean", "meanApprox",
+           "min", "reduce", "sum", "sumApprox", "treeAggregate", "treeReduce")  # fmt: skip
 _SAVES = ("saveAsPickleFile", "saveAsSequenceFile", "saveAsTextFile")
 _NOTHING = ("foreach", "foreachPartition")
 _SHIPPED = "/{SparkFiles}"
@@ -56,6 +57,8 @@ def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
             setattr(RDD, name, without_rows(name, value))
     for name in _SINGLE:
         setattr(RDD, name, without_rows(name, functools.partial(StandIn, f"RDD.{name}()")))
+    # The folder of checkpoints is not set.
+    RDD.checkpoint = RDD.localCheckpoint = lambda _: None
     for name in _SAVES:
         setattr(RDD, name, lambda rdd, path, *_, **__: write(rdd, str(path)))
     Accumulator.value = property(lambda total: _accumulated(total, stage), Accumulator.value.fset)
