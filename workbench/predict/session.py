@@ -367,6 +367,24 @@ class ScriptSession:
         finally:
             self._knowledge.end()
 
+    def with_plain_function(self, text: str, refusal: Refusal) -> str | None:
+        """
+        Return a statement with the dotted name of an unknown function as one part, by which it may be declared.
+
+        Args:
+            text: the statement.
+            refusal: why Spark refuses it.
+
+        Returns:
+            None if Spark refuses it for another reason.
+        """
+        if not refusal.code.startswith(UNKNOWN_FUNCTIONS):
+            return None
+        names = names_in(refusal.parameters.get("routineName", ""))
+        pattern = r"\s*\.\s*".join(rf"`?{re.escape(each)}`?" for each in without_catalog(names))
+        plain = re.sub(rf"(?<![\w`.]){pattern}(?=\s*\()", f"`{'.'.join(without_catalog(names))}`", text)
+        return plain if len(without_catalog(names)) > 1 and plain != text else None
+
     def _targets(self, kind: str, parsed: Any) -> tuple[str, ...]:
         """Return the full names of the tables that a statement creates, drops or changes, if it names them."""
         if not self._shapes:
@@ -390,17 +408,8 @@ class ScriptSession:
 
     def _instead_of(self, text: str, refusal: Refusal) -> tuple[str | None, Refusal | None]:
         """Return what to analyze instead of a refused statement, if anything; and the refusal of what it leaves out."""
-        plain = self._with_plain_function(text, refusal)
+        plain = self.with_plain_function(text, refusal)
         return (plain, None) if plain is not None else (_unexpected(text, refusal), refusal)
-
-    def _with_plain_function(self, text: str, refusal: Refusal) -> str | None:
-        """Return a statement with the dotted name of an unknown function as one part, by which it may be declared."""
-        if not refusal.code.startswith(UNKNOWN_FUNCTIONS):
-            return None
-        names = names_in(refusal.parameters.get("routineName", ""))
-        pattern = r"\s*\.\s*".join(rf"`?{re.escape(each)}`?" for each in without_catalog(names))
-        plain = re.sub(rf"(?<![\w`.]){pattern}(?=\s*\()", f"`{'.'.join(without_catalog(names))}`", text)
-        return plain if len(without_catalog(names)) > 1 and plain != text else None
 
     def _again(
         self, text: str, given: str, *, in_script: bool, loops: tuple[Loop, ...], reach: Collection[str] | None

@@ -1047,6 +1047,30 @@ def test_each_row_that_a_script_takes_is_one_of_stand_ins(runner: ScriptRunner, 
     assert found.edges == ["data/k.id -> out/{v}/{v}.id", "data/k.v -> out/{v}/{v}.v"]
 
 
+FUNCTIONS_OF_CATALOGS = """
+spark.sql("USE CATALOG main")
+spark.read.parquet("data/k").createOrReplaceTempView("k")
+spark.sql("SELECT id, ai_query('m', v) AS a, main.d.score(v) AS b, d.low(v) AS c FROM k").write.parquet("out/scored")
+spark.sql("SELECT * FROM main.d.details(1)").write.parquet("out/details")
+spark.sql("SELECT * FROM details(1) JOIN k").write.parquet("out/joined")
+"""
+
+
+def test_functions_of_catalogs_that_are_not_here_are_opaque(runner: ScriptRunner, tmp_path: Path) -> None:
+    found = seen(runner, tmp_path, FUNCTIONS_OF_CATALOGS)
+    assert found.edges == [
+        "data/k.id -> out/scored.id",
+        "data/k.v -> out/scored.a",
+        "data/k.v -> out/scored.b",
+        "data/k.v -> out/scored.c",
+    ]
+    assert [each for each in found.writes if each[1] != "out/scored"] == [
+        ([], "out/details"),
+        (["data/k"], "out/joined"),
+    ]
+    assert found.problems == [(7, "UNKNOWN_SCHEMA"), (8, "UNKNOWN_SCHEMA")]
+
+
 def test_each_method_that_is_replaced_takes_the_named_arguments_of_pyspark(
     runner: ScriptRunner, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,16 @@ _BEFORE_DATABASE = ("EXISTS", "DATABASE", "SCHEMA", "NAMESPACE")
 _PLACED = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect", "SetTableLocation"})
 _OF_TEXT = frozenset({"csv", "json", "text", "xml"})
 """The formats whose columns depend on options."""
+_TABLE_FUNCTIONS = frozenset(
+    {
+        "MISSING_CATALOG_ABILITY.TABLE_VALUED_FUNCTIONS",
+        "NOT_A_TABLE_FUNCTION",
+        "UNRESOLVABLE_TABLE_VALUED_FUNCTION",
+        "_LEGACY_ERROR_TEMP_1022",
+        "_LEGACY_ERROR_TEMP_1184",
+    }
+)
+"""The conditions of the errors about functions that return tables and are unknown here."""
 _READS_NOTHING = ("Show", "Describe", "List")
 _STATEMENTS = frozenset(
     {"Call", "InsertIntoStatement", "InsertIntoDir", "UpdateTable", "DeleteFromTable", "MergeIntoTable"}
@@ -106,22 +117,26 @@ class Statements:
         table = self._session.table(name)
         return Unknown((table.query.plan,)) if table is not None else Unknown(tables=(name.replace("`", ""),))
 
-    def query(self, text: str, ask: Callable[[], Any]) -> Any:
+    def query(self, text: str, ask: Callable[[str], Any]) -> Any:
         """
         Return the result of a query.
 
         Args:
             text: the query.
-            ask: makes Spark analyze the query, and returns the result.
+            ask: makes Spark analyze a query, and returns the result.
 
         Returns:
             `Unknown` if the columns of a table in it are unknown.
         """
         while True:
             try:
-                found = self._session.with_known(ask, text)
+                found = self._session.with_known(functools.partial(ask, text), text)
             except analysis_errors() as problem:
                 refusal = refusal_of(problem)
+                plain = self._session.with_plain_function(text, refusal)
+                if plain is not None:
+                    text = plain
+                    continue
                 if refusal.code != UNKNOWN_TABLE:
                     return self._of_unknown_columns(text, problem)
             else:
@@ -141,16 +156,19 @@ class Statements:
 
     def _of_unknown_columns(self, text: str, problem: Exception) -> Unknown:
         """
-        Return what is known about a query that Spark refuses because the columns of what it reads come from data.
+        Return what is known about a query that Spark refuses because columns come from data or an unknown function.
 
         Raises:
             AnalysisException: it refuses the query for another reason.
         """
-        found = NAME_OF_UNKNOWN.search(str(problem))
-        if found is None:
+        found, refusal = NAME_OF_UNKNOWN.search(str(problem)), refusal_of(problem)
+        if found is None and refusal.code not in _TABLE_FUNCTIONS:
             raise problem
         message = (
-            f"this query depends on {found[0]}, which is unknown in a dry run: the columns of its result are unknown"
+            f"the columns that a table function returns are unknown: {refusal.message}"
+            if found is None
+            else f"this query depends on {found[0]}, which is unknown in a dry run: "
+            "the columns of its result are unknown"
         )
         self._stage.problem("UNKNOWN_SCHEMA", message)
         return self._read_by(text)[1]

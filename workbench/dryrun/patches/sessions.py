@@ -81,7 +81,7 @@ class ScriptSessions:
                 return self._worlds.unknown(session, of_data)
             if world.statements.is_query(text):
                 given = {} if args is None else {"args": args}
-                found = world.statements.query(text, lambda: ask(session, text, **given))
+                found = world.statements.query(text, lambda text: ask(session, text, **given))
                 return found if isinstance(found, self._worlds.frame) else self._worlds.unknown(session, found)
             hidden = texts_in(args)
             return self._worlds.frame(world.statements.record(with_values(text, args), text, hidden), session)

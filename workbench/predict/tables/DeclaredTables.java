@@ -8,6 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
@@ -17,6 +18,7 @@ import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension;
+import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.MetadataColumn;
 import org.apache.spark.sql.connector.catalog.NamespaceChange;
@@ -28,6 +30,7 @@ import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.connector.expressions.Expressions;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.ScanBuilder;
@@ -349,8 +352,12 @@ public final class DeclaredTables {
         }
     }
 
-    /** A catalog that a script names: every namespace exists, and so does every declared table. */
-    public static class Named implements TableCatalog, SupportsNamespaces {
+    /**
+     * A catalog that a script names: every namespace exists, and so does every declared table.
+     *
+     * It has no functions, but can have some: Spark then names the one that it misses.
+     */
+    public static class Named implements FunctionCatalog, SupportsNamespaces, TableCatalog {
         private String name;
 
         public void initialize(String name, CaseInsensitiveStringMap options) {
@@ -359,6 +366,14 @@ public final class DeclaredTables {
 
         public String name() {
             return name;
+        }
+
+        public Identifier[] listFunctions(String[] namespace) {
+            return new Identifier[0];
+        }
+
+        public UnboundFunction loadFunction(Identifier identifier) throws NoSuchFunctionException {
+            throw new NoSuchFunctionException(identifier);
         }
 
         public Identifier[] listTables(String[] namespace) {
