@@ -179,6 +179,11 @@ def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
     if _OF_PIPELINE.search(request.source):
         # In a real run, the runner of pipelines defines it.
         names.setdefault("spark", spark)
+    line = 0 if request.is_notebook or "spark" in names else _first_use_of_given_session(request.source)
+    if line:
+        names["spark"] = spark
+        message = "the script uses spark, which it does not define: it gets a session, as it does on Databricks"
+        stage.problem("STAND_IN", message, stage.spot_of(request.path, line))
     if not request.is_notebook:
         exec(compiled_code(request.source, request.path), names)  # noqa: S102 (this is what the user asks for)
         return
@@ -221,6 +226,19 @@ def _run_specification(stage: Stage, spark: Any, pipeline: ScriptPipeline) -> No
             pipeline.define_statements(text, name)
         elif file.suffix == ".py":
             exec(compiled_code(text, str(file)), {"__name__": file.stem, "__file__": str(file), "spark": spark})  # noqa: S102 (as above)
+
+
+def _first_use_of_given_session(source: str) -> int:
+    """Return the line on which a script first uses `spark`; 0 if it does not, or if it may define it anywhere."""
+    try:
+        every = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError):
+        return 0
+    names = [each for each in every if isinstance(each, ast.Name) and each.id == "spark"]
+    defines = any(not isinstance(each.ctx, ast.Load) for each in names)
+    defines = defines or any(isinstance(each, ast.arg) and each.arg == "spark" for each in every)
+    imported = {each.asname or each.name for each in every if isinstance(each, ast.alias)}
+    return 0 if defines or not imported.isdisjoint({"spark", "*"}) else min((each.lineno for each in names), default=0)
 
 
 def _perform(stage: Stage, run: Callable[[], None]) -> BaseException | None:

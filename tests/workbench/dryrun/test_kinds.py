@@ -101,6 +101,28 @@ def best():
     assert problems(every) == []
 
 
+def test_a_script_that_defines_no_session_gets_one_and_it_is_told() -> None:
+    text = (
+        'import os\ndef f():\n    spark.readStream.table("shop.orders").select("id").writeStream.table("copy")\nf()\n'
+    )
+    every = found("job.py", text)
+    assert edges(every) == {"shop.orders.id -> default.copy.id"}
+    assert problems(every) == [(3, "STAND_IN")]
+    every = found("job.py", f"def main(spark):\n    pass\n{text}")
+    assert (edges(every), problems(every)) == (set(), [(5, "SCRIPT_FAILED")])
+
+
+def test_what_a_notebook_of_databricks_asks_about_its_run_is_a_text() -> None:
+    text = """\
+# Databricks notebook source
+context = dbutils.notebook.entry_point.getDbutils().notebook().getContext()
+user = context.userName().get().split("@")[0]
+spark.table("shop.orders").select("id").write.parquet(f"/Users/{user}/{context.tags().apply('orgId')}")
+"""
+    every = found("job.py", text)
+    assert edges(every) == {"shop.orders.id -> /Users/{userName}/{orgId}.id"}
+
+
 FABRIC = """\
 # Fabric notebook source
 

@@ -124,6 +124,39 @@ class TaskValues:
         return self._widgets.getArgument(key, instead) if isinstance(instead, (str, type(None))) else instead
 
 
+class _Context:
+    """
+    What a notebook of Databricks can ask about its run, such as `userName().get()`: each answer is a text.
+
+    Args:
+        name: the name of what is asked.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *_: _Context(name)
+
+    def get(self, key: str = "") -> str:
+        """Return a text that stands for the answer, or for that with a key."""
+        return f"{{{key or self._name}}}"
+
+    apply = get
+
+    def getOrElse(self, *_: Any) -> str:  # noqa: N802 (Scala's name)
+        """Return the same as `get`."""
+        return self.get()
+
+    def toJson(self) -> Any:  # noqa: N802 (Databricks')
+        """Return a stand-in for everything."""
+        return StandIn("getContext().toJson()")
+
+    safeToJson = toJson  # noqa: N815 (Databricks')
+
+
 class NotebookEnvironment:
     """
     The functions and objects that notebooks have without an import.
@@ -139,7 +172,7 @@ class NotebookEnvironment:
         self.widgets = Widgets(stage)
         self.utils = StandIn("dbutils")
         notebook, jobs, secrets = StandIn("dbutils.notebook"), StandIn("dbutils.jobs"), StandIn("dbutils.secrets")
-        vars(notebook).update(exit=self._exit, run=self._not_run)
+        vars(notebook).update(exit=self._exit, run=self._not_run, entry_point=_Context())
         vars(jobs).update(taskValues=TaskValues(self.widgets))
         vars(secrets).update(get=self._secret)
         vars(self.utils).update(widgets=self.widgets, notebook=notebook, jobs=jobs, secrets=secrets)

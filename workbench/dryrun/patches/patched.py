@@ -225,4 +225,6 @@ class Patches:
         DataStreamWriter.foreachBatch = each_batch
         DataStreamWriter.foreach = each_row
         DataStreamWriter.trigger = trigger
+        # Databricks has both names.
+        DataStreamWriter.table = DataStreamWriter.toTable
         DataStreamWriter._sq = lambda *_: FinishedQuery()
