@@ -167,7 +167,7 @@ def run(options: argparse.Namespace) -> int:
         base = None if options.diff is None else _base(options)
         unreadable = _unreadable(now, base or (), options)
         now = _readable(now, unreadable, project, options)
-        base = base and _readable(base, unreadable, project, options, options.diff)
+        base = base and _readable(base, unreadable, project and _project_at(project, options), options, options.diff)
         exposures = () if project is None else project.exposures
         with _answers_kept(options):
             state = _with_exposures(_state(now, known, options), exposures)
@@ -356,7 +356,7 @@ def _readable(
     names = {each.name for each in unreadable}
     found = [each for each in scripts if not each.unreadable and each.name not in names]
     if project is not None:
-        return scripts_of_models(found, project)
+        return scripts_of_models(found, project, is_compared=options.diff is not None)
     return scripts_of_raw_models(found, None if options.diff is None else files_of)
 
 
@@ -370,6 +370,12 @@ def _base(options: argparse.Namespace) -> list[Script]:
     """Return the files as they were in the revision to compare with."""
     files = with_unreadable_notebooks(scripts_at(options.diff, options.files, globs=options.glob))
     return [*scripts_at(options.diff, options.ddl, is_ddl=True), *files]
+
+
+def _project_at(now: Project, options: argparse.Namespace) -> Project:
+    """Return the project of dbt as it was in the revision to compare with; if that has no manifest, as it is now."""
+    (manifest,) = scripts_at(options.diff, [options.manifest], globs=["*"]) or (None,)
+    return now if manifest is None or manifest.unreadable else read_project(options.manifest, manifest.text)
 
 
 def _diff(after: FileState, before: FileState, options: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ PROJECT_FILES = ("*.sql", "*.py", "*.yml", "*.yaml", "*.csv", "*.toml")
 _NO_CODE = frozenset({"analyses", "analysis", "docs", "logs", "target", "tests"})
 # What properties say for people and for tests alone.
 _FOR_PEOPLE = frozenset({"data_tests", "description", "docs", "freshness", "meta", "tags", "tests", "unit_tests"})
+# What has names of variables, of folders, or of columns as keys.
+_WITH_NAMES = frozenset({"column_types", "models", "seeds", "snapshots", "vars"})
 # Macros that dbt calls for each model, also for one that calls no macro.
 _FOR_ALL = re.compile(
     r"\bmacro\s+(?:\w+__)?(?:generate_\w+|ref|source|config|var|is_incremental|get_\w+_sql|create_\w+_as)\b|"
@@ -152,6 +155,27 @@ def _named_in(text: str) -> frozenset[str]:
     return frozenset((*_NAME.findall(text.lower()), *(f"{PIECE}{each}" for each in pieces)))
 
 
+def code_of_model(
+    own: str, project: ProjectCode | None = None, loads: Iterable[tuple[str, str, str]] = ()
+) -> ProjectCode:
+    """
+    Return what decides about one model, beside its query.
+
+    Args:
+        own: its configuration, and what else of it is not in its query, as a text.
+        project: what decides about all models of its project; None if all of that is in its compiled query.
+        loads: as for `ProjectCode`, if there is no project.
+    """
+    if project is None:
+        return ProjectCode(_digest(own), "", frozenset(), (), tuple(loads), ())
+    return attrs.evolve(project, of_all=f"{project.of_all} {_digest(own)}") if own else project
+
+
+def text_of_config(config: Mapping[str, Any]) -> str:
+    """Return the configuration of a model in a manifest as a text, without what it says for people."""
+    return json.dumps(_plain(config), sort_keys=True)
+
+
 def changed_code(before: Iterable[ProjectCode], after: Iterable[ProjectCode]) -> tuple[str, ...]:
     """
     Return the names of the files that decide about models and differ between two states.
@@ -190,9 +214,20 @@ def _properties(text: str) -> tuple[str, tuple[str, ...]]:
     return repr(found), tuple(_names_of_sources(found))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, *, has_names: bool = False) -> Any:
+    """
+    Return properties without what they say for people and for tests.
+
+    Args:
+        value: the properties.
+        has_names: whether their keys are names of variables, folders or columns, which may be those of such properties.
+    """
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items() if key not in _FOR_PEOPLE}
+        return {
+            key: _plain(each, has_names=isinstance(each, dict) and (has_names or key in _WITH_NAMES))
+            for key, each in value.items()
+            if has_names or key not in _FOR_PEOPLE
+        }
     return [_plain(each) for each in value] if isinstance(value, list) else value
 
 

@@ -37,7 +37,7 @@ def steps_of_answers(
     lineages = {_place(each): each for each in found}
     steps = [_step(each, lineages.get(_place(each)), files, routines) for each in answers]
     projects = dict.fromkeys(each.project for each in scripts if each.project is not None)
-    loads = [_load(*load) for project in projects for load in project.loads]
+    loads = [_load(*load) for load in dict.fromkeys(load for project in projects for load in project.loads)]
     # A notebook with other code than SQL is a script; but a magic may set how the session starts.
     magics = {each.name: "\n".join(magics_in(each.text)) for each in scripts}
     cells = (FileStep(name, 1, "", "cells", is_known=False, code=code) for name, code in magics.items() if code)
@@ -46,8 +46,8 @@ def steps_of_answers(
 
 def _load(name: str, file: str, digest: str) -> FileStep:
     """Return what dbt makes of a file without SQL."""
-    target = (f"default.{name}",)
-    return FileStep(file, 1, name, "load", targets=target, may_read=frozenset(), is_known=False, code=digest)
+    target = name if "." in name else f"default.{name}"
+    return FileStep(file, 1, name, "load", targets=(target,), may_read=frozenset(), is_known=False, code=digest)
 
 
 def _place(each: StatementAnswer | StatementLineage) -> tuple[str, int, int]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path, PurePath
+from typing import Any
 
 import attrs
 import pytest
 from openlineage_pyspark.command.change import unshown_changes
 from openlineage_pyspark.listener.probe.client import Refusal
+from openlineage_pyspark.workbench.predict.project.dbt import read_project, scripts_of_models
 from openlineage_pyspark.workbench.predict.project.raw_models import scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.project_code import changed_code, code_of_project
 from openlineage_pyspark.workbench.predict.scripts import (
@@ -34,13 +37,17 @@ FILES = {
     "models/paid.sql": "select id, amount from {{ ref('stg_orders') }} where day = '{{ var('day') }}'",
     "models/people.sql": "select id from {{ ref('stg_people') }}",
     "models/composed.sql": "{{ part('people') }}",
+    "models/hooked.sql": "{{ config(post_hook='delete from x') }} select id from {{ source('raw', 'h') }}",
+    "models/later.sql": "select 1 as a {% if is_incremental() %} where a > 1 {% endif %}",
     "models/unsure.sql": "select {{ outer_any() }} as x",
     "seeds/kinds.csv": "id,kind\n1,a\n",
     "models/kinded.sql": "select kind from {{ ref('kinds') }}",
     "snapshots/kept.sql": "{% snapshot kept %}{{ config() }}select * from {{ ref('paid') }}{% endsnapshot %}",
     "models/of_kept.sql": "select id from {{ ref('kept') }}",
 }
-ALL = frozenset({"stg_orders", "stg_people", "paid", "people", "composed", "unsure", "kinded", "kept", "of_kept"})
+ALL = frozenset(
+    {"hooked", "later", "stg_orders", "stg_people", "paid", "people", "composed", "unsure", "kinded", "kept", "of_kept"}
+)
 ENDS = (".sql", ".py", ".yml", ".csv")
 
 
@@ -84,6 +91,13 @@ def made(folder: Path, changed: dict[str, str]) -> set[str]:
         ("dbt_project.yml", "name: shop\nvars: {day: '2026-01-02'}\n", ALL),
         ("macros/cents.sql", "{% macro generate_schema_name(c) %} x {% endmacro %}", ALL),
         ("models/schema.yml", "models: [{name: paid, config: {materialized: incremental}}]", ALL),
+        ("models/hooked.sql", FILES["models/hooked.sql"].replace("from x", "from y"), {"hooked", "unsure"}),
+        ("models/hooked.sql", FILES["models/hooked.sql"].replace("config(", "config( "), set()),
+        ("models/later.sql", FILES["models/later.sql"].replace("> 1", "> 2"), {"later", "unsure"}),
+        ("snapshots/kept.sql", FILES["snapshots/kept.sql"].replace("config()", "config(unique_key='id')"),
+         {"kept", "of_kept"}),
+        # A variable may have the name of a property for people.
+        ("dbt_project.yml", FILES["dbt_project.yml"].replace("day: '2026-01-01'", "day: '2026-01-01', tags: 1"), ALL),
         # People read it, and nothing else does.
         ("models/schema.yml", FILES["models/schema.yml"].replace("The paid ones", "Those that are paid"), set()),
     ],
@@ -180,6 +194,61 @@ def test_a_statement_known_by_its_text_reads_what_its_text_may_name(query: str, 
     assert "default.orders" in {each.table for each in plan.made}
     # Any statement may call the function.
     assert ("default.people" in {each.table for each in plan.made}) is ("f(x)" in query)
+
+
+def node(name: str, kind: str, config: dict[str, Any], content: str = "", code: str = "") -> dict[str, Any]:
+    """Return a node of a manifest."""
+    return {
+        "unique_id": f"{kind}.shop.{name}",
+        "resource_type": kind,
+        "package_name": "shop",
+        "original_file_path": f"{kind}s/{name}.sql",
+        "schema": "mart",
+        "name": name,
+        "config": config,
+        "checksum": {"name": "sha256", "checksum": content},
+        "compiled_code": code,
+    }
+
+
+NODES = {
+    "paid": node("paid", "model", {"materialized": "incremental", "unique_key": "id", "tags": ["a"]}),
+    "kinded": node("kinded", "model", {"materialized": "table"}),
+    "kinds": node("kinds", "seed", {}, "1"),
+    "kept": node("kept", "snapshot", {"strategy": "check"}, code="select id from mart.paid"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "expected"),
+    [
+        ("kinds", {"checksum": {"name": "sha256", "checksum": "2"}}, {"mart.kinds", "mart.kinded"}),
+        ("kinds", {"config": {"delimiter": ";"}}, {"mart.kinds", "mart.kinded"}),
+        ("paid", {"config": {**NODES["paid"]["config"], "unique_key": "day"}}, {"mart.paid", "mart.kept"}),
+        ("paid", {"config": {**NODES["paid"]["config"], "post-hook": ["delete"]}}, {"mart.paid", "mart.kept"}),
+        ("paid", {"config": {**NODES["paid"]["config"], "tags": ["b"]}}, set()),
+        ("kept", {"compiled_code": "select 1 as id from mart.paid"}, {"mart.kept"}),
+        ("kept", {"config": {"strategy": "timestamp"}}, {"mart.kept"}),
+    ],
+)
+def test_a_compiled_model_depends_on_its_configuration_and_on_the_files_that_dbt_loads(
+    tmp_path: Path, name: str, changed: dict[str, Any], expected: set[str]
+) -> None:
+    files = {"paid": "select id from raw.o", "kinded": "select kind from mart.kinds"}
+    compiled = [Script(f"target/compiled/shop/models/{each}.sql", text) for each, text in files.items()]
+
+    def state(nodes: dict[str, dict[str, Any]]) -> tuple[FileStep, ...]:
+        text = json.dumps({"nodes": {str(each["unique_id"]): each for each in nodes.values()}})
+        found = scripts_of_models(compiled, read_project(tmp_path / "manifest.json", text), is_compared=True)
+        answers = []
+        for each, is_ddl in statements_in(found):
+            target = ".".join(each.text.split("`")[3:6:2])
+            answers.append(StatementAnswer(each, Analyzed("", refusal=Refusal("X", "x"), targets=(target,)), is_ddl))
+        return steps_of_answers(answers, (), found)
+
+    after = state({**NODES, name: {**NODES[name], **changed}})
+
+    assert {each.table for each in rebuild_plan(state(NODES), after).made} == expected
 
 
 def test_a_model_in_python_may_read_every_other_one(tmp_path: Path) -> None:

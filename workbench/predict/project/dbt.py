@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.errors import TextError
+from openlineage_pyspark.workbench.predict.project_code import code_of_model, text_of_config
 from openlineage_pyspark.workbench.predict.scripts import Script
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from openlineage_pyspark.workbench.predict.project_code import ProjectCode
 
 
 _SNAPSHOT = "snapshot"
@@ -41,6 +44,7 @@ class Model:
         reads: the ids of its inputs, also through ephemeral models.
         compiled: its query as dbt has compiled it; empty if it is unknown.
         is_snapshot: whether it is a snapshot.
+        config: its configuration, as a text.
     """
 
     id: str
@@ -50,6 +54,7 @@ class Model:
     reads: tuple[str, ...] = ()
     compiled: str = ""
     is_snapshot: bool = False
+    config: str = ""
 
     @property
     def head(self) -> str:
@@ -91,21 +96,28 @@ class Project:
         models: its models, each after those that it reads.
         tables: the sources, seeds and other tables whose columns are known.
         exposures: the users of its tables.
+        seeds: the full names of the tables that dbt loads from files, each with its file and a text that changes with
+            its content or its configuration.
     """
 
     models: tuple[Model, ...]
     tables: tuple[DeclaredTable, ...] = ()
     exposures: tuple[Exposure, ...] = ()
+    seeds: tuple[tuple[str, str, str], ...] = ()
 
 
-def read_project(manifest: Path) -> Project:
+def read_project(manifest: Path, text: str | None = None) -> Project:
     """
     Return the project of a manifest, with the columns of the catalog beside it, if there is one.
+
+    Args:
+        manifest: the file.
+        text: its content in a revision; None to read it.
 
     Raises:
         TextError: it can't be read, or is not a dbt manifest.
     """
-    document = _document(manifest)
+    document = _document(manifest, text)
     nodes = document.get("nodes")
     if not isinstance(nodes, dict):
         raise TextError(f"{manifest} is not a dbt manifest: it has no nodes", path=str(manifest))
@@ -117,18 +129,28 @@ def read_project(manifest: Path) -> Project:
         tables = tuple(_tables(sources, described))
         named = {each["unique_id"]: _parts(each) for each in (*nodes.values(), *sources) if "schema" in each}
         exposures = tuple(_exposure(each, named) for each in dict(document.get("exposures") or {}).values())
+        seeds = tuple(_seed(each) for each in nodes.values() if _is_seed(each))
     except (AttributeError, KeyError, TypeError) as problem:
         raise TextError(f"{manifest} is not a valid dbt manifest: {problem!r}", path=str(manifest)) from problem
-    return Project(models, tables, exposures)
+    return Project(models, tables, exposures, seeds)
 
 
-def scripts_of_models(scripts: Iterable[Script], project: Project) -> list[Script]:
+def scripts_of_models(scripts: Iterable[Script], project: Project, *, is_compared: bool = False) -> list[Script]:
     """
     Return the scripts of compiled models, which create their tables, in the order in which dbt runs them.
 
     Other scripts follow unchanged; dbt's tests and ephemeral models, which make no table, are left out. dbt writes no
     compiled file for a snapshot: its query comes from the manifest.
+
+    Args:
+        scripts: the scripts.
+        project: the project.
+        is_compared: whether they are compared with another state, for which the configuration of each model counts too.
     """
+
+    def code_of(model: Model) -> ProjectCode | None:
+        return code_of_model(model.config, loads=project.seeds) if is_compared else None
+
     found: dict[str, Script] = {}
     others = []
     scripts = list(scripts)
@@ -136,12 +158,15 @@ def scripts_of_models(scripts: Iterable[Script], project: Project) -> list[Scrip
         model = _of_path(PurePath(script.name), project.models)
         if model is not None:
             text = script.text if is_compiled(script.name) or not model.compiled else model.compiled
-            found[model.id] = attrs.evolve(script, head=model.head, text=text)
+            found[model.id] = attrs.evolve(script, head=model.head, text=text, project=code_of(model))
         elif script.is_ddl or not is_compiled(script.name):
             others.append(script)
     if any(is_compiled(script.name) for script in scripts):
         made = (each for each in project.models if each.id not in found and each.is_snapshot and each.compiled)
-        found |= {each.id: Script(str(PurePath(*each.path.parts[1:])), each.compiled, head=each.head) for each in made}
+        found |= {
+            each.id: Script(str(PurePath(*each.path.parts[1:])), each.compiled, head=each.head, project=code_of(each))
+            for each in made
+        }
     ordered = [found[model.id] for model in project.models if model.id in found]
     return [*(each for each in others if each.is_ddl), *ordered, *(each for each in others if not each.is_ddl)]
 
@@ -158,9 +183,9 @@ def is_compiled(name: str) -> bool:
     return any(parts[at : at + 2] == ("target", "compiled") for at in range(len(parts) - 1))
 
 
-def _document(path: Path) -> dict[str, Any]:
+def _document(path: Path, text: str | None = None) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8") if text is None else text)
     except OSError as problem:
         raise TextError(f"{path} can't be read: {problem.strerror}", path=str(path)) from problem
     except (RecursionError, ValueError) as problem:
@@ -182,9 +207,14 @@ def _model(node: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> M
     path = PurePath(node["package_name"], node["original_file_path"].replace("\\", "/"))
     reads = tuple(dict.fromkeys(_reads(node, nodes, set())))
     compiled = node.get("compiled_code") or ""
-    return Model(
-        node["unique_id"], _parts(node), path, kind in _VIEWS, reads, compiled, node["resource_type"] == _SNAPSHOT
-    )
+    is_snapshot, config = node["resource_type"] == _SNAPSHOT, text_of_config(dict(node.get("config") or {}))
+    return Model(node["unique_id"], _parts(node), path, kind in _VIEWS, reads, compiled, is_snapshot, config)
+
+
+def _seed(node: Mapping[str, Any]) -> tuple[str, str, str]:
+    name = ".".join(_parts(node)).removeprefix(f"{SPARK_CATALOG}.")
+    config = text_of_config({key: node.get(key) for key in ("checksum", "config")})
+    return name, str(node.get("original_file_path") or "manifest.json"), config
 
 
 def _reads(node: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], seen: set[str]) -> Iterator[str]:

@@ -14,8 +14,9 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.project.dbt import Model, is_compiled, ordered
-from openlineage_pyspark.workbench.predict.project_code import code_of_project
+from openlineage_pyspark.workbench.predict.project_code import code_of_model, code_of_project
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.jinja import calls_in, first_run, without_comments
 from openlineage_pyspark.workbench.predict.tables.declared import in_backticks
@@ -66,13 +67,14 @@ def scripts_of_raw_models(
         return code_of_project(shown, folders, files)
 
     def add(script: Script, project: Path, name: str, text: str, number: int) -> None:
-        resolved, reads = _resolved(text, name)
+        resolved, reads, own = _resolved(text, name)
         id_ = f"{script.name} {number}"
+        code = code_of(project, is_absolute=Path(script.name).is_absolute())
         found[id_] = attrs.evolve(
             script,
             text=resolved,
             head=f"CREATE TABLE {in_backticks(name)} AS ",
-            project=code_of(project, is_absolute=Path(script.name).is_absolute()),
+            project=None if code is None else code_of_model(own, code),
         )
         named.setdefault((project, name), []).append(id_)
         models.append((project, Model(id_, (name,), Path(script.name), is_view=False, reads=reads)))
@@ -122,9 +124,15 @@ def _model_paths(project: Path) -> tuple[PurePath, ...]:
     return tuple(paths) or _MODELS
 
 
-def _resolved(text: str, own: str) -> tuple[str, tuple[str, ...]]:
-    """Return a model with the names of its inputs resolved, and the names of the models among these."""
-    text = first_run(without_comments(text))
+def _resolved(text: str, own: str) -> tuple[str, tuple[str, ...], str]:
+    """
+    Return a model with the names of its inputs resolved, the names of the models among these, and what else decides.
+
+    That is its configuration, such as a statement that dbt runs after it, and what only later runs contain.
+    """
+    whole = without_comments(text)
+    text = first_run(whole)
+    besides = ["" if text == whole else _without_layout(whole)]
     parts: list[str] = []
     reads: list[str] = []
     at = 0
@@ -134,9 +142,15 @@ def _resolved(text: str, own: str) -> tuple[str, tuple[str, ...]]:
             continue
         if call.name == "ref":
             reads.append(call.plain[-1])
+        if call.name == "config":
+            besides.append(_without_layout(call.text))
         parts += [text[at : call.begin], value.ljust(call.end - call.begin)]
         at = call.end
-    return "".join([*parts, text[at:]]), tuple(reads)
+    return "".join([*parts, text[at:]]), tuple(reads), "\n".join(filter(None, besides))
+
+
+def _without_layout(text: str) -> str:
+    return " ".join(each.text for each in tokens(text) if each.kind is not TokenKind.SPACE)
 
 
 def _value(call: Call, own: str) -> str | None:
