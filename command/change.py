@@ -25,7 +25,7 @@ from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, readers_of
 from openlineage_pyspark.workbench.predict.outcome import certainty_of_statement, summary_of
 from openlineage_pyspark.workbench.predict.project.folders import ignored_by_git
-from openlineage_pyspark.workbench.predict.project.revisions import path_at
+from openlineage_pyspark.workbench.predict.project.revisions import changed_since, path_at
 from openlineage_pyspark.workbench.questions.below_changes import downstream_of
 from openlineage_pyspark.workbench.questions.changes import Diff, markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.rebuild.findings import ChangeFinding, findings_of
@@ -39,7 +39,13 @@ from openlineage_pyspark.workbench.rebuild.reading import (
     whole_code,
 )
 from openlineage_pyspark.workbench.rebuild.statements import plain_text
-from openlineage_pyspark.workbench.rebuild.surroundings import files_read_at, hash_of_files, surroundings_of, words_of
+from openlineage_pyspark.workbench.rebuild.surroundings import (
+    files_read_at,
+    hash_of_files,
+    names_file,
+    surroundings_of,
+    words_of,
+)
 from openlineage_pyspark.workbench.rebuild.transparent import is_transparent, unseen_code, user_code
 
 if TYPE_CHECKING:
@@ -54,6 +60,7 @@ if TYPE_CHECKING:
 MARK = "<!-- openlineage-pyspark lineage -->"
 """The first line of the comment, by which the next run finds and updates it."""
 _MOST_LINES = 40
+_READS_CHANGED = "it names a changed file"
 
 
 @attrs.frozen
@@ -202,7 +209,7 @@ def change_of(before: FileState, after: FileState, options: argparse.Namespace) 
         options: those of the command line.
     """
     states = lineage_state_of(before.found), lineage_state_of(after.found)
-    plan = rebuild_plan(before.steps, after.steps) if options.plan else None
+    plan = rebuild_plan(before.steps, _with_changed_files(after.steps, options.diff)) if options.plan else None
     paths = [Path(options.store)] if options.store is not None else options.catalog
     problems: list[str] = []
 
@@ -231,6 +238,17 @@ def change_of(before: FileState, after: FileState, options: argparse.Namespace) 
     for each in problems:
         complain(each)
     return found
+
+
+def _with_changed_files(steps: Sequence[FileStep], revision: str) -> Sequence[FileStep]:
+    """Return steps, of which the statements that name a changed file count as changed too."""
+    changed = changed_since(revision)
+    return [
+        attrs.evolve(each, code=f"{each.key} {_READS_CHANGED}", settings=f"{each.settings} {_READS_CHANGED}")
+        if names_file(each.text, changed)
+        else each
+        for each in steps
+    ]
 
 
 def unshown_changes(before: Sequence[StatementLineage], after: Sequence[StatementLineage]) -> tuple[str, ...]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
+import posixpath
 import re
-from pathlib import Path
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.rebuild.places import name_words
 
 if TYPE_CHECKING:
@@ -19,6 +23,8 @@ _PART = 1 << 20
 _WILD = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|[*?{}\[\]]+")
 # Files that only people read.
 _FOR_PEOPLE = (".md", ".rst")
+_CODE = (".ddl", ".hql", ".ipynb", ".py", ".sql", ".toml", ".yaml", ".yml")
+_NO_PATH = re.compile(r"[\s,;]+")
 
 
 def surroundings_of(script: Path, text: str, listed: Iterable[Path], others: Iterable[Path] = ()) -> str:
@@ -90,6 +96,38 @@ def files_read_at(folder: Path, name: str) -> list[Path]:
         return list(_files(folder / name)) if (folder / name).exists() else []
     # Each pair of brackets stands for any text: what it excludes is read too many times, but never too few.
     return [file for each in sorted(folder.glob(_WILD.sub("*", name))) for file in _files(each)]
+
+
+def names_file(text: str, files: frozenset[str]) -> bool:
+    """
+    Return whether a statement names one of some files, or a folder with files of data: it may read it.
+
+    Args:
+        text: the statement.
+        files: the files, relative to the folder in which the statement may run.
+    """
+    quoted = (each.text.strip("`'\"") for each in tokens(text) if each.kind in (TokenKind.STRING, TokenKind.NAME))
+    words = {word for each in quoted for word in _NO_PATH.split(each) if word}
+    paths = {posixpath.normpath(each.removeprefix("file:")).strip("/") for each in words}
+    return any(_may_be_in(file, path) for path in paths if _may_be_part(path, files) for file in files)
+
+
+def _may_be_part(path: str, files: frozenset[str]) -> bool:
+    last = path.rpartition("/")[2]
+    return last in _parts_of(files) or (_WILD.search(last) is not None and _WILD.sub("", last) != "")
+
+
+@functools.lru_cache(maxsize=8)
+def _parts_of(files: frozenset[str]) -> frozenset[str]:
+    """Return the names of files and of their folders; cached, because many statements may name them."""
+    return frozenset(part for each in files for part in each.split("/"))
+
+
+def _may_be_in(file: str, path: str) -> bool:
+    pattern = _WILD.sub("*", path)
+    is_named = fnmatch(file, pattern) or fnmatch(file, f"*/{pattern}") or f"/{path}".endswith(f"/{file}")
+    is_data = PurePosixPath(file).suffix.lower() not in (*_FOR_PEOPLE, *_CODE)
+    return ("." in path and is_named) or (is_data and (fnmatch(file, f"{pattern}/*") or f"/{file}/" in f"/{path}/"))
 
 
 def _hash_of(files: Iterable[tuple[str, Path]]) -> str:

@@ -77,7 +77,7 @@ class Replay:
                 # It only declares an existing table: its columns are in the plans of the statements that read it.
                 self._states.declared = self._terms.of("declared", self._states.declared, step.key)
                 for key in map(key_of_name, step.targets):
-                    self._states.definitions[key] = TableDefinition(step.words)
+                    self._states.definitions[key] = TableDefinition((*step.words, *filter(None, [step.settings])))
                 continue
             if step.is_random:
                 self._states.random = self._terms.of("random", self._states.random, step.key)
@@ -176,7 +176,7 @@ class Replay:
                 self._states.replace_unknown(key, self._terms.of("created again", step.key, known.whole))
             return
         # A table that may exist keeps its rows, and a table with a location may have any rows.
-        self._states.definitions[key] = TableDefinition(step.words)
+        self._states.definitions[key] = TableDefinition((*step.words, *filter(None, [step.settings])))
         is_there = (is_kept and key not in self._states.dropped) or self._states.definitions[key].may_decide_rows
         rows = self._states.source(key) if is_there else self._terms.of(EMPTY)
         self._states.dropped.discard(key)

@@ -17,7 +17,13 @@ from openlineage_pyspark.workbench.rebuild.places import is_named_by, may_be_mad
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, TablePlan, rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import step_of_script, steps_of_answers
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, ScriptWrite, plain_text
-from openlineage_pyspark.workbench.rebuild.surroundings import files_read_at, hash_of_files, surroundings_of, words_of
+from openlineage_pyspark.workbench.rebuild.surroundings import (
+    files_read_at,
+    hash_of_files,
+    names_file,
+    surroundings_of,
+    words_of,
+)
 from openlineage_pyspark.workbench.rebuild.unrun import may_write_more
 from openlineage_pyspark.workbench.report import Lineage
 
@@ -558,3 +564,18 @@ def test_a_script_names_the_line_of_each_write_and_a_long_reason_once() -> None:
 )
 def test_a_text_names_a_table_by_all_of_its_last_part(name: str, names: set[str], *, expected: bool) -> None:
     assert is_named_by(name, names) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        ("CREATE TEMPORARY VIEW v (a INT) USING csv OPTIONS (path 'seeds/c.csv')", True),
+        ("CREATE TABLE t (a INT) USING csv LOCATION 'file:./x/../seeds/'", True),
+        ("SELECT * FROM csv.`/repository/seeds/c.csv`", True),
+        ("SELECT * FROM csv.`seeds/*.csv`", True),
+        ("SELECT TRANSFORM (a) USING 'python3 clean.py' AS (b STRING) FROM t", True),
+        ("SELECT 'sql', 'c', 'csv', 'a.csv', '*', '{day}' FROM seeds", False),
+    ],
+)
+def test_a_statement_may_read_a_file_that_it_names(text: str, is_named: bool) -> None:  # noqa: FBT001
+    assert names_file(text, frozenset({"seeds/c.csv", "sql/1.sql", "tools/clean.py"})) is is_named

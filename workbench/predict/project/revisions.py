@@ -148,7 +148,20 @@ def archive_at(revision: str) -> bytes:
 
 def is_changed_since(revision: str) -> bool:
     """
-    Return whether any file below the current folder differs from a revision; files that git ignores do not count.
+    Return whether any file below the current folder differs from a revision, as for `changed_since`.
+
+    Args:
+        revision: the revision, in any form that git accepts.
+
+    Raises:
+        TextError: git is not installed, the folder is in no repository, or the revision is unknown.
+    """
+    return bool(changed_since(revision))
+
+
+def changed_since(revision: str) -> frozenset[str]:
+    """
+    Return the files below the current folder that differ from a revision; files that git ignores do not count.
 
     Args:
         revision: the revision, in any form that git accepts.
@@ -157,8 +170,9 @@ def is_changed_since(revision: str) -> bool:
         TextError: git is not installed, the folder is in no repository, or the revision is unknown.
     """
     here = Path.cwd()
-    changed = _git(here, "diff", "--name-only", "--relative", _commit(here, revision), "--", ".")
-    return bool(changed or _git(here, "ls-files", "--others", "--exclude-standard", "--", "."))
+    changed = _git(here, "diff", "--name-only", "--no-renames", "--relative", "-z", _commit(here, revision), "--", ".")
+    new = _git(here, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
+    return frozenset(filter(None, (*changed.split("\0"), *new.split("\0"))))
 
 
 def _commit(folder: Path, revision: str) -> str:
