@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import posixpath
 import re
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from openlineage_pyspark.workbench.predict.acts import TEMPORARY
 from openlineage_pyspark.workbench.predict.project_code import PIECE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from collections.abc import Set as AbstractSet
 
 # What stands for several texts in a path: a glob of Hadoop, or a value that only data know.
@@ -21,10 +22,13 @@ _PART = re.compile(r"\w+")
 _SHORT = 2
 """Longer words are found in a text because they belong to a name."""
 _BEFORE = re.compile(r"^[^/]*/+")
-# Words by which a definition decides about rows: where they are, or how values are made that no statement sets.
+_DATABASE = re.compile(r"(?:ALTER|CREATE) (?:DATABASE|NAMESPACE|SCHEMA) (?:IF NOT EXISTS )?(\S+(?: \. \S+)*)")
+_MANAGED = re.compile(r"(?:^|/)(?:([^/]+)\.db|(?:spark-)?warehouse(?!/[^/]+\.db(?:/|$)))/([^/]+)")
+# Words by which a definition decides about rows: where they are, how values are made that no statement sets, or, of a
+# table that is only declared, a query that fills it.
 _DECIDING = frozenset(
     """LOCATION OPTIONS EXTERNAL TBLPROPERTIES PATH LIKE CLONE GENERATED IDENTITY DEFAULT CHECK CONSTRAINT CHAR VARCHAR
-    CHARACTER MASK""".split()
+    CHARACTER MASK SELECT VALUES""".split()
 )
 # Formats that return each value as it was written.
 _FAITHFUL = frozenset({"PARQUET", "ORC", "DELTA", "ICEBERG"})
@@ -101,7 +105,34 @@ def shared_path_of(name: str) -> str:
     Args:
         name: a URI, a path, or a format with a path.
     """
-    return _BEFORE.sub("", name.replace("`", "")).rstrip("/").lower() if "/" in name else ""
+    if "/" not in name:
+        return ""
+    # A path may be written with `//`, `.` or `..`.
+    return posixpath.normpath(f"/{_BEFORE.sub('', name.replace('`', ''))}").strip("/").lower()
+
+
+def database_of(words: Sequence[str]) -> tuple[str, str]:
+    """
+    Return the name of the database that a statement creates or moves, and the path of its new tables; or empty texts.
+
+    Args:
+        words: the words of the statement.
+    """
+    found = _DATABASE.match(" ".join(words))
+    name = "" if found is None else found[1].replace(" ", "").replace("`", "").lower()
+    return name.removeprefix("spark_catalog."), TableDefinition(tuple(words)).location
+
+
+def managed_path_of(key: str) -> str:
+    """Return the end of the path in Hive's warehouse at which a table is that names no location."""
+    database, _, table = key.rpartition(".")
+    return f"{database.rpartition('.')[2]}.db/{table}" if database else ""
+
+
+def managed_table_at(path: str) -> str:
+    """Return the key of the table that is at a path in Hive's warehouse; empty if none can be."""
+    found = _MANAGED.search(path)
+    return "" if found is None else f"{found[1] or 'default'}.{found[2]}"
 
 
 def may_share(one: str, other: str) -> bool:

@@ -162,7 +162,7 @@ class _Comparison:
             return attrs.evolve(plan, action="define", reason=reason, rows=False, columns=())
         moved = [name for name in changed if _is_in_folders(old, name) != _is_in_folders(new, name)]
         if moved:
-            reason = f"{', '.join(moved)}: an empty text is NULL in a column of partitions"
+            reason = f"{', '.join(moved)}: the name of a partition's folder may not keep an empty text or a time zone"
             return attrs.evolve(plan, rows=False, columns=changed, reason=reason)
         reason = "its rows and its other columns do not change"
         return attrs.evolve(plan, action="columns", rows=False, columns=changed, reason=reason)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
+from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.sql.databricks import manages_no_table
 from openlineage_pyspark.workbench.predict.sql.versions import with_versions
+
+if TYPE_CHECKING:
+    from openlineage_pyspark.facets.sql_lexer import Token
 
 _LEFT_OUT = (TokenKind.SPACE, TokenKind.COMMENT)
 # Statements that change neither rows nor what later statements mean.
@@ -27,6 +32,8 @@ _FUNCTIONS_OF_VERSIONS = frozenset(
     {"CLOUD_FILES", "READ_FILES", "READ_KAFKA", "TABLE_CHANGES", "TABLE_CHANGES_BY_PATH"}
 )
 """Functions that are read as the tables or files that they name, without their other arguments."""
+# Parts of the names of what makes values of the names of columns; a setting has any text as its value.
+_MAKES_VALUES = re.compile("JSON|OBJECT|STRUCT|TYPEOF|UNPIVOT|VARIANT|XML")
 _RANDOM = frozenset({"RAND", "RANDN", "RANDOM", "RANDSTR", "SHUFFLE", "TABLESAMPLE", "UNIFORM", "UUID"})
 
 
@@ -105,6 +112,12 @@ class FileStep:
         return self.code or plain_text(self.text)
 
     @property
+    def spelling(self) -> str:
+        """Return its names as they are written, if it may make values of them, such as keys of JSON; else nothing."""
+        is_setting = self.words[:1] == ("SET",)
+        return spelled(self.text) if is_setting or _MAKES_VALUES.search(self.key.upper()) is not None else ""
+
+    @property
     def words(self) -> tuple[str, ...]:
         """Return its words without comments, and in capitals, except for quoted names and strings."""
         return _words(self.text)
@@ -167,8 +180,20 @@ def plain_text(text: str) -> str:
     return " ".join(_words(text))
 
 
+def spelled(text: str) -> str:
+    """Return a statement without white space; its words keep their case. A comment is a part of a setting's value."""
+    kept = [each for each in tokens(text) if each.kind is not TokenKind.SPACE]
+    begin = next((at for at, each in enumerate(kept) if each.kind is not TokenKind.COMMENT), len(kept))
+    is_setting = [each.text.upper() for each in kept[begin : begin + 1]] == ["SET"]
+    return " ".join(each.text for each in kept[begin + is_setting :] if is_setting or _is_kept(each))
+
+
+def _is_kept(token: Token) -> bool:
+    return token.kind not in _LEFT_OUT or token.text.startswith("/*+")
+
+
 @functools.lru_cache(maxsize=4096)
 def _words(text: str) -> tuple[str, ...]:
     """Return the words of a statement; cached, because a comparison of two sequences needs them many times."""
-    kept = (each for each in tokens(text) if each.kind not in _LEFT_OUT or each.text.startswith("/*+"))
+    kept = filter(_is_kept, tokens(text))
     return tuple(each.text.upper() if each.kind is TokenKind.WORD else each.text for each in kept)

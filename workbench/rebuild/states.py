@@ -9,8 +9,11 @@ import attrs
 from openlineage_pyspark.workbench.rebuild.contents import ScriptContents
 from openlineage_pyspark.workbench.rebuild.places import (
     TableDefinition,
+    database_of,
     is_named_by,
     is_pattern,
+    managed_path_of,
+    managed_table_at,
     may_be_made_of,
     may_be_one,
     may_share,
@@ -56,8 +59,9 @@ class Version:
 
 
 IN_FOLDER = "in a folder"
-"""The kind of the term of a text in a column of partitions."""
-_TEXTS = re.compile('"(?:char|string|varchar)', re.IGNORECASE)
+"""The kind of the term of a value in a column of partitions that the name of a folder may not give back."""
+# A folder has the same name for NULL as for an empty text, and the local time of a timestamp, without its zone.
+_UNFAITHFUL = re.compile('"(?:binary|char|string|varchar|timestamp(?!_ntz))', re.IGNORECASE)
 
 
 class TableStates:
@@ -86,6 +90,7 @@ class TableStates:
         self._views: dict[str, None] = {}
         self._tables: dict[str, Version] = {}
         self._initial_settings = self.settings
+        self._databases: dict[str, str] = {}
         self._places: dict[str, tuple[str, Term]] = {}
         self._changes = terms.of("changes of any table")
         self._changed_at = 0
@@ -122,6 +127,18 @@ class TableStates:
     def all_now(self) -> list[tuple[str, Version]]:
         """Return the keys of all tables that statements have made, with their states."""
         return [(key, self.now(key) or version) for key, version in list(self._tables.items())]
+
+    def all_at_end(self) -> dict[str, Version]:
+        """Return all tables at the end of the sequence, with what was written to their paths under other names."""
+        return {key: self._at_its_path(key, version) for key, version in self.all_now()}
+
+    def _at_its_path(self, key: str, version: Version) -> Version:
+        definition = self.definitions.get(key)
+        anywhere = definition is not None and definition.is_foreign
+        if version.kind == "view" or "/" in key or anywhere or not self._path_of(key):
+            return version
+        rows, whole = (self._with_shared_places(key, each) for each in (version.rows, version.whole))
+        return attrs.evolve(version, rows=rows, whole=whole)
 
     def drop(self, key: str) -> None:
         """Follow the drop of a table."""
@@ -206,18 +223,35 @@ class TableStates:
         done = [each for of_names, each in self._unsure if may_be_made_of(key, of_names)]
         return self._with_shared_places(key, self._terms.of(kind, key, *words, *done))
 
+    def note_database(self, words: Sequence[str]) -> None:
+        """Note where the tables of a new database are."""
+        name, path = database_of(words)
+        if path:
+            self._databases[name] = path
+
+    def _path_of(self, key: str) -> str:
+        """Return the path at which a table is known to be; empty if none is."""
+        definition = self.definitions.get(key)
+        path = shared_path_of(key) or ("" if definition is None else definition.location)
+        database, _, table = key.rpartition(".")
+        return path or (f"{self._databases[database]}/{table}" if database in self._databases else "")
+
     def _with_shared_places(self, key: str, term: Term) -> Term:
         """Return a term that includes what was written, under other names, to places that the table may share."""
         if key in self.late:
             return self._terms.of("late", term, self.everything())
         definition = self.definitions.get(key)
-        path = shared_path_of(key) or ("" if definition is None else definition.location)
+        known = self._path_of(key)
+        path = known or managed_path_of(key)
         anywhere = definition is not None and definition.is_foreign
         there = [
             self._terms.of("place", other, written)
             for other, (place, written) in sorted(self._places.items())
             if other != key and (anywhere or (path and may_share(path, place)) or may_be_one(place, key))
         ]
+        managed = managed_table_at(known)
+        if managed != key and managed in self._tables:
+            there.append(self._terms.of("place", managed, (self.now(managed) or self._tables[managed]).whole))
         return self._terms.of("with", term, *there) if there else term
 
     def whole(self, key: str) -> Term:
@@ -263,8 +297,7 @@ class TableStates:
 
     def note_place(self, key: str, whole: Term) -> None:
         """Note the content of a path, because another name may mean the same place."""
-        definition = self.definitions.get(key)
-        path = shared_path_of(key) or ("" if definition is None else definition.location)
+        definition, path = self.definitions.get(key), self._path_of(key)
         if path or is_pattern(key) or (definition is not None and definition.is_foreign):
             self._places[key] = (path or key, whole)
 
@@ -355,9 +388,8 @@ class TableStates:
             rows = rows if before is not None and rows is before.rows else self._terms.of("written", form, rows)
             made = {name: (self._terms.of("written", form, term), type_) for name, (term, type_) in new.items()}
         else:
-            # A folder has the same name for NULL as for an empty text.
-            texts = {name for name, (_, type_) in new.items() if _TEXTS.match(type_)}
-            of_folders = {name for name in texts if name.lower() in definition.partitions}
+            changing = {name for name, (_, type_) in new.items() if _UNFAITHFUL.match(type_)}
+            of_folders = {name for name in changing if name.lower() in definition.partitions}
             made = {name: (self._terms.of(IN_FOLDER, new[name][0]), new[name][1]) for name in of_folders}
         # The columns keep their order.
         return rows, {**columns, **made}

@@ -30,6 +30,7 @@ _DROPS = frozenset({"DropTable", "DropView", "DropTempViewCommand"})
 _CREATES = frozenset({"CreateTable", "ReplaceTable"})
 _ALTERS = ("Alter", "Add", "Drop", "Rename", "Replace", "Set", "Unset")
 _RENAME = "RenameTable"
+_DATABASES = frozenset({"CreateNamespace", "SetNamespaceLocation"})
 
 
 @attrs.frozen
@@ -73,18 +74,22 @@ class Replay:
         """
         for at, step in enumerate(steps):
             self._states.begin(at)
-            if step.is_declaration and step.kind.startswith(("Create", "Replace")):
-                # It only declares an existing table: its columns are in the plans of the statements that read it.
+            if step.kind in _DATABASES:
+                self._states.note_database(step.words)
+            if step.is_random:
+                self._states.random = self._terms.of("random", self._states.random, step.key)
+            is_created = step.kind.startswith(("Create", "Replace")) and not step.kind.startswith("CreateVariable")
+            if step.is_declaration and is_created:
+                # It only declares what exists: the columns of a table, and the query of a view or a function, are in
+                # the plans of the statements that read it. The value of a variable is not.
                 self._states.declared = self._terms.of("declared", self._states.declared, step.key)
                 for key in map(key_of_name, step.targets):
                     self._states.definitions[key] = TableDefinition((*step.words, *filter(None, [step.settings])))
                 continue
-            if step.is_random:
-                self._states.random = self._terms.of("random", self._states.random, step.key)
             self._states.of_script.begin(step)
             self._take(step)
             self._states.of_script.end(step)
-        return Final(dict(self._states.all_now()), frozenset(self._states.dropped), dict(self._unread))
+        return Final(self._states.all_at_end(), frozenset(self._states.dropped), dict(self._unread))
 
     def _take(self, step: FileStep) -> None:
         if step.kind == FRAME and step.code and step.shape:
@@ -161,9 +166,11 @@ class Replay:
         """Follow a statement that names no table: it changes the session, or may change any table."""
         is_setting = step.kind.startswith(SETTINGS)
         if is_setting and "SELECT" not in step.key.split():
-            self._states.settings = self._terms.of("then", self._states.settings, step.key)
+            self._states.settings = self._terms.of("then", self._states.settings, step.key, step.spelling)
             return
-        self._states.settings = self._terms.of("then", self._states.settings, step.key, self._states.everything())
+        self._states.settings = self._terms.of(
+            "then", self._states.settings, step.key, step.spelling, self._states.everything()
+        )
         if not is_setting:
             self._change_others(step, self._states.settings)
 
@@ -196,6 +203,10 @@ class Replay:
         if step.kind == _RENAME and len(keys) == 2 and version is not None:
             self._states.rename(keys[0], keys[1], version)
             return
+        for key in keys if "LOCATION" in step.words else ():
+            # Its rows, or those of a partition, may be anywhere from now on.
+            known = self._states.definitions.get(key)
+            self._states.definitions[key] = TableDefinition((*(() if known is None else known.words), "PATH"))
         done = self._terms.of("altered", step.key, self._states.settings, *map(self._states.whole, keys))
         for key in keys:
             self._states.replace_unknown(key, done)
@@ -232,7 +243,7 @@ class Replay:
             self._states.leaves.update(dict.fromkeys(keys))
             read = [self._terms.of("read", key, self._states.whole(key)) for key in sorted(keys)]
             given = self._terms.of("read", *read, self._states.schemas())
-        code = (step.kind, step.key, step.behind, step.within, step.settings)
+        code = (step.kind, step.key, step.spelling, step.behind, step.within, step.settings)
         return self._terms.of(
             "done", *code, given, self._states.settings, self._states.random, *self._states.of_script.every()
         )

@@ -139,6 +139,73 @@ def test_a_text_that_becomes_the_name_of_a_folder_may_be_another_value(
     assert needs(rebuild_plan(plain, of_number)) == {"d": "define"}
 
 
+def test_a_time_that_becomes_the_name_of_a_folder_may_be_another_value(
+    steps: Callable[..., tuple[FileStep, ...]],
+) -> None:
+    """A folder has the local time, without its zone: readers in another zone get another time."""
+    made = "CREATE TABLE d USING parquet{} AS SELECT id, CAST(name AS {}) AS at FROM people"
+    text = f"{made}; CREATE TABLE p AS SELECT at FROM d"
+    zoned, local, day = (
+        [steps(text.format(parted, type_)) for parted in ("", " PARTITIONED BY (at)")]
+        for type_ in ("TIMESTAMP", "TIMESTAMP_NTZ", "DATE")
+    )
+
+    assert needs(rebuild_plan(*zoned)) == needs(rebuild_plan(*zoned[::-1])) == {"d": "make", "p": "at"}
+    assert needs(rebuild_plan(*local)) == needs(rebuild_plan(*day)) == {"d": "define"}
+
+
+DECLARED = {
+    "a variable": ("DECLARE VARIABLE low INT DEFAULT {}", "SELECT id FROM orders WHERE id > low"),
+    "a sample in a view": (
+        "CREATE VIEW some AS SELECT id FROM orders TABLESAMPLE (50 PERCENT) REPEATABLE ({})",
+        "SELECT id FROM some",
+    ),
+    "a table with rows": ("CREATE TABLE made AS SELECT {} AS id", "SELECT id FROM made"),
+    "a function": ("CREATE FUNCTION more(x INT) RETURNS INT RETURN x + {}", "SELECT id FROM orders WHERE more(id) > 1"),
+}
+
+
+@pytest.mark.parametrize("what", DECLARED)
+def test_what_is_only_declared_may_decide_about_rows(what: str, steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    declared, query = DECLARED[what]
+    one, two = (steps(f"CREATE TABLE t AS {query}", f"{DDL}{declared.format(number)};") for number in (1, 2))
+
+    assert needs(rebuild_plan(one, one)) == {}
+    assert needs(rebuild_plan(one, two)) == {"t": "make"}
+
+
+PLACED = {
+    "a path that is written differently": ("", "TABLE l USING parquet LOCATION '/lake/a/x'", "/lake//b/../a/./x"),
+    "a place of a database": ("CREATE DATABASE IF NOT EXISTS db LOCATION '/lake/a'; ", "TABLE db.x", "/lake/a/x"),
+    "Hive's place of a table": ("", "TABLE db.x USING parquet", "hdfs://nn/user/hive/warehouse/db.db/x"),
+    "Hive's place of a table without a database": ("", "TABLE x USING parquet", "file:/spark-warehouse/x"),
+}
+
+
+@pytest.mark.parametrize("what", PLACED)
+def test_a_place_is_known_by_its_other_names(what: str, steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    before, made, path = PLACED[what]
+    read = f"CREATE TABLE r (id INT) USING parquet LOCATION '{path}'; CREATE TABLE t AS SELECT id FROM r"
+    text = f"{before}CREATE {made} AS SELECT id FROM people; {read}"
+    filled = f"{before}CREATE TABLE r (id INT) USING parquet LOCATION '{path}'; INSERT INTO r SELECT id FROM people; "
+
+    assert "t" in needs(rebuild_plan(steps(text), steps(text.replace("FROM people", "FROM people WHERE id > 1"))))
+    if what == "Hive's place of a table":
+        filled += "CREATE TABLE IF NOT EXISTS db.x (id INT) USING parquet; CREATE TABLE t AS SELECT id FROM db.x"
+        other = filled.replace("FROM people", "FROM people WHERE id > 1")
+        assert "t" in needs(rebuild_plan(steps(filled), steps(other)))
+
+
+@pytest.mark.parametrize("altered", ["SET LOCATION '/lake/x'", "ADD PARTITION (d = '1') LOCATION '/lake/x'"])
+def test_a_table_may_get_another_place_later(altered: str, steps: Callable[..., tuple[FileStep, ...]]) -> None:
+    made = "CREATE TABLE w USING parquet LOCATION '/lake/x' AS SELECT id FROM people"
+    read = "CREATE TABLE r (id INT, d STRING) USING parquet PARTITIONED BY (d)"
+    text = f"{made}; {read}; ALTER TABLE r {altered}; CREATE TABLE t AS SELECT id FROM r"
+
+    assert needs(rebuild_plan(steps(text), steps(text))) == {}
+    assert "t" in needs(rebuild_plan(steps(text), steps(text.replace("FROM people", "FROM people WHERE id > 1"))))
+
+
 def step_of(recorded: dict[str, Any]) -> FileStep:
     """Return a step as it was recorded."""
     sets = {each.name for each in attrs.fields(FileStep) if str(each.type).startswith("frozenset")}

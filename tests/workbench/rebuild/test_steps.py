@@ -567,6 +567,30 @@ def test_a_text_names_a_table_by_all_of_its_last_part(name: str, names: set[str]
 
 
 @pytest.mark.parametrize(
+    ("after", "is_made"),
+    [
+        ("SELECT to_json(struct(a AS id)) FROM u", True),
+        ("SELECT to_json(struct(a  AS Id)) -- as before\nFROM u", False),
+        ("SELECT a AS ID FROM u", False),
+    ],
+)
+def test_a_name_that_becomes_a_value_counts_as_it_is_written(after: str, is_made: bool) -> None:  # noqa: FBT001
+    before = "SELECT to_json(struct(a AS Id)) FROM u" if "json" in after else "select a AS id FROM u"
+    states = [[statement(f"CREATE TABLE t AS {text}", "", "t", known=False)] for text in (before, after)]
+
+    assert needs(*states) == ({"t": "make"} if is_made else {})
+
+
+def test_the_value_of_a_setting_counts_as_it_is_written() -> None:
+    def state(setting: str) -> list[FileStep]:
+        return [statement(setting, "SetCommand"), statement("CREATE TABLE t AS SELECT '${a}'", "", "t", known=False)]
+
+    assert needs(state("SET a=Paid"), state("-- as it is\nset a =Paid")) == {}
+    assert needs(state("SET a=Paid"), state("SET a=Paid -- now")) == {"t": "make"}
+    assert needs(state("SET a=Paid"), state("SET a=paid")) == {"t": "make"}
+
+
+@pytest.mark.parametrize(
     ("text", "is_named"),
     [
         ("CREATE TEMPORARY VIEW v (a INT) USING csv OPTIONS (path 'seeds/c.csv')", True),
@@ -579,3 +603,11 @@ def test_a_text_names_a_table_by_all_of_its_last_part(name: str, names: set[str]
 )
 def test_a_statement_may_read_a_file_that_it_names(text: str, is_named: bool) -> None:  # noqa: FBT001
     assert names_file(text, frozenset({"seeds/c.csv", "sql/1.sql", "tools/clean.py"})) is is_named
+
+
+def test_a_table_has_what_is_written_to_its_path_later() -> None:
+    table = statement("CREATE TABLE r (id INT) USING parquet LOCATION '/lake/x'", "CreateTable", "r")
+    before, after = ([table, script(code, (), "file:/lake/x")] for code in "12")
+
+    assert needs(before, before) == {}
+    assert needs(before, after) == {"file:/lake/x": "make", "r": "make"}
