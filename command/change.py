@@ -18,7 +18,7 @@ from openlineage_pyspark.command.statement_formats import (
 from openlineage_pyspark.command.view import opened_from
 from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.dryrun.script.kinds import SPECIFICATIONS, is_run
-from openlineage_pyspark.workbench.dryrun.script.notebooks import ENDING, commands_in, runnable_of, script_of_notebook
+from openlineage_pyspark.workbench.dryrun.script.notebooks import commands_in, runnable_of, script_of_notebook
 from openlineage_pyspark.workbench.model.document import document_of
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.pictures.words import counted
@@ -26,6 +26,7 @@ from openlineage_pyspark.workbench.predict.compare import compared, lineage_stat
 from openlineage_pyspark.workbench.predict.outcome import certainty_of_statement, summary_of
 from openlineage_pyspark.workbench.predict.project.folders import ignored_by_git
 from openlineage_pyspark.workbench.predict.project.revisions import changed_since, path_at
+from openlineage_pyspark.workbench.predict.sql.jupyter import JUPYTER_ENDING
 from openlineage_pyspark.workbench.questions.below_changes import downstream_of
 from openlineage_pyspark.workbench.questions.changes import Diff, markdown_of_diff, text_of_diff
 from openlineage_pyspark.workbench.rebuild.findings import ChangeFinding, findings_of
@@ -186,7 +187,7 @@ def _acts(
 
 def _by_lines(script: Script, own: Sequence[StatementLineage]) -> Sequence[StatementLineage]:
     """Return what a dry run has found in a notebook by the lines of its script, instead of those of its cells."""
-    notebook = script_of_notebook(script.text) if script.name.lower().endswith(ENDING) else None
+    notebook = script_of_notebook(script.text) if script.name.lower().endswith(JUPYTER_ENDING) else None
     if notebook is None:
         return own
     cells = {f"{script.name}[{number}]": begin for number, begin in enumerate(notebook[1], 1)}

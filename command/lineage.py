@@ -68,8 +68,8 @@ changes. Arguments after -- are passed to the scripts."""
 _ENDS = """\
 exit codes: 0 success; 1 a reason of --fail-on applies; 2 invalid command line, or nothing to read; with --diff also 3:
 a change affects something downstream."""
-_FILES = """files in the order in which they run, and folders, whose .sql, .hql and .ddl files and Databricks notebooks
-are read, except hidden ones and those that git ignores"""
+_FILES = """files in the order in which they run, and folders, whose .sql, .hql and .ddl files, notebooks and PySpark
+scripts are read, except hidden ones and those that git ignores"""
 _MANIFEST = """dbt's manifest: the files of target/compiled are models, with the table names that it gives them. The
 columns of sources and seeds come from the catalog.json beside it"""
 _FUNCTIONS = "declare a function of yours, such as one in Python; edges through it are opaque; repeatable, or NAME,NAME"

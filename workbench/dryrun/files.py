@@ -17,10 +17,11 @@ from openlineage_pyspark.workbench.dryrun.lineage import columns_of_script, line
 from openlineage_pyspark.workbench.dryrun.run import ScriptRecords, ScriptRunner
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.dryrun.script.kinds import is_run
-from openlineage_pyspark.workbench.dryrun.script.notebooks import ENDING, script_of_notebook, script_of_source
+from openlineage_pyspark.workbench.dryrun.script.notebooks import script_of_notebook, script_of_source
 from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from openlineage_pyspark.workbench.predict.project.revisions import archive_at, path_at
 from openlineage_pyspark.workbench.predict.scripts import Script, StatementLineage
+from openlineage_pyspark.workbench.predict.sql.jupyter import JUPYTER_ENDING
 from openlineage_pyspark.workbench.predict.sql.notebooks import is_notebook
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _request(
     path = Path(script.name).resolve()
     here = Path.cwd()
     source, cells = script.text, tuple[int, ...]()
-    if path.suffix.lower() == ENDING:
+    if path.suffix.lower() == JUPYTER_ENDING:
         found = script_of_notebook(script.text)
         if found is None:
             raise TextError(f"{script.name} is not a Python notebook", path=script.name)
@@ -153,7 +154,7 @@ def _request(
         settings.allowed,
         settings.seconds,
         cells=cells,
-        is_notebook=path.suffix.lower() == ENDING or is_notebook(script.text),
+        is_notebook=path.suffix.lower() == JUPYTER_ENDING or is_notebook(script.text),
         parameters=settings.parameters,
         shapes=settings.shapes,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -70,6 +71,26 @@ def test_a_folder_has_hive_files_and_notebooks_of_databricks_then_and_now(reposi
     names = ["a.sql", "c.sql", "d.hql", "e.py", "g.SQL", "h.scala"]
     assert [Path(script.name).name for script in scripts_now([Path("sql")])] == names
     assert [script.name for script in scripts_at("HEAD", [Path("sql/e.py")])] == ["sql/e.py"]
+
+
+def test_a_folder_has_pyspark_scripts_and_jupyter_notebooks_then_and_now(repository: Path) -> None:
+    cells = [{"cell_type": "code", "source": "spark.table('a').write.saveAsTable('b')"}]
+    for name, text in (
+        ("job.py", "from pyspark.sql import SparkSession\nSparkSession.builder.getOrCreate().table('a')"),
+        ("module.py", "from pyspark.sql import DataFrame\n\ndef f(a: DataFrame) -> DataFrame:\n    return a"),
+        ("n.ipynb", json.dumps({"cells": cells, "metadata": {}})),
+        ("other.ipynb", json.dumps({"cells": [], "metadata": {}})),
+    ):
+        (repository / "sql" / name).write_text(text, "utf-8")
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    for arguments in (["add", "-A"], ["commit", "-qm", "more"]):
+        subprocess.run([*git, *arguments], check=True, cwd=repository)
+    now = scripts_now([Path("sql")])
+    assert [Path(script.name).name for script in now] == ["a.sql", "c.sql", "job.py", "n.ipynb"]
+    assert scripts_at("HEAD", [Path("sql")]) == now
+    only_tables = scripts_now([Path("sql")], is_ddl=True)
+    assert [Path(script.name).name for script in only_tables] == ["a.sql", "c.sql"]
+    assert scripts_at("HEAD", [Path("sql")], is_ddl=True) == only_tables
 
 
 @pytest.mark.parametrize(("name", "is_ddl"), [("a.scala", False), ("a.r", False), ("a.py", True)])

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import ast
 import functools
-import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.predict.sql.jupyter import (
+    JUPYTER_ENDING,
+    SPARK_SQL,
+    cells_of_jupyter,
+    source_of_cell,
+)
 from openlineage_pyspark.workbench.predict.sql.notebooks import FOR_PEOPLE, begins_parameters, is_border, is_notebook
 from openlineage_pyspark.workbench.predict.sql.statements import statements_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ENDING = ".ipynb"
-"""The ending of the names of Jupyter notebooks."""
 _MAGIC = "MAGIC"
 _PYTHON = ("python", "#")
 _OTHERS = {".sql": ("sql", "--"), ".scala": ("scala", "//"), ".r": ("r", "#")}
@@ -57,9 +60,6 @@ _OF_CODE = frozenset({"capture", "lprun", "memit", "mprun", "prun", "pyspark", "
 """The magics of cells that run the code of their cell."""
 _LANGUAGES = {"csharp": "C#", "r": "R", "scala": "Scala", "spark": "Scala", "sparkr": "R"}
 """The magics of cells in other languages that have a Spark session: they may read and write."""
-_SPARK_SQL = "sparksql"
-_STATING = ("microsoft", "application/vnd.databricks.v1+notebook")
-"""The keys below which Fabric and Synapse, and Databricks, describe a notebook."""
 _PARAMETERS = f"{TAKE_PARAMETERS}()"
 _TIMED = re.compile(r"%(?:memit|prun|timeit|time)\s+(?:-\w+(?:[ \t]+\d+)?\s+)*(?=\S)")
 """A magic of a line that runs the code of its line, with its options."""
@@ -78,37 +78,18 @@ def script_of_notebook(text: str) -> tuple[str, tuple[int, ...]] | None:
     Returns:
         None if it is not a notebook, or one in another language.
     """
-    try:
-        document = json.loads(text)
-        language = _language_of(document.get("metadata") or {})
-        cells = [cell for cell in document["cells"] if isinstance(cell, dict)]
-        languages = [_stated_language(cell.get("metadata") or {}) or language for cell in cells]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-    if not any(each.startswith("py") or each == _SPARK_SQL for each in [*languages, language]):
+    cells = cells_of_jupyter(text)
+    if cells is None:
         return None
     lines: list[str] = []
     begins: list[int] = []
-    for cell, each in zip(cells, languages, strict=True):
+    for each, cell in cells:
         begins.append(len(lines) + 1)
         if cell.get("cell_type") == "code":
-            lines += _lines_in(each, _source(cell.get("source")).splitlines())
+            lines += _lines_in(each, source_of_cell(cell).splitlines())
             if "parameters" in ((cell.get("metadata") or {}).get("tags") or ()):
                 lines.append(_PARAMETERS)
     return "\n".join([*lines, ""]), tuple(begins)
-
-
-def _language_of(metadata: dict[str, Any]) -> str:
-    """Return the language of a notebook in lower case: kernels write `python`, `Python`, `pyspark` or nothing."""
-    kernel, language = metadata.get("kernelspec") or {}, metadata.get("language_info") or {}
-    named = kernel.get("language") or ("python" if "py" in str(kernel.get("name")) else language.get("name"))
-    return _stated_language(metadata) or str(named or "python").lower()
-
-
-def _stated_language(metadata: dict[str, Any]) -> str:
-    """Return the language that Fabric, Synapse or Databricks states of a notebook or a cell; empty if none does."""
-    stated = next((found for key in _STATING if (found := (metadata.get(key) or {}).get("language"))), "")
-    return _SPARK_SQL if stated == "sql" else str(stated).lower()
 
 
 def _lines_in(language: str, lines: list[str]) -> list[str]:
@@ -116,17 +97,13 @@ def _lines_in(language: str, lines: list[str]) -> list[str]:
     first = next((line.lstrip() for line in lines if line.strip()), "")
     if not first or first.startswith("%") or language.startswith("py"):
         return _valid(_lines_of_cell(lines))
-    return list(_calls_of(lines) if language == _SPARK_SQL else _left_out([f"%{language} {lines[0]}", *lines[1:]]))
+    return list(_calls_of(lines) if language == SPARK_SQL else _left_out([f"%{language} {lines[0]}", *lines[1:]]))
 
 
 def cell_and_line(begins: tuple[int, ...], line: int) -> tuple[int, int]:
     """Return the number, from 1, of the cell that contains a line of the script, and the line within that cell."""
     cell = max((at for at, begin in enumerate(begins) if begin <= line), default=0)
     return cell + 1, line - begins[cell] + 1
-
-
-def _source(source: Any) -> str:
-    return "".join(map(str, source)) if isinstance(source, list) else str(source or "")
 
 
 def runs_as_script(text: str, ending: str = ".py") -> bool:
@@ -179,7 +156,7 @@ def runnable_of(text: str, ending: str) -> str | None:
     Returns:
         None if it is not Python.
     """
-    if ending == ENDING:
+    if ending == JUPYTER_ENDING:
         found = script_of_notebook(text)
         return None if found is None else found[0]
     if ending in _OTHERS and not is_notebook(text):

@@ -1,4 +1,8 @@
-"""Find the files to read in a folder: SQL files and notebooks, except hidden ones and those that git ignores."""
+"""
+Find the files to read in a folder: SQL files, notebooks and PySpark scripts.
+
+Hidden ones, and those that git ignores, are left out.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.predict.project.jobs import JOB_ENDINGS, is_job
 from openlineage_pyspark.workbench.predict.sql.notebooks import NOTEBOOK_ENDINGS, is_notebook
 
 if TYPE_CHECKING:
@@ -16,17 +21,17 @@ if TYPE_CHECKING:
 
 SQL_ENDINGS = (".sql", ".hql", ".ddl")
 """The endings of the names of SQL files, in any case."""
-_FIRST_LINE = 80
 
 
-def files_in(folder: Path, globs: Sequence[str]) -> list[Path]:
+def files_in(folder: Path, globs: Sequence[str], *, is_ddl: bool = False) -> list[Path]:
     """
     Return the files to read below a folder, in the order of their names, folder by folder.
 
     Args:
         folder: the folder. It may itself be hidden or ignored.
         globs: patterns such as `*.q` or `models/*.sql`: a file's name, or its path within the folder, must match one of
-            them. Without patterns, SQL files are read, by their usual names, and Databricks notebooks.
+            them. Without patterns, SQL files are read, by their usual names, and what `is_code` recognizes.
+        is_ddl: whether only SQL and notebooks are wanted, because the files only declare tables.
 
     Returns:
         The files, and what can't be read among them: links to nothing, and folders that can't be listed.
@@ -39,7 +44,7 @@ def files_in(folder: Path, globs: Sequence[str]) -> list[Path]:
     # A pipe or a device would not end.
     files = [each for each in found if is_mode(each, stat.S_ISREG) is not False]
     chosen = [each for each in files if is_chosen(each.relative_to(folder), globs)]
-    kept = [each for each in chosen if globs or each.suffix.lower() in SQL_ENDINGS or _is_notebook(each)]
+    kept = [each for each in chosen if globs or each.suffix.lower() in SQL_ENDINGS or _is_code(each, is_ddl=is_ddl)]
     kept += unlisted
     ignored = _ignored(folder, kept)
     return sorted(each for each in kept if each not in ignored)
@@ -50,7 +55,7 @@ def is_chosen(path: PurePath, globs: Sequence[str]) -> bool:
     Return whether a file is one of those to read, by its path within a folder.
 
     Args:
-        path: the path. If the file may be a notebook, by its ending, its content decides later.
+        path: the path. If the file may be a notebook or a script, by its ending, its content decides later.
         globs: as for `files_in`.
     """
     if any(part.startswith(".") for part in path.parts):
@@ -58,7 +63,7 @@ def is_chosen(path: PurePath, globs: Sequence[str]) -> bool:
     if globs:
         whole = PurePosixPath(path).as_posix()
         return any(fnmatchcase(whole if "/" in glob else path.name, glob) for glob in globs)
-    return path.suffix.lower() in (*SQL_ENDINGS, *NOTEBOOK_ENDINGS)
+    return path.suffix.lower() in (*SQL_ENDINGS, *NOTEBOOK_ENDINGS, *JOB_ENDINGS)
 
 
 def is_mode(path: Path, test: Callable[[int], bool]) -> bool | None:
@@ -75,12 +80,25 @@ def is_mode(path: Path, test: Callable[[int], bool]) -> bool | None:
         return None
 
 
-def _is_notebook(file: Path) -> bool:
+def is_code(text: str, ending: str, *, is_ddl: bool) -> bool:
+    """
+    Return whether a file is a notebook of Databricks or Fabric, or, unless it only declares tables, another job.
+
+    Args:
+        text: the content of the file.
+        ending: the ending of its name, in lower case, with the dot.
+        is_ddl: as for `files_in`.
+    """
+    if ending in NOTEBOOK_ENDINGS and is_notebook(text):
+        return True
+    return not is_ddl and ending in JOB_ENDINGS and is_job(text, ending)
+
+
+def _is_code(file: Path, *, is_ddl: bool) -> bool:
     if not is_mode(file, stat.S_ISREG):
         return False
     try:
-        with file.open(encoding="utf-8-sig", errors="replace") as opened:
-            return is_notebook(opened.readline(_FIRST_LINE))
+        return is_code(file.read_text("utf-8-sig", errors="replace"), file.suffix.lower(), is_ddl=is_ddl)
     except OSError:
         return False
 

@@ -15,8 +15,10 @@ from openlineage_pyspark.workbench.predict.project.folders import (
     files_in,
     ignored_by_git,
     is_chosen,
+    is_code,
     is_mode,
 )
+from openlineage_pyspark.workbench.predict.project.jobs import JOB_ENDINGS, MENTIONS
 from openlineage_pyspark.workbench.predict.scripts import Script
 from openlineage_pyspark.workbench.predict.sql.notebooks import NOTEBOOK, NOTEBOOK_ENDINGS, is_notebook
 
@@ -41,7 +43,7 @@ def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[
     Return the scripts at some paths, in their order.
 
     Args:
-        paths: files; or folders, in which all SQL files and all Databricks notebooks are read, in the order of their
+        paths: files; or folders, in which all SQL files, notebooks and PySpark scripts are read, in the order of their
             names.
         is_ddl: whether they only declare tables.
         globs: the patterns of the files that are read in folders instead, as for `files_in`.
@@ -56,7 +58,7 @@ def scripts_now(paths: Sequence[Path], *, is_ddl: bool = False, globs: Sequence[
     for path in paths:
         files = [path]
         if is_mode(path, stat.S_ISDIR):
-            files = files_in(path, globs)
+            files = files_in(path, globs, is_ddl=is_ddl)
             if not files:
                 raise TextError(f"{path} contains no files that {_wanted(globs)}", path=str(path))
         found += [_script(file, is_ddl=is_ddl) for file in files]
@@ -80,7 +82,7 @@ def _wanted(globs: Sequence[str]) -> str:
     if globs:
         return f"match {' or '.join(globs)}"
     *most, last = SQL_ENDINGS
-    return f"end with {', '.join(most)} or {last}, and no notebooks; --glob selects others"
+    return f"end with {', '.join(most)} or {last}, no notebooks and no PySpark scripts; --glob selects others"
 
 
 def _text(file: Path, read: bytes, *, is_ddl: bool) -> str:
@@ -125,7 +127,7 @@ def scripts_at(
         folder = _folder_of(path)
         commit = _commit(folder, revision)
         name = os.path.relpath(path, folder).replace(os.sep, "/")
-        names = list(_names_at(folder, commit, name, globs))
+        names = list(_names_at(folder, commit, name, globs, is_ddl=is_ddl))
         for each, read in zip(names, _contents_at(folder, commit, names), strict=True):
             text, why = ("", read) if isinstance(read, str) else (_decoded(read), "")
             found.append(Script(str(path if each == name else folder / each), text, is_ddl, unreadable=why))
@@ -202,25 +204,31 @@ def _contents_at(folder: Path, commit: str, names: Sequence[str]) -> Iterator[by
         at = begin + size + 1
 
 
-def _names_at(folder: Path, commit: str, name: str, globs: Sequence[str]) -> Iterator[str]:
+def _names_at(folder: Path, commit: str, name: str, globs: Sequence[str], *, is_ddl: bool) -> Iterator[str]:
     """Yield the files of a commit that a path names or contains, by their paths within the folder."""
     listed = _git(folder, "ls-tree", "-r", "-z", "--name-only", commit, "--", name).split("\0")
-    notebooks = frozenset[str]() if globs else _notebooks_at(folder, commit, name)
+    code = frozenset[str]() if globs else _code_at(folder, commit, name, is_ddl=is_ddl)
     # In the order of `scripts_now`: folder by folder.
     for each in sorted(filter(None, listed), key=PurePosixPath):
         inside = PurePosixPath(each).relative_to(name) if each != name else None
         if inside is None or (
-            is_chosen(inside, globs) and (globs or each.lower().endswith(SQL_ENDINGS) or each in notebooks)
+            is_chosen(inside, globs) and (globs or each.lower().endswith(SQL_ENDINGS) or each in code)
         ):
             yield each
 
 
-def _notebooks_at(folder: Path, commit: str, name: str) -> frozenset[str]:
-    """Return the notebooks in a folder of a commit, except SQL files."""
-    lines = _git(folder, "grep", "-h", "-z", "--name-only", "-e", NOTEBOOK, commit, "--", name, may_find_nothing=True)
+def _code_at(folder: Path, commit: str, name: str, *, is_ddl: bool) -> frozenset[str]:
+    """Return the notebooks and scripts in a folder of a commit, except SQL files."""
+    words = [part for word in (NOTEBOOK, "%sql", *MENTIONS) for part in ("-e", word)]
+    lines = _git(folder, "grep", "-hiFz", "--name-only", *words, commit, "--", name, may_find_nothing=True)
     names = (each.removeprefix(f"{commit}:") for each in lines.split("\0"))
-    those = [each for each in names if each.lower().endswith(NOTEBOOK_ENDINGS) and each != name]
-    return frozenset(each for each in those if is_notebook(_git(folder, "show", f"{commit}:./{each}")))
+    those = [each for each in names if each.lower().endswith((*NOTEBOOK_ENDINGS, *JOB_ENDINGS)) and each != name]
+    contents = zip(those, _contents_at(folder, commit, those), strict=True)
+    return frozenset(
+        each
+        for each, read in contents
+        if isinstance(read, bytes) and is_code(_decoded(read), PurePosixPath(each).suffix.lower(), is_ddl=is_ddl)
+    )
 
 
 def _folder_of(path: Path) -> Path:
