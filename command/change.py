@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -12,6 +12,7 @@ from openlineage_pyspark.command.screen import complain
 from openlineage_pyspark.command.statement_formats import (
     command_of_workflow,
     markdown_of_causes,
+    place_for_scanner,
     sarif_of,
     sarif_result,
 )
@@ -20,6 +21,7 @@ from openlineage_pyspark.workbench.answer import Answer, Values
 from openlineage_pyspark.workbench.dryrun.script.kinds import SPECIFICATIONS, is_run
 from openlineage_pyspark.workbench.dryrun.script.notebooks import commands_in, runnable_of, script_of_notebook
 from openlineage_pyspark.workbench.model.document import document_of
+from openlineage_pyspark.workbench.pictures.plain import plain
 from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.pictures.words import counted
 from openlineage_pyspark.workbench.predict.compare import compared, lineage_state_of, readers_of
@@ -307,19 +309,28 @@ def json_of_change(change: JudgedChange, after: FileState, options: argparse.Nam
 
 
 def markdown_of_change(change: JudgedChange, after: FileState) -> str:
-    """Return a change as Markdown."""
-    plan = "" if change.plan is None else f"{markdown_of_plan(change.plan)}\n"
-    return f"{plan}{markdown_of_diff(change.diff)}{markdown_of_causes(summary_of(after.found))}"
+    """Return a change as Markdown: values that are no longer masked come first."""
+    unmasked = "".join(f"{_line_of(each)}\n" for each in _unmasked_elsewhere(change))
+    parts = [*([unmasked] if unmasked else []), markdown_of_diff(change.diff)]
+    if change.plan is not None:
+        parts.append(markdown_of_plan(change.plan))
+    return "\n".join(parts) + markdown_of_causes(summary_of(after.found))
 
 
 def text_of_change(change: JudgedChange) -> str:
-    """Return a change as lines for people: columns that are no longer masked come first."""
+    """Return a change as lines for people: values that are no longer masked come first."""
+    unmasked = "".join(f"! {plain(each.message)}\n" for each in _unmasked_elsewhere(change))
     if change.plan is None:
-        return text_of_diff(change.diff)
+        return f"{unmasked}{text_of_diff(change.diff)}"
     # Rows may differ although no edge does: because of a literal, a setting, or the code of a function.
     only_rows_differ = bool(change.plan.made) and not change.diff.changes
     lineage = "no column and no edge is different\n" if only_rows_differ else text_of_diff(change.diff)
-    return f"{lineage}\n{text_of_plan(change.plan)}"
+    return f"{unmasked}{lineage}\n{text_of_plan(change.plan)}"
+
+
+def _unmasked_elsewhere(change: JudgedChange) -> list[ChangeFinding]:
+    """Return the values that are no longer masked although no edge of theirs shows it."""
+    return [each for each in change.findings if each.finding == "masked-to-unmasked" and not each.is_edge]
 
 
 def comment_of_change(change: JudgedChange, after: FileState, picture: Callable[[], str]) -> str:
@@ -334,8 +345,7 @@ def comment_of_change(change: JudgedChange, after: FileState, picture: Callable[
     loud = [each for each in change.findings if each.level != "note"]
     parts = [f"{MARK}\n**{_sentence(change)}**\n"]
     if loud:
-        parts.append("".join(f"- {'**masked to unmasked** ' if each.finding == 'masked-to-unmasked' else ''}"
-                             f"{_place(each)}{code_of(each.message)}\n" for each in loud))  # fmt: skip
+        parts.append("".join(f"{_line_of(each)}\n" for each in loud))
     if change.plan is not None:
         parts.append(markdown_of_plan(change.plan))
     parts.append(markdown_of_diff(change.diff))
@@ -357,21 +367,25 @@ def _sentence(change: JudgedChange) -> str:
     return f"{'; '.join(parts)}."
 
 
-def _place(finding: ChangeFinding) -> str:
-    return f"{code_of(f'{finding.file}:{finding.line}')} " if finding.file else ""
+def _line_of(finding: ChangeFinding) -> str:
+    """Return the item of a list for a finding."""
+    mark = "**masked to unmasked** " if finding.finding == "masked-to-unmasked" else ""
+    place = f"{code_of(f'{finding.file}:{finding.line}')} " if finding.file else ""
+    return f"- {mark}{place}{code_of(finding.message)}"
 
 
 def annotations_of_change(change: JudgedChange) -> str:
     """Return the findings as commands of GitHub's workflows, which become annotations of lines."""
     return "".join(
-        command_of_workflow(each.level, each.file, each.line, 1, each.finding, each.message) for each in change.findings
+        command_of_workflow(each.level, *place_for_scanner(each.file, each.line, 1, each.message), each.finding)
+        for each in change.findings
     )
 
 
 def sarif_of_change(change: JudgedChange, after: FileState) -> str:
     """Return the findings, and the problems of statements, as SARIF."""
     own = [
-        sarif_result(each.finding, each.level, each.message, PurePath(each.file or ".").as_posix(), each.line, 1)
+        sarif_result(each.finding, each.level, *place_for_scanner(each.file or ".", each.line, 1, each.message))
         for each in change.findings
     ]
     return sarif_of(after.found, own)

@@ -20,6 +20,7 @@ from openlineage_pyspark.workbench.pictures.table import code_of
 from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.from_text.text import TEXT, is_of_types
 from openlineage_pyspark.workbench.predict.outcome import (
+    CELL,
     Summary,
     certainty_of_statement,
     reason_for,
@@ -179,17 +180,31 @@ def sarif_of(found: Sequence[StatementLineage], others: Iterable[dict[str, Any]]
     for each in found:
         if (problem := each.problem) is not None:
             level = _SARIF_LEVELS[severity_of(each)]
-            file = PurePath(problem.file).as_posix()
-            results.append(
-                sarif_result(reason_for(problem), level, problem.message, file, problem.line, problem.column)
-            )
+            place = place_for_scanner(problem.file, problem.line, problem.column, problem.message)
+            results.append(sarif_result(reason_for(problem), level, *place))
     rules = sorted({each["ruleId"] for each in results})
     driver = {"name": "openlineage-pyspark", "rules": [{"id": rule} for rule in rules]}
     runs = [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}]
     return f"{json.dumps({'$schema': _SARIF, 'version': '2.1.0', 'runs': runs}, indent=2)}\n"
 
 
-def sarif_result(rule: str, level: str, message: str, file: str, line: int, column: int) -> dict[str, Any]:
+def place_for_scanner(file: str, line: int, column: int, message: str) -> tuple[str, int, int, str]:
+    """
+    Return a problem at a place that scanners can show: if it is in a notebook's cell, that is the notebook's file.
+
+    Args:
+        file: the file, or the cell, such as `a.ipynb[3]`.
+        line: the line, from 1.
+        column: the column, from 1.
+        message: the problem in words.
+    """
+    cell = CELL.search(file)
+    if cell is None:
+        return PurePath(file).as_posix() if file else file, line, column, message
+    return PurePath(file[: cell.start()]).as_posix(), 1, 1, f"cell {cell[1]}, line {line}: {message}"
+
+
+def sarif_result(rule: str, level: str, file: str, line: int, column: int, message: str) -> dict[str, Any]:
     """Return a result of SARIF: the problem and its place, whose file is a reference by URI."""
     region = {"startLine": line, "startColumn": column}
     place = {"physicalLocation": {"artifactLocation": {"uri": quote(os.fsencode(file))}, "region": region}}
@@ -202,12 +217,12 @@ def _github(found: Sequence[StatementLineage]) -> str:
     for each in found:
         problem = each.problem
         if problem is not None:
-            place = (problem.file, problem.line, problem.column)
-            lines.append(command_of_workflow(severity_of(each), *place, reason_for(problem), problem.message))
+            place = place_for_scanner(problem.file, problem.line, problem.column, problem.message)
+            lines.append(command_of_workflow(severity_of(each), *place, reason_for(problem)))
     return "".join(lines)
 
 
-def command_of_workflow(level: Severity, file: str, line: int, column: int, title: str, message: str) -> str:
+def command_of_workflow(level: Severity, file: str, line: int, column: int, message: str, title: str) -> str:
     """Return a command of GitHub's workflows that becomes an annotation; without a file, one of the run."""
     place = f"file={_property(file)},line={line},col={column}," if file else ""
     return f"::{_COMMANDS[level]} {place}title={title}::{_data(message)}\n"

@@ -53,7 +53,7 @@ _OF_CODES: dict[str, Reason] = {
     "UNSUPPORTED_STATEMENT": "unsupported",
 }
 _WORDS = {"exact": "exactly", "text": "from the text", "nothing": "not at all"}
-_CELL = re.compile(r"(?<=\.ipynb)\[\d+\]$")
+CELL = re.compile(r"(?<=\.ipynb)\[(\d+)\]$", re.IGNORECASE)
 """The number of the cell behind the name of a notebook."""
 _MOST_PLACES = 5
 _MOST_MESSAGES_OF_A_LINE = 3
@@ -217,7 +217,7 @@ def summary_of(found: Iterable[StatementLineage]) -> Summary:
         # A note of a script is not a statement.
         if each.lineage is not None or each.problem is None or each.problem.code not in NOTES:
             counts[certainty_of_statement(each)] += 1
-        files.add(_CELL.sub("", each.statement.file))
+        files.add(CELL.sub("", each.statement.file))
         if each.problem is not None:
             # Each file that can't be read has a line of its own.
             name = each.problem.file if each.problem.code == UNREADABLE else ""

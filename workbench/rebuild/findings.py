@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from openlineage_pyspark.workbench.predict.scripts import StatementLineage
     from openlineage_pyspark.workbench.questions.changes import ChangeRow
     from openlineage_pyspark.workbench.rebuild.masks import ColumnPlace
-    from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan
+    from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, TablePlan
 
 Finding: TypeAlias = Literal["masked-to-unmasked", "dropped-column-in-use", "type-changed", "rebuild"]
 """
@@ -41,12 +41,14 @@ class ChangeFinding:
         message: the finding in words.
         file: the file that causes it; empty if no file makes the table any more.
         line: the line, from 1.
+        is_edge: whether the change of an edge or a column shows it; False if several statements lie between.
     """
 
     finding: Finding
     message: str
     file: str = ""
     line: int = 1
+    is_edge: bool = True
 
     @property
     def level(self) -> Level:
@@ -83,13 +85,21 @@ def findings_of(
         ends = [".".join(each) for each in (source, target)]
         if " -> ".join(ends) not in shown:
             message = f"{' -> '.join(ends)}: the value is no longer masked; it was masked in {target[0]} before"
-            every.append(ChangeFinding("masked-to-unmasked", message, *_place_of(ends[1], places)))
+            every.append(ChangeFinding("masked-to-unmasked", message, *_place_of(ends[1], places), is_edge=False))
     for table in () if plan is None else plan.made:
         if table.action == "drop":
             continue
         file, _, line = table.places[-1].rpartition(":") if table.places else ("", "", "1")
-        every.append(ChangeFinding("rebuild", f"{table.table} must be rebuilt: {table.reason}", file, int(line)))
+        every.append(ChangeFinding("rebuild", _of_table(table), file, int(line)))
     return tuple(sorted(every, key=lambda each: (CHANGE_GATES.index(each.finding), each.file, each.line)))
+
+
+def _of_table(table: TablePlan) -> str:
+    """Return what must be done to a table, and why."""
+    if table.action == "define":
+        return f"{table.table} must be redefined: {table.reason}"
+    columns = f", or updated in {', '.join(table.columns)}" if table.action == "columns" else ""
+    return f"{table.table} must be rebuilt{columns}: {table.reason}"
 
 
 def _of_row(

@@ -533,7 +533,7 @@ def test_each_table_to_make_is_a_finding_at_its_last_statement() -> None:
 
     assert [str(each) for each in found] == [
         "a.sql:7: a must be rebuilt: a condition",
-        "b.sql:2: b must be rebuilt: only these",
+        "b.sql:2: b must be rebuilt, or updated in x: only these",
     ]
 
 
