@@ -99,7 +99,7 @@ def back(to: str = "1", newest: str = "3", table: TableId = TABLE) -> RecoverySt
         "roll back",
         "Roll it back.",
         "sql",
-        (f"CALL ice.system.rollback_to_snapshot('db.t', {to})",),
+        (f"CALL ice.system.rollback_to_snapshot('ice.db.t', {to})",),
         writes=(table,),
         before=(TableCheck("newest", table, newest), TableCheck("there", table, to)),
         after=(TableCheck("current", table, to),),

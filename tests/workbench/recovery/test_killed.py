@@ -35,7 +35,7 @@ LOAD = "INSERT INTO db.raw SELECT * FROM db.files"
 MAKE = "INSERT {verb} db.made SELECT * FROM db.raw"
 RIGHT = "INSERT INTO {}.db.raw VALUES (1)"
 _STATEMENTS = (
-    ("Call", r"CALL ice\.system\.rollback_to_snapshot\('db\.(?P<back>\w+)', (?P<to>\d+)\)"),
+    ("Call", r"CALL ice\.system\.rollback_to_snapshot\('ice\.db\.(?P<back>\w+)', (?P<to>\d+)\)"),
     ("RestoreTableStatement", r"RESTORE TABLE (?P<target>\S+) TO VERSION AS OF (?P<restored>\d+)"),
     (
         "CreateTableAsSelect",
@@ -304,7 +304,7 @@ def test_what_somebody_else_wrote_after_a_kill_is_not_taken_for_the_statement(tm
         lake.write(name, (*lake.rows[name], "somebody else's"), "append")
         number = entries[-1].step
         newer = f"{lake.current[name]} (append, now)"
-        back = f"CALL ice.system.rollback_to_snapshot('{name.removeprefix('ice.')}', {then})"
+        back = f"CALL ice.system.rollback_to_snapshot('{name}', {then})"
         if format_ == "delta":
             back = f"RESTORE TABLE {name} TO VERSION AS OF {then}"
         with pytest.raises(StepFailedError) as problem:
@@ -454,7 +454,7 @@ def test_what_something_else_writes_between_two_steps_is_neither_lost_nor_read_u
             elif format_ == "delta":
                 lake.run(f"RESTORE TABLE {name} TO VERSION AS OF 1")
             else:
-                lake.run(f"CALL ice.system.rollback_to_snapshot('db.{table_}', 1)")
+                lake.run(f"CALL ice.system.rollback_to_snapshot('ice.db.{table_}', 1)")
             lake.application = own
 
         points = Meddling(point, meddled)

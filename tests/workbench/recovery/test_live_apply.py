@@ -89,6 +89,10 @@ def told(packaged, tmp_path_factory) -> dict[str, dict[str, Any]]:
         # VACUUM lists the files of a table in ten thousand tasks otherwise.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
         "spark.sql.catalog.ice.warehouse": str(folder / "ice"),
+        # A catalog of the name that the schema has: Iceberg takes the first part of a name for a catalog if it can.
+        "spark.sql.catalog.db": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.db.type": "hadoop",
+        "spark.sql.catalog.db.warehouse": str(folder / "other"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.jars": packaged(LAKE_JARS),
     }

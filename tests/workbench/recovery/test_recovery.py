@@ -82,8 +82,8 @@ def test_an_incremental_plan_rolls_back_and_repeats_only_what_holds_bad_data(fil
         ("db.total", ("31",), ""),
     ]
     assert code_of(found) == [
-        "CALL ice.system.rollback_to_snapshot('db.raw', 11)",
-        "CALL ice.system.rollback_to_snapshot('db.clean', 21)",
+        "CALL ice.system.rollback_to_snapshot('ice.db.raw', 11)",
+        "CALL ice.system.rollback_to_snapshot('ice.db.clean', 21)",
         "(correct)",
         CLEAN_AGAIN.format(""),
         "INSERT INTO ice.db.raw SELECT * FROM ice.db.files",
@@ -95,7 +95,7 @@ def test_a_full_plan_makes_the_datasets_downstream_again_from_their_first_run(fi
     found = filled(*three_layers()).recover("db.raw", version="12", mode="full").result
 
     assert code_of(found) == [
-        "CALL ice.system.rollback_to_snapshot('db.raw', 11)",
+        "CALL ice.system.rollback_to_snapshot('ice.db.raw', 11)",
         "DELETE FROM ice.db.clean",
         "(correct)",
         CLEAN_AGAIN.format(" VERSION AS OF 11"),
@@ -135,7 +135,7 @@ def test_the_newest_version_is_bad_if_none_is_named(filled: Fill) -> None:
     found = filled(*three_layers()).recover("db.raw").result
 
     assert (found.version, [each.dataset for each in found.datasets]) == ("13", ["db.raw"])
-    assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('db.raw', 12)", "(correct)"]
+    assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('ice.db.raw', 12)", "(correct)"]
 
 
 @pytest.mark.parametrize(
@@ -368,7 +368,7 @@ def test_a_merge_keeps_bad_data_and_reads_the_table_it_writes(filled: Fill) -> N
         "MERGE INTO ice.db.b USING ice.db.a ON b.k = a.k WHEN MATCHED THEN UPDATE SET v = a.v",
         "UPDATE ice.db.b SET v = 0",
     ]
-    assert code_of(found)[0] == "CALL ice.system.rollback_to_snapshot('db.b', 20)"
+    assert code_of(found)[0] == "CALL ice.system.rollback_to_snapshot('ice.db.b', 20)"
 
 
 def test_tables_that_are_made_from_each_other_are_named_and_repeated_as_they_ran(filled: Fill) -> None:
@@ -421,8 +421,8 @@ def test_a_stream_goes_back_to_the_micro_batch_before_the_first_bad_one(filled: 
     found = filled(*streams()).recover("db.raw", version="2").result
 
     assert code_of(found) == [
-        "CALL ice.system.rollback_to_snapshot('db.raw', 1)",
-        "CALL ice.system.rollback_to_snapshot('db.clean', 51)",
+        "CALL ice.system.rollback_to_snapshot('ice.db.raw', 1)",
+        "CALL ice.system.rollback_to_snapshot('ice.db.clean', 51)",
         "(correct)",
         "openlineage-pyspark checkpoint /state/s --back-to 0 --restored /lake/db/raw",
         "INSERT INTO ice.db.raw VALUES (3)",
@@ -641,8 +641,8 @@ def test_a_full_plan_starts_a_stream_with_an_empty_checkpoint(filled: Fill) -> N
     found = filled(*streams()).recover("db.raw", version="2", mode="full").result
 
     assert code_of(found) == [
-        "CALL ice.system.rollback_to_snapshot('db.raw', 1)",
-        "CALL ice.system.rollback_to_snapshot('db.clean', 50)",
+        "CALL ice.system.rollback_to_snapshot('ice.db.raw', 1)",
+        "CALL ice.system.rollback_to_snapshot('ice.db.clean', 50)",
         "(correct)",
         "mv /state/s /state/s.before-recovery",
         "INSERT INTO ice.db.raw VALUES (3)",
@@ -680,7 +680,7 @@ def test_an_expired_version_is_replaced_by_the_nearest_before_it(filled: Fill) -
 
     # What is made again of the versions between comes before the correction, as it came before the bad version.
     again = "INSERT INTO ice.db.raw SELECT * FROM files"
-    assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('db.raw', 11)", again, "(correct)"]
+    assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('ice.db.raw', 11)", again, "(correct)"]
     assert found.steps[0].notes == ("Version 12 expired; version 11 is the nearest before it.",)
     assert [each.run_id for step in found.steps for each in step.again] == ["load-3"]
 
@@ -1052,7 +1052,7 @@ def test_a_dataset_that_no_run_wrote_is_bad_since_the_time_that_is_named(filled:
 
     assert [(each.dataset, each.bad) for each in found.datasets] == [("db.files", ("",)), ("db.a", ("12",))]
     assert found.doubts == ("No run that wrote db.files is recorded: everything that has read it since counts as bad.",)
-    assert code_of(found)[0] == "CALL ice.system.rollback_to_snapshot('db.a', 11)"
+    assert code_of(found)[0] == "CALL ice.system.rollback_to_snapshot('ice.db.a', 11)"
 
 
 def test_what_is_not_sure_is_said_where_it_matters(filled: Fill) -> None:
@@ -1291,15 +1291,15 @@ def test_the_same_plan_is_text_json_sql_and_shell(filled: Fill) -> None:
         "-- Recovery of db.raw from its version 2 (incremental).",
         "",
         "-- 1. Roll db.raw back to version 1.",
-        "CALL ice.system.rollback_to_snapshot('db.raw', 1);",
+        "CALL ice.system.rollback_to_snapshot('ice.db.raw', 1);",
         "",
         "-- 2. Roll db.clean back to version 51.",
-        "CALL ice.system.rollback_to_snapshot('db.clean', 51);",
+        "CALL ice.system.rollback_to_snapshot('ice.db.clean', 51);",
         "",
     ]
     shell = PLAN_FORMATS["shell"](found).splitlines()
     assert shell[:2] == ["#!/usr/bin/env bash", "set -euo pipefail"]
-    assert """spark-sql -e 'CALL ice.system.rollback_to_snapshot('"'"'db.raw'"'"', 1)'""" in shell
+    assert """spark-sql -e 'CALL ice.system.rollback_to_snapshot('"'"'ice.db.raw'"'"', 1)'""" in shell
     assert "(cd /jobs && python app.py --from raw)" in shell
     assert "read -r -p '3. Put the correct data of version 2 into db.raw. Then press Enter. '" in shell
 
@@ -1317,7 +1317,7 @@ Affected datasets, in order:
 - db.clean: versions 52, 53, from db.raw@2; last good version 51
 
 1. Roll db.raw back to version 1.
-     CALL ice.system.rollback_to_snapshot('db.raw', 1)
+     CALL ice.system.rollback_to_snapshot('ice.db.raw', 1)
 """
 
 
@@ -1448,7 +1448,7 @@ def test_a_plan_that_was_changed_by_hand_is_refused(tmp_path: Path, capsys: pyte
     text = file.read_text("utf-8")
     added = json.loads(text)
     added["result"]["steps"][0]["repeat"] = 3
-    for changed in (text.replace("rollback_to_snapshot('db.raw', 1)", "drop_all('db.raw')"), json.dumps(added)):
+    for changed in (text.replace("rollback_to_snapshot('ice.db.raw', 1)", "drop_all('ice.db.raw')"), json.dumps(added)):
         file.write_text(changed, "utf-8")
 
         assert main(["recover", "apply", str(file)]) == 2
@@ -1876,8 +1876,8 @@ def test_a_stream_whose_source_goes_back_is_set_back_too_if_its_rows_are_right()
 
     assert [each.dataset for each in found.datasets] == ["raw"]
     assert code_of(found) == [
-        "CALL ice.system.rollback_to_snapshot('db.raw', 1)",
-        "CALL ice.system.rollback_to_snapshot('db.out', 10)",
+        "CALL ice.system.rollback_to_snapshot('ice.db.raw', 1)",
+        "CALL ice.system.rollback_to_snapshot('ice.db.out', 10)",
         "(correct)",
         "openlineage-pyspark checkpoint /state/q --back-to 0 --restored /lake/raw",
         "INSERT INTO ice.db.raw VALUES (3)",
@@ -2502,6 +2502,6 @@ def test_a_table_whose_folder_is_in_that_of_its_namespace_and_has_a_dot_has_one_
     ]
     found = filled(*events).recover("db.raw", version="11").result
 
-    assert code_of(found)[1] == f"CALL ice.system.rollback_to_snapshot('{name.removeprefix('ice.')}', 20)"
+    assert code_of(found)[1] == f"CALL ice.system.rollback_to_snapshot('{name}', 20)"
     assert code_of(found)[-1] == sql
     assert found.steps[-1].doubts == ()

@@ -40,7 +40,7 @@ _TEXTS = {
 }
 _CATALOGS = {"iceberg": "ice", "delta": "spark_catalog"}
 _ROLLED_BACK = (
-    r"CALL ice\.system\.rollback_to_snapshot\('db\.(\w)', (\d+)\)"
+    r"CALL ice\.system\.rollback_to_snapshot\('ice\.db\.(\w)', (\d+)\)"
     r"|RESTORE TABLE spark_catalog\.db\.(\w) TO VERSION AS OF (\d+)"
 )
 _WRITING = ("append", "overwrite", "merge", "create")

@@ -23,7 +23,7 @@ Fill = Callable[..., Store]
 ROOT = statement("a", 1, "INSERT INTO ice.db.a VALUES (1)", (), table("a", "1"))
 COPY = "INSERT INTO ice.db.b SELECT * FROM ice.db.a"
 BAD_B = statement("b", 2, COPY, (table("a", "1"),), table("b", "11", parent="10"))
-BACK = "CALL ice.system.rollback_to_snapshot('db.b', 10)"
+BACK = "CALL ice.system.rollback_to_snapshot('ice.db.b', 10)"
 
 
 def code_of(found: RecoveryPlan) -> list[str]:
@@ -313,7 +313,7 @@ def test_a_renamed_table_is_recovered_under_its_new_name(filled: Fill) -> None:
     found = filled(*events).recover("db.a").result
 
     assert code_of(found) == [
-        "CALL ice.system.rollback_to_snapshot('db.c', 10)",
+        "CALL ice.system.rollback_to_snapshot('ice.db.c', 10)",
         "DELETE FROM ice.db.d",
         "(correct)",
         "INSERT INTO ice.db.c SELECT * FROM ice.db.a",
@@ -437,7 +437,7 @@ def test_a_table_that_replaced_its_bad_version_gets_that_again(filled: Fill) -> 
     )
 
     assert code_of(found) == [
-        "CALL ice.system.rollback_to_snapshot('db.a', 1)",
+        "CALL ice.system.rollback_to_snapshot('ice.db.a', 1)",
         BACK,
         "(correct)",
         COPY,
@@ -740,8 +740,8 @@ def test_files_that_a_stream_wrote_are_emptied_with_its_list_of_them(filled: Fil
 @pytest.mark.parametrize(
     ("name", "statement_"),
     [
-        ("ice.db.my-table", "CALL ice.system.rollback_to_snapshot('db.`my-table`', 3)"),
-        ("ice.db.`it's`", "CALL ice.system.rollback_to_snapshot('db.`it\\'s`', 3)"),
+        ("ice.db.my-table", "CALL ice.system.rollback_to_snapshot('ice.db.`my-table`', 3)"),
+        ("ice.db.`it's`", "CALL ice.system.rollback_to_snapshot('ice.db.`it\\'s`', 3)"),
         ("db.t", "CALL system.rollback_to_snapshot('db.t', 3)"),
     ],
 )
@@ -940,7 +940,7 @@ def test_an_application_is_told_of_the_new_name_of_what_it_writes(filled: Fill) 
         .result
     )
 
-    assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('db.c', 10)", "(correct)", "python app.py"]
+    assert code_of(found) == ["CALL ice.system.rollback_to_snapshot('ice.db.c', 10)", "(correct)", "python app.py"]
     assert doubts_of(found) == ["ice.db.b was renamed to ice.db.c: change the name in its code"]
 
 
@@ -1014,7 +1014,7 @@ def test_a_table_goes_back_to_before_all_that_an_application_which_runs_again_wr
     bad = statement("b", 2.5, "", (table("a", "1"),), table("b", "12", parent="11"), application="app")
     found = filled(*application("app", 0, "spark-submit", "b.py"), *ROOT, *good, *bad).recover("db.a").result
 
-    rolled_back = f"CALL ice.system.rollback_to_snapshot('db.b', {back})"
+    rolled_back = f"CALL ice.system.rollback_to_snapshot('ice.db.b', {back})"
     assert code_of(found) == [rolled_back, "(correct)", "spark-submit b.py"]
 
 
@@ -1024,7 +1024,7 @@ def test_a_table_keeps_what_other_runs_of_a_job_wrote(filled: Fill) -> None:
     bad = statement("b", 2.5, COPY, (table("a", "1"),), table("b", "12", parent="11"), application="app")
     found = filled(*application("app", 0, "spark-submit", "b.py"), *ROOT, *good, *bad).recover("db.a").result
 
-    assert code_of(found)[0] == "CALL ice.system.rollback_to_snapshot('db.b', 11)"
+    assert code_of(found)[0] == "CALL ice.system.rollback_to_snapshot('ice.db.b', 11)"
 
 
 def test_an_application_that_also_made_the_bad_version_must_not_make_it_again(filled: Fill) -> None:

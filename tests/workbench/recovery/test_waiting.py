@@ -79,7 +79,7 @@ class Tables:
     def run(self, sql: str, _settings: object = ()) -> None:
         """Roll a table back, as its format does it."""
         self.ran.append(sql)
-        if back := re.fullmatch(r"CALL ice\.system\.rollback_to_snapshot\('db\.(\w+)', (\d+)\)", sql):
+        if back := re.fullmatch(r"CALL ice\.system\.rollback_to_snapshot\('ice\.db\.(\w+)', (\d+)\)", sql):
             self.versions[back[1]] = back[2]
         elif back := re.fullmatch(r"RESTORE TABLE spark_catalog\.db\.(\w+) TO VERSION AS OF (\d+)", sql):
             self.write(back[1])
@@ -188,7 +188,7 @@ def test_a_table_that_something_else_writes_meanwhile_is_not_written_on_top_of_t
     assert "accept that with --accept-newer ice.db.report" in said[-1]
 
 
-UNDO = "CALL ice.system.rollback_to_snapshot('db.daily', 1)"
+UNDO = "CALL ice.system.rollback_to_snapshot('ice.db.daily', 1)"
 
 
 def test_who_is_asked_may_undo_what_an_application_wrote_before_it_was_killed(tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ def test_an_application_that_was_killed_between_two_writes_of_one_table_is_not_d
     missing = "ice.db.daily has 1 new version and not 2, so it is not done yet, or only in part."
     assert (outcome, said[0]) == ("waits", f"step 1: {missing} If it is done, use --done 1")
     removed = "    removes version 2 (append, now)"
-    assert said[2:6] == [f"  {UNDO}", removed, "  CALL ice.system.rollback_to_snapshot('db.report', 1)", removed]
+    assert said[2:6] == [f"  {UNDO}", removed, "  CALL ice.system.rollback_to_snapshot('ice.db.report', 1)", removed]
 
 
 def test_a_table_that_had_no_rows_is_emptied_and_one_that_was_not_there_is_left_to_a_person(tmp_path: Path) -> None:

@@ -100,7 +100,8 @@ def roll_back(table: TableId, version: str, *, is_ancestor: bool = True) -> str:
     if table.format == "delta":
         return f"RESTORE TABLE {sql_name(table)} TO VERSION AS OF {version}"
     parts = [quoted_part(part) for part in table.parts]
-    catalog = f"{parts.pop(0)}." if names_catalog(table) else ""
+    catalog = f"{parts[0]}." if names_catalog(table) else ""
+    # With its catalog: Iceberg takes the first part for a catalog, if the session has one of that name.
     name = ".".join(parts).replace("\\", "\\\\").replace("'", "\\'")
     procedure = "rollback_to_snapshot" if is_ancestor else "set_current_snapshot"
     return f"CALL {catalog}system.{procedure}('{name}', {version})"

@@ -192,7 +192,9 @@ for format_ in ("iceberg", "delta"):
     applied(f"{format_} an odd name", [back(odd, versions)], odd)
 
 table, versions = made("iceberg")
-spark.sql(f"CALL ice.system.expire_snapshots(table => 'db.{table.parts[-1]}', snapshot_ids => ARRAY({versions[1]}))")
+spark.sql(
+    f"CALL ice.system.expire_snapshots(table => 'ice.db.{table.parts[-1]}', snapshot_ids => ARRAY({versions[1]}))"
+)
 applied("iceberg a version between expired", [back(table, versions)], table)
 
 table, versions = made("delta")
