@@ -64,6 +64,8 @@ MARK = "<!-- openlineage-pyspark lineage -->"
 """The first line of the comment, by which the next run finds and updates it."""
 _MOST_LINES = 40
 _READS_CHANGED = "it names a changed file"
+# GitHub refuses a comment of more than 65,536 characters.
+_LONGEST = 60_000
 
 
 @attrs.frozen
@@ -351,8 +353,19 @@ def comment_of_change(change: JudgedChange, after: FileState, picture: Callable[
     parts.append(markdown_of_diff(change.diff))
     drawn = picture() if change.diff.changes else ""
     if drawn and len(drawn.splitlines()) <= _MOST_LINES:
-        parts.append(f"```mermaid\n{drawn.rstrip()}\n```\n")
-    return "\n".join(parts) + markdown_of_causes(summary_of(after.found))
+        drawn = f"```mermaid\n{drawn.rstrip()}\n```\n"
+        # A picture that is cut is none.
+        parts += [drawn] if sum(map(len, (*parts, drawn))) < _LONGEST else []
+    return _cut("\n".join(parts) + markdown_of_causes(summary_of(after.found)))
+
+
+def _cut(comment: str) -> str:
+    """Return a comment without the lines at its end for which there is no room."""
+    if len(comment) <= _LONGEST:
+        return comment
+    lines = comment[:_LONGEST].split("\n")[:-1]
+    left = counted(len(comment.splitlines()) - len(lines), "more line")
+    return "\n".join([*lines, "", f"**{left}**: they do not fit into a comment, `--format markdown` prints them.", ""])
 
 
 def _sentence(change: JudgedChange) -> str:

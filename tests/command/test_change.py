@@ -8,6 +8,7 @@ import pytest
 from openlineage_pyspark.command.change import (
     JudgedChange,
     annotations_of_change,
+    comment_of_change,
     markdown_of_change,
     sarif_of_change,
     text_of_change,
@@ -66,3 +67,14 @@ def test_a_finding_in_a_cell_of_a_notebook_is_shown_in_the_file_of_the_notebook(
         ("sql/a.sql", 3),
     ]
     assert run["results"][0]["message"]["text"] == f"cell 4, line 2: {UNMASKED}"
+
+
+def test_a_comment_is_cut_at_the_end_of_a_line_before_it_is_longer_than_github_accepts() -> None:
+    rows = tuple(ChangeRow("column", "added", f"b.{'x' * 90}{at}", "", "int") for at in range(1000))
+    long = comment_of_change(JudgedChange(Diff(rows, ()), None, CHANGE.findings), FileState(()), lambda: "graph")
+    lines = long.splitlines()
+    assert 59_000 < len(long) < 61_000
+    assert lines[1] == "**1 value no longer masked; 1,000 changes of lineage.**"
+    shown = sum(line.startswith("| added |") for line in lines)
+    left = f"**{1000 - shown} more lines**"
+    assert lines[-1] == f"{left}: they do not fit into a comment, `--format markdown` prints them."

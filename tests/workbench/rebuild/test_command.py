@@ -278,6 +278,17 @@ def test_the_action_judges_and_writes_one_comment_that_it_writes_anew(
 
 
 @pytest.mark.long
+def test_the_action_ends_with_the_reason_if_nothing_can_be_compared(repository: Path, tmp_path: Path) -> None:
+    files = {each: str(tmp_path / each) for each in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    given = {"FILES": "sql", "ARGUMENTS": "", "BASE": "nowhere", "FAIL_ON": "never", "RUNNER_TEMP": str(tmp_path)}
+
+    done = shell(repository, step("judge"), **given, **files)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "openlineage-pyspark: git: there is no revision nowhere\n"
+
+
+@pytest.mark.long
 def test_the_component_of_gitlab_judges_too(judged: Callable[..., tuple[int, str, str]], repository: Path) -> None:
     head, body = yaml.safe_load_all((ROOT / "templates" / "lineage.yml").read_text("utf-8"))
     inputs = {name: each["default"] for name, each in head["spec"]["inputs"].items()}
