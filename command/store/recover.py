@@ -200,6 +200,10 @@ def _refuse_start(options: argparse.Namespace, plan: RecoveryPlan, journal: Jour
     Raises:
         RecoveryError: one does not.
     """
+    if journal.entries and not journal.is_unfinished and not options.resume:
+        raise RecoveryError(
+            f"the plan was already carried out ({journal.path}): plan again if something is still wrong"
+        )
     if journal.entries and not options.resume:
         raise RecoveryError(f"the plan was already started ({journal.path}): continue it with --resume")
     # The journal of this plan has no line yet.
@@ -216,6 +220,12 @@ def _refuse_start(options: argparse.Namespace, plan: RecoveryPlan, journal: Jour
         raise RecoveryError("the plan was not started yet: leave out --resume")
     if beyond := [each for each in (*options.accept_doubt, *options.done, *options.undo) if each > len(plan.steps)]:
         raise RecoveryError(f"there is no step {beyond[0]}: the plan has {len(plan.steps)}")
+    checked = (each.table for step in plan.steps for each in (*step.before, *step.after))
+    tables = {
+        sql_name(each) for each in (*checked, *(each for step in plan.steps for each in (*step.writes, *step.reads)))
+    }
+    if strangers := [each for each in options.accept_newer if each not in tables]:
+        raise RecoveryError(f"the plan has no table {strangers[0]}: it has {', '.join(sorted(tables))}")
 
 
 def _outcome(options: argparse.Namespace, plan: RecoveryPlan, journal: Journal) -> PlanOutcome:

@@ -1468,6 +1468,19 @@ def test_a_step_that_a_plan_does_not_have_is_refused(
     assert f"there is no step {steps + 1}: the plan has {steps}" in capsys.readouterr().err
 
 
+def test_a_table_that_a_plan_does_not_have_can_not_be_accepted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken(tmp_path / "s.db", streams())
+    file = tmp_path / "plan.json"
+    assert main(["recover", "db.raw@2", "--store", str(tmp_path / "s.db"), "--output", str(file)]) == 0
+
+    assert main(["recover", "apply", str(file), "--accept-newer", "db.raw"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("openlineage-pyspark: the plan has no table db.raw: it has ice.db.")
+    assert "ice.db.raw" in said
+
+
 def test_a_plan_made_within_a_recovery_says_what_it_may_lack_and_is_not_applied(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
