@@ -86,7 +86,7 @@ def applied(name, steps, *watched, ask=None, consent=None, begun=(), on=""):
 
 
 spark.sql("CREATE DATABASE IF NOT EXISTS ice.db")
-spark.sql("CREATE DATABASE IF NOT EXISTS db")
+spark.sql("CREATE DATABASE IF NOT EXISTS spark_catalog.db")
 
 for format_ in ("iceberg", "delta"):
     table, versions = made(format_)
