@@ -149,6 +149,8 @@ def run(options: argparse.Namespace) -> int:
         complain(refusal)
         return _WRONG
     try:
+        # They are wrong whether or not a script uses them.
+        pairs(options.param, "--param", "day=2026-01-01")
         stores = [*options.catalog, *([Path(options.store)] if options.store is not None else [])]
         if stores:
             refuse_spark_stores(stores)

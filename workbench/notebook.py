@@ -119,8 +119,8 @@ def _lineage_of(query: Any) -> Lineage:
     try:
         return lineage(session, query)
     except refusals() as problem:
-        # After this sign Spark adds the plan as far as it got.
-        _refuse(str(problem).split(";\n")[0].strip())
+        # After the first line Spark adds the text of the statement, or the plan as far as it got.
+        _refuse(str(problem).strip().splitlines()[0].rstrip(";"))
     except (LineageError, TypeError, ValueError) as problem:
         _refuse(str(problem))
 

@@ -316,6 +316,8 @@ NO_VALUES: dict[str, str] = {}
     [
         ("SELECT :p", "the variable p has no value: set it with --conf p=VALUE"),
         ("SELECT {{ p }}", "the variable p has no value"),
+        ("SELECT DATE '${p}'", "the variable p has no value: set it with --conf p=VALUE"),
+        ("SELECT a FROM t WHERE b >= timestamp '${p} 00:00:00'", "the variable p has no value"),
         ("SELECT a FROM @p.t", "the variable p has no value"),
         ("SELECT {{ f('p') }}", "the template {{ f('p') }} is not rendered"),
         ("{% if p %} SELECT 1", "the template {% if p %} is not rendered"),
@@ -335,6 +337,8 @@ def test_a_parameter_without_a_value_is_said_in_one_way(text: str, said: str) ->
             "SELECT a FROM ${s}.t WHERE y = ${y} AND z = 'k${z}'",
             "SELECT a FROM `${s}`.t WHERE y = NULL AND z = 'k${z}'",
         ),
+        ("SELECT a FROM t WHERE b = DATE '${d}'", "SELECT a FROM t WHERE b = NULL       "),
+        ("SELECT update '${d}', 'a DATE', '${d}' FROM t", "SELECT update '${d}', 'a DATE', '${d}' FROM t"),
         ("INSERT INTO ${pre}orders SELECT ${c} FROM ${t} u", "INSERT INTO `${pre}orders` SELECT NULL FROM `${t}` u"),
         ("SELECT :a, x FROM @cdm.person WHERE id = @id", "SELECT NULL, x FROM `@cdm`.person WHERE id = NULL"),
         ("SELECT {{ f('a') }} AS x FROM {{ ref('m') }}", "SELECT template(*) AS x FROM `m`"),

@@ -66,6 +66,12 @@ _OPENING, _ENDING = frozenset({"if", "for"}), frozenset({"endif", "endfor"})
 _STATEMENT_OF_TEMPLATE = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 
+_BEFORE_DATE = re.compile(r"(?<![\w.])(?:DATE|TIME|TIMESTAMP(?:_NTZ|_LTZ)?)\s*$", re.IGNORECASE)
+_LONGEST_TYPE = 20
+_DATE = re.compile(rf"{_BEFORE_DATE.pattern[:-1]}'[^']*\$\{{[^']*'", re.IGNORECASE)
+"""A literal of a date or a time with a variable."""
+
+
 class UnknownVariableError(ValueError):
     """
     Raised if a variable of a statement has no value.
@@ -94,7 +100,8 @@ def substituted(text: str, value_of: Callable[[str], str | None], *, keeps: bool
         keeps: whether variables without a value are left unchanged everywhere.
 
     Returns:
-        The statement. In strings and comments, a variable without a value is left unchanged, because it does no harm.
+        The statement. In strings and comments, a variable without a value is left unchanged, because it does no harm;
+        except in the literals of dates and times, such as `DATE '${day}'`.
 
     Raises:
         UnknownVariableError: there is a variable without a value elsewhere.
@@ -118,6 +125,7 @@ def placeheld(text: str) -> str:
     Args:
         text: a statement with variables that have no values.
     """
+    text = _DATE.sub(lambda found: "NULL".ljust(len(found[0])), text)
     text = _IDENTIFIER.sub(_identified, _with_first_branches(text) if "{%" in text else text)
     text = _TEMPLATE.sub(_template_held, _STATEMENT_OF_TEMPLATE.sub(lambda found: blanked(found[0]), text))
     parts: list[str] = []
@@ -323,8 +331,9 @@ def _value(found: re.Match[str], value_of: Callable[[str], str | None], depth: i
 
 
 def _harmless(text: str) -> list[tuple[int, int]]:
-    """Return the positions of the strings and comments of a statement."""
-    return list(_spans(text, (TokenKind.STRING, TokenKind.COMMENT)))
+    """Return the positions of the strings and comments of a statement, except strings that must be a date or a time."""
+    spans = _spans(text, (TokenKind.STRING, TokenKind.COMMENT))
+    return [each for each in spans if _BEFORE_DATE.search(text[max(0, each[0] - _LONGEST_TYPE) : each[0]]) is None]
 
 
 def _spans(text: str, kinds: tuple[TokenKind, ...]) -> Iterator[tuple[int, int]]:
