@@ -291,6 +291,29 @@ spark.read.parquet("data/k").write.parquet("out/after")
     assert [line for line, _ in found.problems] == [7]
 
 
+def test_names_paths_and_formats_that_an_absent_module_gives_are_patterns(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+from acme_tools import config
+rows = spark.read.parquet("data/k")
+rows.write.saveAsTable(config.table)
+rows.write.insertInto(config.table)
+rows.writeTo(config.table).append()
+rows.write.format(config.format).mode(config.mode).partitionBy(config.column).save("out/" + config.name)
+rows.write.parquet(config.path)
+spark.readStream.format("rate").load().writeStream.toTable(config.stream)
+spark.read.parquet("data/k").write.parquet("out/after")
+"""
+    found = seen(runner, tmp_path, text)
+    assert [name for _, name in found.writes] == [
+        *["default.{acme_tools.config.table}"] * 3,
+        "out/{acme_tools.config.name}",
+        "{acme_tools.config.path}",
+        "default.{acme_tools.config.stream}",
+        "out/after",
+    ]
+    assert found.problems == [(3, "STAND_IN")]
+
+
 def test_streams_of_rdds_are_not_started_and_do_once_what_they_do_for_each(
     runner: ScriptRunner, tmp_path: Path
 ) -> None:

@@ -40,12 +40,18 @@ def named(format_: str, options: dict[str, str], *paths: str, streamed: bool = F
         ("s3a://lake/in/*.parquet", ("s3://lake", "in")),
         ("s3a://lake/in/{2024,2025}/x", ("s3://lake", "in")),
         ("s3a://lake/{bucket}/x", ("s3://lake", "{bucket}/x")),
+        ("s3a://lake/in/{tools.config().path}", ("s3://lake", "in/{tools.config().path}")),
+        ("s3a://lake/in/{a.csv,b.csv}", ("s3://lake", "in")),
         ("/out/part-00000-1.parquet", ("file", "/out")),
         ("abfss://c@a.dfs.core.windows.net/x", ("abfss://c@a.dfs.core.windows.net", "x")),
     ],
 )
 def test_a_path_is_the_dataset_that_the_listener_names(path: str, expected: tuple[str, str]) -> None:
     assert named("parquet", {}, path) == [expected]
+
+
+def test_a_path_names_its_dataset_in_an_unknown_format_too() -> None:
+    assert named("{tools.config().format}", {}, "s3a://lake/raw/orders") == [("s3://lake", "raw/orders")]
 
 
 def test_several_paths_are_several_datasets_each_once() -> None:

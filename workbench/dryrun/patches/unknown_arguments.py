@@ -3,11 +3,13 @@ Arguments that another system or the data give: names of columns, conditions and
 
 A script that is driven by metadata reads its columns and conditions from a service or a table. A stand-in for one is
 passed to Spark as its text. If Spark then refuses the call, the columns of the result are unknown, and the script goes
-on. A call that keeps all columns, such as `filter`, is left out. A column that is added may come from all others.
+on. A call that keeps all columns, such as `filter`, is left out. A column that is added may come from all others. The
+text of an unknown table, path or format is a pattern.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -17,11 +19,12 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.reads import NAME_OF_UNKNO
 from openlineage_pyspark.workbench.dryrun.patches.standins import plain_row
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
 from py4j.protocol import Py4JError, register_input_converter
-from pyspark.sql import Column
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (Spark's custom)
+from pyspark.sql.catalog import Catalog
 from pyspark.sql.group import GroupedData
-from pyspark.sql.readwriter import DataFrameReader
-from pyspark.sql.streaming import DataStreamReader
+from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter, DataFrameWriterV2
+from pyspark.sql.streaming import DataStreamReader, DataStreamWriter
 from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
 if TYPE_CHECKING:
@@ -41,6 +44,29 @@ _CHANGING = frozenset(
     describe drop join lateralJoin melt select selectExpr summary to toDF unpivot withColumnRenamed withColumnsRenamed
     """.split()
 )
+_TEXTS = (
+    (SparkSession, ("table",)),
+    (
+        Catalog,
+        """
+        createExternalTable createTable databaseExists dropGlobalTempView dropTable dropTempView dropView
+        functionExists getTable listColumns setCurrentCatalog setCurrentDatabase tableExists truncateTable
+        """.split(),
+    ),
+    (DataFrameReader, "changes csv format jdbc json load option orc parquet table text xml".split()),
+    (DataStreamReader, "changes csv format json load option orc parquet table text xml".split()),
+    (
+        DataFrameWriter,
+        "csv format insertInto jdbc json mode option orc parquet partitionBy save saveAsTable sortBy text xml".split(),
+    ),
+    (DataStreamWriter, "format option outputMode partitionBy queryName start table toTable".split()),
+    (DataFrameWriterV2, "option using".split()),
+)
+"""The methods whose arguments are names, paths and other texts."""
+_OF_FRAMES = """
+    createGlobalTempView createOrReplaceGlobalTempView createOrReplaceTempView createTempView registerTempTable writeTo
+    """.split()
+"""Those of DataFrames."""
 _ADDING = frozenset({"withColumn", "withColumns"})
 _GROUPING = frozenset("cube groupBy groupby groupingSets rollup".split())
 _OF_GROUPS = frozenset("agg avg count max mean min pivot sum".split())
@@ -68,6 +94,7 @@ def install_unknown_arguments(stage: Stage, frame: Any, without_columns: Callabl
     _install_expressions()
     _install_schemas(stage)
     _install_parsers(stage)
+    _install_texts(frame)
     accepting = _Accepting(stage, without_columns)
     for owner, names in ((frame, _KEEPING | _ADDING | _CHANGING | _GROUPING), (GroupedData, _OF_GROUPS)):
         for name in names:
@@ -224,6 +251,33 @@ def _install_expressions() -> None:
             return _named(str(text))
 
     F.expr = expr
+
+
+def _install_texts(frame: Any) -> None:
+    """Make readers, writers and the catalog take a stand-in as its text."""
+
+    def taking(method: Callable[..., Any]) -> Callable[..., Any]:
+        # The further arguments of jdbc() are numbers and properties.
+        texts = 2 if method.__name__ == "jdbc" else None
+
+        @functools.wraps(method)
+        def call(owner: Any, *given: Any, **named: Any) -> Any:
+            shown = {key: value if key == "properties" else _text(value) for key, value in named.items()}
+            return method(owner, *map(_text, given[:texts]), *(given[texts:] if texts else ()), **shown)
+
+        return call
+
+    for owner, names in (*_TEXTS, (frame, _OF_FRAMES)):
+        for name in names:
+            if hasattr(owner, name):
+                setattr(owner, name, taking(getattr(owner, name)))
+
+
+def _text(value: Any) -> Any:
+    """Return the text of a stand-in, and of each in a list; any other value as it is."""
+    if isinstance(value, StandIn):
+        return str(value)
+    return [_text(each) for each in value] if type(value) is list else value
 
 
 def _install_schemas(stage: Stage) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _LAKES = ("delta", "hudi", "iceberg", "paimon")
 _FILES = ("avro", "binaryfile", "csv", "excel", "image", "json", "libsvm", "orc", "parquet", "text", "xml")
 _WILD = "*?{["
+_UNKNOWN = re.compile(r"\{[^{},]*\}")
 _KEPT = WHERE | {"subscribe", "assign", "subscribepattern", "query", "preparequery", "kafka.bootstrap.servers"}
 _NOTHING_KEPT = frozenset({"console", "memory", "noop"})
 MODEL = "model"
@@ -117,6 +119,9 @@ def data_place(
     """
     lower = {name.lower(): value for name, value in options.items()}
     given = tuple(paths) or ((lower["path"],) if lower.get("path") else ())
+    if given and _UNKNOWN.fullmatch(format_):
+        # A path names a dataset in any format.
+        format_ = "parquet"
     found = DataPlace(
         format_.lower(), {name: value for name, value in lower.items() if name in _KEPT and name != "path"}, given
     )
@@ -205,7 +210,8 @@ def _roots(place: DataPlace) -> list[str]:
     return [
         before_glob(path) if any(each in path for each in _WILD) and not _is_stand_in(path) else each
         for path in place.paths
-        for each in roots([path], path)
+        # A dot in the name of an unknown value is none of a file's name.
+        for each in ([path] if _UNKNOWN.fullmatch(path.rpartition("/")[2]) else roots([path], path))
     ]
 
 
