@@ -141,7 +141,7 @@ def _snowflake(options: Options) -> Identifier | None:
 
 
 _MODES_OF_MONGODB = ("read.", "write.", "input.", "output.", "")
-"""The parts of the properties of the connector that tell reads from writes; versions before 10 have other ones."""
+"""What the properties of the connector have for reads and for writes; versions before 10 have `input` and `output`."""
 
 
 def _mongodb(options: Options) -> Identifier | None:
