@@ -115,7 +115,7 @@ class FileStep:
     def spelling(self) -> str:
         """Return its names as they are written, if it may make values of them, such as keys of JSON; else nothing."""
         is_setting = self.words[:1] == ("SET",)
-        return spelled(self.text) if is_setting or _MAKES_VALUES.search(self.key.upper()) is not None else ""
+        return spelled_text(self.text) if is_setting or _MAKES_VALUES.search(self.key.upper()) is not None else ""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ def plain_text(text: str) -> str:
     return " ".join(_words(text))
 
 
-def spelled(text: str) -> str:
+def spelled_text(text: str) -> str:
     """Return a statement without white space; its words keep their case. A comment is a part of a setting's value."""
     kept = [each for each in tokens(text) if each.kind is not TokenKind.SPACE]
     begin = next((at for at, each in enumerate(kept) if each.kind is not TokenKind.COMMENT), len(kept))
