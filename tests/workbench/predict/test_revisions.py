@@ -78,6 +78,7 @@ def test_a_folder_has_pyspark_scripts_and_jupyter_notebooks_then_and_now(reposit
     for name, text in (
         ("job.py", "from pyspark.sql import SparkSession\nSparkSession.builder.getOrCreate().table('a')"),
         ("module.py", "from pyspark.sql import DataFrame\n\ndef f(a: DataFrame) -> DataFrame:\n    return a"),
+        ("test_job.py", "import unittest\nfrom pyspark.sql import SparkSession\nunittest.main()"),
         ("n.ipynb", json.dumps({"cells": cells, "metadata": {}})),
         ("other.ipynb", json.dumps({"cells": [], "metadata": {}})),
     ):

@@ -19,6 +19,7 @@ from openlineage_pyspark.workbench.predict.sql.notebooks import NOTEBOOK_ENDINGS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+_TESTS = ("conftest.py", "test_*.py", "*_test.py")
 SQL_ENDINGS = (".sql", ".hql", ".ddl")
 """The endings of the names of SQL files, in any case."""
 
@@ -63,7 +64,9 @@ def is_chosen(path: PurePath, globs: Sequence[str]) -> bool:
     if globs:
         whole = PurePosixPath(path).as_posix()
         return any(fnmatchcase(whole if "/" in glob else path.name, glob) for glob in globs)
-    return path.suffix.lower() in (*SQL_ENDINGS, *NOTEBOOK_ENDINGS, *JOB_ENDINGS)
+    # Some tests can be run as scripts, too.
+    is_test = any(fnmatchcase(path.name, each) for each in _TESTS)
+    return path.suffix.lower() in (*SQL_ENDINGS, *NOTEBOOK_ENDINGS, *JOB_ENDINGS) and not is_test
 
 
 def is_mode(path: Path, test: Callable[[int], bool]) -> bool | None:
