@@ -172,6 +172,15 @@ def test_what_may_be_seen_is_in_the_key(first: str) -> None:
     assert plain.key != changed.key
 
 
+def test_a_name_of_three_parts_counts_where_a_database_has_that_name() -> None:
+    """The name then is that of a catalog, and USE enters the catalog instead of the database."""
+    plain, changed = (
+        dependences({"0.sql": f"CREATE DATABASE lake; SELECT id FROM {name}; USE lake; SELECT id FROM a"})
+        for name in ("d.t", "lake.d.t")
+    )
+    assert [one.key == other.key for one, other in zip(plain, changed, strict=True)] == [True, False, False, False]
+
+
 def test_a_variable_has_its_value_in_the_names_that_are_seen() -> None:
     found = dependences(
         {"0.sql": "SET t = orders; SELECT id FROM new_${t}; SELECT id FROM ${u}"}, Given(conf={"u": "v"})

@@ -154,6 +154,7 @@ class Dependencies:
         self._names: dict[str, str] = {}
         self._bodies: dict[str, frozenset[str]] = {}
         self._catalogs: set[str] = set()
+        self._first_parts: set[str] = set()
         self._settings: dict[str, str] = {}
         self._set = ""
         self._history = ""
@@ -176,7 +177,9 @@ class Dependencies:
         seen: Any = self._history
         if reads is not None:
             named = sorted(name for name in reads if name in self._names)
-            seen = [[name, self._names[name]] for name in named], sorted(reads & self._catalogs)
+            # Only a name of three parts makes a catalog, which then comes before a database of the same name.
+            catalogs_seen = [[name, name in self._first_parts] for name in sorted(reads & self._catalogs)]
+            seen = [[name, self._names[name]] for name in named], catalogs_seen
         around = [attrs.astuple(each) for each in statement.loops], statement.variables
         asked = [statement.text, statement.in_script, around]
         key = _hash(self._base, asked, self._set, seen)
@@ -187,7 +190,9 @@ class Dependencies:
             self._values[change.setting[1:]] = change.value or ""
         change = _Change(None) if sees_all else change
         self._apply(change, key, words)
-        catalogs = change.catalogs | frozenset().union(*map(_first_parts, read))
+        first_parts = frozenset().union(*map(_first_parts, read))
+        self._first_parts |= first_parts
+        catalogs = change.catalogs | first_parts
         catalogs |= words if change.names is None else frozenset()
         self._catalogs |= catalogs
         self._history = _hash(self._history, key)
