@@ -214,7 +214,7 @@ def change_of(before: FileState, after: FileState, options: argparse.Namespace) 
         options: those of the command line.
     """
     states = lineage_state_of(before.found), lineage_state_of(after.found)
-    plan = rebuild_plan(before.steps, _with_changed_files(after.steps, options.diff)) if options.plan else None
+    plan = rebuild_plan(before.steps, _with_changed_files(after.steps, options)) if options.plan else None
     paths = [Path(options.store)] if options.store is not None else options.catalog
     problems: list[str] = []
 
@@ -245,9 +245,9 @@ def change_of(before: FileState, after: FileState, options: argparse.Namespace) 
     return found
 
 
-def _with_changed_files(steps: Sequence[FileStep], revision: str) -> Sequence[FileStep]:
-    """Return steps, of which the statements that name a changed file count as changed too."""
-    changed = changed_since(revision)
+def _with_changed_files(steps: Sequence[FileStep], options: argparse.Namespace) -> Sequence[FileStep]:
+    """Return steps, of which the statements that name a changed file of their repository count as changed too."""
+    changed = changed_since(options.diff, options.files)
     return [
         attrs.evolve(each, code=f"{each.key} {_READS_CHANGED}", settings=f"{each.settings} {_READS_CHANGED}")
         if names_file(each.text, changed)

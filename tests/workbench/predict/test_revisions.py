@@ -12,7 +12,12 @@ from pathlib import Path
 import pytest
 from openlineage_pyspark.command.main import main
 from openlineage_pyspark.errors import TextError
-from openlineage_pyspark.workbench.predict.project.revisions import is_changed_since, scripts_at, scripts_now
+from openlineage_pyspark.workbench.predict.project.revisions import (
+    changed_since,
+    is_changed_since,
+    scripts_at,
+    scripts_now,
+)
 from openlineage_pyspark.workbench.predict.scripts import Script
 
 pytestmark = pytest.mark.usefixtures("git")
@@ -190,6 +195,18 @@ def test_a_file_that_is_another_one_or_new_is_a_change_and_an_ignored_one_is_non
     assert is_changed_since("HEAD")
     with pytest.raises(TextError, match=r"no revision nowhere$"):
         is_changed_since("nowhere")
+
+
+def test_the_changed_files_are_those_of_the_repositories_of_some_paths(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (repository / "seeds").mkdir()
+    (repository / "seeds" / "c.csv").write_text("a", "utf-8")
+    other = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(other)
+    assert "seeds/c.csv" in changed_since("HEAD", [repository / "sql", repository / "sql" / "gone" / "x.sql"])
+    with pytest.raises(TextError, match="not a git repository"):
+        changed_since("HEAD", [other / "a.sql"])
 
 
 def test_a_shallow_clone_that_lacks_a_revision_is_said_to_be_one(

@@ -23,7 +23,7 @@ from openlineage_pyspark.workbench.predict.scripts import Script
 from openlineage_pyspark.workbench.predict.sql.notebooks import NOTEBOOK, NOTEBOOK_ENDINGS, is_notebook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 # The bytes at the beginning of a text -> its encoding. SQL Server's tools write UTF-16, some without a mark.
 _ENCODINGS = (
@@ -150,7 +150,7 @@ def archive_at(revision: str) -> bytes:
 
 def is_changed_since(revision: str) -> bool:
     """
-    Return whether any file below the current folder differs from a revision, as for `changed_since`.
+    Return whether any file below the current folder differs from a revision; files that git ignores do not count.
 
     Args:
         revision: the revision, in any form that git accepts.
@@ -158,22 +158,31 @@ def is_changed_since(revision: str) -> bool:
     Raises:
         TextError: git is not installed, the folder is in no repository, or the revision is unknown.
     """
-    return bool(changed_since(revision))
+    return bool(_changed_below(Path.cwd(), revision))
 
 
-def changed_since(revision: str) -> frozenset[str]:
+def changed_since(revision: str, paths: Iterable[Path]) -> frozenset[str]:
     """
-    Return the files below the current folder that differ from a revision; files that git ignores do not count.
+    Return all files that differ from a revision in the repositories of some paths; ignored files do not count.
 
     Args:
         revision: the revision, in any form that git accepts.
+        paths: files and folders, which need not exist any more.
+
+    Returns:
+        Their paths within their repository.
 
     Raises:
-        TextError: git is not installed, the folder is in no repository, or the revision is unknown.
+        TextError: git is not installed, a path is in no repository, or the revision is unknown there.
     """
-    here = Path.cwd()
-    changed = _git(here, "diff", "--name-only", "--no-renames", "--relative", "-z", _commit(here, revision), "--", ".")
-    new = _git(here, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
+    tops = {_git(folder, "rev-parse", "--show-toplevel").rstrip("\n") for folder in set(map(_folder_of, paths))}
+    return frozenset().union(*(_changed_below(Path(each), revision) for each in tops))
+
+
+def _changed_below(folder: Path, revision: str) -> frozenset[str]:
+    commit = _commit(folder, revision)
+    changed = _git(folder, "diff", "--name-only", "--no-renames", "--relative", "-z", commit, "--", ".")
+    new = _git(folder, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
     return frozenset(filter(None, (*changed.split("\0"), *new.split("\0"))))
 
 
