@@ -46,7 +46,6 @@ _OF_CODES: dict[str, Reason] = {
     "UNRESOLVED_ROUTINE": "unknown-function",
     "UNRESOLVABLE_TABLE_VALUED_FUNCTION": "unknown-function",
     "ROUTINE_NOT_FOUND": "unknown-function",
-    "MISSING_CATALOG_ABILITY.FUNCTIONS": "unknown-function",
     "PARSE_": "syntax",
     "_LEGACY_ERROR_TEMP_00": "syntax",
     "NO_VALUE": "no-value",

@@ -66,7 +66,6 @@ UNREADABLE = "UNREADABLE_FILE"
 _UNKNOWN_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 _NO_VALUE = "NO_VALUE"
 _OF_VARIABLE = "the variable "
-_NO_FUNCTIONS = "MISSING_CATALOG_ABILITY.FUNCTIONS"
 _MADE_OF_QUERY = PIPELINE_TABLES | {"CreateTableAsSelect", "ReplaceTableAsSelect", "CreateView", "CreateViewCommand"}
 _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
 # What one statement shows helps to read a second one, which helps to read a third one.
@@ -665,8 +664,6 @@ def _problem(statement: ScriptStatement, refusal: Refusal) -> Problem:
         name = message.removeprefix(_OF_VARIABLE).partition(" ")[0]
         if name.lower() in own:
             message = f"{_OF_VARIABLE}{name} of a script or a routine has a value only when this runs"
-    if refusal.code == _NO_FUNCTIONS:
-        message = f"a function of the catalog {refusal.parameters.get('plugin', '')} is unknown: nothing declares it"
     return Problem(statement.file, line, column, refusal.code, message)
 
 
