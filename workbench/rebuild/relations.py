@@ -8,6 +8,7 @@ that an operator is not known to pass on unchanged depends on all columns below 
 from __future__ import annotations
 
 import json
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -18,7 +19,7 @@ from openlineage_pyspark.workbench.rebuild.shape import IncomparableError, Node,
 from openlineage_pyspark.workbench.rebuild.terms import Part, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from openlineage_pyspark.workbench.rebuild.shape import PlanColumn
     from openlineage_pyspark.workbench.rebuild.states import TableStates
@@ -234,20 +235,24 @@ class Relations:
             # There is always exactly one row, even if no row is read.
             columns = {id_: self._terms.of("of all", child.rows, term) for id_, term in columns.items()}
             return RelationTerms(self._one_row, columns, layout=child.layout, keys=frozenset({frozenset()}))
-        rows = self._terms.of("Aggregate", child.rows, *self.expressions.each(by, within))
         keys = frozenset(self.expressions.inner(self.expressions.part(each, within)) for each in by)
+        rows = self._groups(child, keys)
         return RelationTerms(rows, columns, layout=child.layout, keys=_stable_keys(keys))
+
+    def _groups(self, child: RelationTerms, keys: Iterable[Term]) -> Term:
+        """Return one row for each group of rows with equal keys: neither their order nor a repeated key matters."""
+        return self._terms.of("groups", child.rows, *_each_once(keys))
 
     def _distinct(self, node: Node, scope: Scope) -> RelationTerms:
         child, _ = self._child(node, scope)
-        rows = self._terms.of("Distinct", child.rows, *child.values)
+        rows = self._groups(child, child.values)
         keys = child.keys | _stable_keys(frozenset(child.values))
         return RelationTerms(rows, child.columns, layout=child.layout, keys=keys)
 
     def _deduplicate(self, node: Node, scope: Scope) -> RelationTerms:
         """Return rows of which one is kept for each key: its other columns depend on the order of the rows."""
         child, within = self._child(node, scope)
-        rows = self._terms.of("Deduplicate", child.rows, *self.expressions.each(node.items("keys"), within))
+        rows = self._groups(child, self.expressions.each(node.items("keys"), within))
         by = {each[1] for each in node.items("keys") if each[0] == "a"}
         columns = {
             id_: term if id_ in by else self._terms.of("one of", rows, *child.values, term, is_unstable=True)
@@ -305,8 +310,11 @@ class Relations:
 
     def _set_operation(self, node: Node, scope: Scope) -> RelationTerms:
         left, right = (self.with_layout(node.node(each), scope) for each in ("left", "right"))
-        sides = (left.rows, *left.values, right.rows, *right.values)
-        rows = self._terms.of(node.name, str(node.arguments.get("isAll")), str(len(left.values)), *sides)
+        if len(left.values) != len(right.values):
+            raise IncomparableError(f"the sides of {node.name} have different columns")
+        # Rows are compared by their values in pairs, in whatever order.
+        pairs = _each_once(self._terms.of("pair", *each) for each in zip(left.values, right.values, strict=True))
+        rows = self._terms.of(node.name, str(node.arguments.get("isAll")), left.rows, right.rows, *pairs)
         return RelationTerms(rows, self._by_place(node, left), layout=self._layout_of(left, right))
 
     def _window(self, node: Node, scope: Scope) -> RelationTerms:
@@ -450,6 +458,11 @@ def key_of_read(node: Node) -> str:
 def _stable_keys(columns: frozenset[Term]) -> Keys:
     """Return columns as a key, unless a repetition may have other values."""
     return frozenset() if any(each.is_unstable for each in columns) else frozenset({columns})
+
+
+def _each_once(terms: Iterable[Term]) -> list[Term]:
+    """Return terms whose order does not matter, each once."""
+    return sorted(set(terms), key=attrgetter("number"))
 
 
 def _is_part(rows: Term, whole: Part) -> bool:

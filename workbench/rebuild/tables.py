@@ -84,7 +84,7 @@ class Replay:
                 # the plans of the statements that read it. The value of a variable is not.
                 self._states.declared = self._terms.of("declared", self._states.declared, step.key)
                 for key in map(key_of_name, step.targets):
-                    self._states.definitions[key] = TableDefinition((*step.words, *filter(None, [step.settings])))
+                    self._states.definitions[key] = _definition(step)
                 continue
             self._states.of_script.begin(step)
             self._take(step)
@@ -183,7 +183,7 @@ class Replay:
                 self._states.replace_unknown(key, self._terms.of("created again", step.key, known.whole))
             return
         # A table that may exist keeps its rows, and a table with a location may have any rows.
-        self._states.definitions[key] = TableDefinition((*step.words, *filter(None, [step.settings])))
+        self._states.definitions[key] = _definition(step)
         is_there = (is_kept and key not in self._states.dropped) or self._states.definitions[key].may_decide_rows
         rows = self._states.source(key) if is_there else self._terms.of(EMPTY)
         self._states.dropped.discard(key)
@@ -247,6 +247,11 @@ class Replay:
         return self._terms.of(
             "done", *code, given, self._states.settings, self._states.random, *self._states.of_script.every()
         )
+
+
+def _definition(step: FileStep) -> TableDefinition:
+    """Return what a statement defines, by its words and by the settings that decide a part of it."""
+    return TableDefinition((*step.words, *filter(None, [step.settings])))
 
 
 def _why_by_text(step: FileStep) -> str:

@@ -289,6 +289,11 @@ ROWS = {
         f"{OF_ORDERS} EXCEPT SELECT id, 1 FROM people",
         f"{OF_ORDERS} EXCEPT SELECT id, 2 FROM people",
     ),
+    "the columns by which rows are taken away": (
+        "CREATE TABLE t AS SELECT id, cust AS net FROM orders EXCEPT SELECT id, cust FROM orders WHERE tax > 1",
+        "CREATE TABLE t AS SELECT id, cust AS net FROM orders EXCEPT SELECT cust, id FROM orders WHERE tax > 1",
+    ),
+    "a key that is a part of another": (KEYED.format("") + ", cust", KEYED.format("") + ", cust + id"),
     "a query that is added": (OF_ORDERS, f"{OF_ORDERS} UNION ALL SELECT id, 1 FROM people"),
     "a limit": (OF_ORDERS + " LIMIT 3", OF_ORDERS + " LIMIT 4"),
     "a limit that is added": (OF_ORDERS, OF_ORDERS + " ORDER BY id LIMIT 4"),
@@ -563,6 +568,22 @@ SAME = {
     "a single row that is joined and not used": (
         OF_ORDERS,
         "CREATE TABLE t AS SELECT o.id, amount AS net FROM orders o CROSS JOIN (SELECT max(id) AS m FROM people)",
+    ),
+    "the keys of groups in another order": (
+        f"{KEYED.format('')}, cust, state",
+        f"{KEYED.format('')}, state, id, cust",
+    ),
+    "distinct rows in another order": (
+        "CREATE TABLE t AS SELECT DISTINCT id, amount AS net FROM orders",
+        "CREATE TABLE t AS SELECT id, net FROM (SELECT DISTINCT amount AS net, id FROM orders)",
+    ),
+    "distinct rows that are groups": (
+        "CREATE TABLE t AS SELECT DISTINCT id, amount AS net FROM orders",
+        "CREATE TABLE t AS SELECT id, amount AS net FROM orders GROUP BY amount, id",
+    ),
+    "rows that are taken away in another order": (
+        f"{OF_ORDERS} EXCEPT SELECT id, 1 FROM people",
+        "CREATE TABLE t AS SELECT id, net FROM (SELECT amount AS net, id FROM orders EXCEPT SELECT 1, id FROM people)",
     ),
     "a CREATE and an INSERT": (
         "CREATE TABLE t (id INT, net INT); INSERT INTO t SELECT id, cust FROM orders",
