@@ -244,7 +244,7 @@ def _state(
 
     def of_sql(files: Sequence[Script], tables: Sequence[DeclaredTable]) -> tuple[StatementLineage, ...]:
         answers.extend(_answers(files, tables, options))
-        with kept_readings(options.cache) as read:
+        with kept_readings(options.cache, partial(_cache_no_more, options)) as read:
             return lineage_of_answers(answers, tables, options.dialect, read)
 
     if not _has_scripts(scripts):
@@ -434,7 +434,14 @@ def _answers(
     functions = tuple(name.strip() for names in options.functions for name in names.split(","))
     given = Given(tuple(tables), functions, dict(options.conf), options.dialect, options.plan)
     progress = _Progress(_MANY, "statements are analyzed")
-    return answers_of(scripts, given, progress, options.cache, partial(session_of, classes=options.classes))
+    session, unkept = partial(session_of, classes=options.classes), partial(_cache_no_more, options)
+    return answers_of(scripts, given, progress, options.cache, session, unkept)
+
+
+def _cache_no_more(options: argparse.Namespace, problem: OSError) -> None:
+    """Say why nothing more is cached: the disk may be full, and the answer is not lost."""
+    complain(f"{file_reason_of(problem)}; what this run finds is not cached")
+    options.cache = None
 
 
 class _Progress:

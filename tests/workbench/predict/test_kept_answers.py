@@ -105,6 +105,36 @@ def test_a_file_that_is_read_only_is_refused_before_anything_is_asked(
         KeptAnswers(tmp_path)
 
 
+def test_after_a_full_disk_nothing_is_kept_and_what_was_kept_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with KeptAnswers(tmp_path) as store:
+        store.keep({"key": ANSWER}, ())
+    connect = sqlite3.connect
+
+    def small(path: Path, **more: Any) -> sqlite3.Connection:
+        connection = connect(path, **more)
+        connection.execute("PRAGMA max_page_count = 1")
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", small)
+    many = {f"{number:064}": ANSWER for number in range(1000)}
+    full = f"{tmp_path / 'answers.sqlite'} can't be written: database or disk is full"
+    with KeptAnswers(tmp_path) as store, pytest.raises(OSError, match=f"^{re.escape(full)}$"):
+        store.keep(many, ())
+    problems: list[OSError] = []
+    with KeptAnswers(tmp_path, problems.append) as store:
+        store.keep(many, ())
+        # There is room for these, but they may depend on what is not there.
+        store.keep({"small": REFUSED}, ())
+        store.add_opaque(["digest"])
+        store.see(["digest"])
+        store.keep_readings({"reading": b"[]"}, ())
+        assert store.read({*many, "key", "small"}) == {"key": ANSWER}
+        assert (store.opaque(), store.unseen(["digest"]), store.reading("reading")) == (frozenset(), {"digest"}, None)
+    assert list(map(str, problems)) == [full]
+
+
 def test_answers_that_no_run_uses_any_more_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "_MOST_BYTES", 3 * len(cache._document(ANSWER)))
     with KeptAnswers(tmp_path) as store:

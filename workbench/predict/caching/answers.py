@@ -60,6 +60,7 @@ def answers_of(
     progress: _Progress = lambda _done, _all: None,
     folder: Path | None = None,
     session: _Sessions = session_of,
+    unkept: Callable[[OSError], None] | None = None,
 ) -> tuple[StatementAnswer, ...]:
     """
     Return Spark's results for the statements of scripts.
@@ -70,6 +71,7 @@ def answers_of(
         progress: is called before Spark analyzes a statement, with the number analyzed so far and the total.
         folder: the folder of the cache; None to cache nothing.
         session: returns a session with the given knowledge.
+        unkept: is called with the error if the answers can't be cached; None to raise it.
 
     Raises:
         LineageError: Spark does not start.
@@ -86,7 +88,7 @@ def answers_of(
             found = _Asking(read.statements, read.dependences, parameters).answers({})
             kept, places = found.kept, _places(read.statements, found.dependences)
         else:
-            with KeptAnswers(folder) as store, ThreadPoolExecutor(1) as thread:
+            with KeptAnswers(folder, unkept) as store, ThreadPoolExecutor(1) as thread:
                 digests = _Digests(given)
                 is_new = digests.has_new(scripts, store)
                 reading = thread.submit(_read, scripts, given, store)

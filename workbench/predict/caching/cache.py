@@ -32,7 +32,7 @@ from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 from openlineage_pyspark.workbench.report import WalkedPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from openlineage_pyspark.workbench.predict.scripts import Given
     from openlineage_pyspark.workbench.report import Lineage
@@ -107,15 +107,19 @@ class KeptAnswers:
 
     Args:
         folder: the folder, which is created if it does not exist.
+        unkept: is called with the first error of writing, such as a full disk; nothing is written after it. None to
+            raise such errors.
 
     Raises:
         OSError: the folder can't be written.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, unkept: Callable[[OSError], None] | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / _FILE
         self._connection = self._opened()
+        self._unkept = unkept
+        self._is_writable = True
 
     def __enter__(self) -> KeptAnswers:
         """Return these answers."""
@@ -151,12 +155,15 @@ class KeptAnswers:
             OSError: the file can't be written.
         """
         now = time.time()
-        with _as_os_error(self._path), self._connection as connection:
-            used = ((now, key) for key in answers if key in known)
+        used = [(now, key) for key in answers if key in known]
+        new = [(key, now, _document(each)) for key, each in answers.items() if key not in known]
+
+        def write(connection: sqlite3.Connection) -> None:
             connection.executemany("UPDATE answers SET used = ? WHERE key = ?", used)
-            new = ((key, now, _document(each)) for key, each in answers.items() if key not in known)
             connection.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", new)
             _forget(connection, now)
+
+        self._write(write)
 
     def reading(self, key: str) -> bytes | None:
         """
@@ -180,11 +187,15 @@ class KeptAnswers:
             OSError: the file can't be written.
         """
         now = time.time()
-        with _as_os_error(self._path), self._connection as connection:
-            connection.executemany("UPDATE readings SET used = ? WHERE key = ?", ((now, key) for key in known))
-            rows = ((key, now, document) for key, document in readings.items())
-            connection.executemany("INSERT OR REPLACE INTO readings VALUES (?, ?, ?)", rows)
+        used = [(now, key) for key in known]
+        new = [(key, now, document) for key, document in readings.items()]
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.executemany("UPDATE readings SET used = ? WHERE key = ?", used)
+            connection.executemany("INSERT OR REPLACE INTO readings VALUES (?, ?, ?)", new)
             _forget(connection, now)
+
+        self._write(write)
 
     def unseen(self, digests: Collection[str]) -> set[str]:
         """
@@ -203,8 +214,8 @@ class KeptAnswers:
             OSError: the file can't be written.
         """
         now = time.time()
-        with _as_os_error(self._path), self._connection as connection:
-            connection.executemany("INSERT OR REPLACE INTO seen VALUES (?, ?)", ((each, now) for each in digests))
+        rows = [(each, now) for each in digests]
+        self._write(lambda connection: connection.executemany("INSERT OR REPLACE INTO seen VALUES (?, ?)", rows))
 
     def opaque(self) -> frozenset[str]:
         """
@@ -223,8 +234,21 @@ class KeptAnswers:
         Raises:
             OSError: the file can't be written.
         """
-        with _as_os_error(self._path), self._connection as connection:
-            connection.executemany("INSERT OR IGNORE INTO opaque VALUES (?)", ((each,) for each in digests))
+        rows = [(each,) for each in digests]
+        self._write(lambda connection: connection.executemany("INSERT OR IGNORE INTO opaque VALUES (?)", rows))
+
+    def _write(self, write: Callable[[sqlite3.Connection], object]) -> None:
+        """Write in one transaction. After an error nothing is written: an answer must not outlive what it depends on."""
+        if not self._is_writable:
+            return
+        try:
+            with _as_os_error(self._path), self._connection as connection:
+                write(connection)
+        except OSError as problem:
+            if self._unkept is None:
+                raise
+            self._is_writable = False
+            self._unkept(problem)
 
     def _rows(self, query: str, values: Iterable[str]) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query that ends with IN, for a list of values: SQLite takes only some of them at once."""

@@ -18,7 +18,7 @@ from openlineage_pyspark.workbench.predict.from_text.reading import Known, TextL
 from openlineage_pyspark.workbench.predict.scripts import Given
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from openlineage_pyspark.facets.foreign_sql.rows import SourceKinds
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def kept_readings(folder: Path | None) -> Iterator[ReadStatement]:
+def kept_readings(folder: Path | None, unkept: Callable[[OSError], None] | None = None) -> Iterator[ReadStatement]:
     """
     Yield a reader of the texts of statements, which caches its readings.
 
     Args:
         folder: the folder of the cache; None to cache nothing.
+        unkept: is called with the error if the readings can't be cached; None to raise it.
 
     Raises:
         OSError: the folder can't be written.
@@ -39,7 +40,7 @@ def kept_readings(folder: Path | None) -> Iterator[ReadStatement]:
     if folder is None:
         yield read_statement
         return
-    with KeptAnswers(folder) as store:
+    with KeptAnswers(folder, unkept) as store:
         readings = KeptReadings(store)
         yield readings.read
         readings.keep()
