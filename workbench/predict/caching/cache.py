@@ -238,7 +238,7 @@ class KeptAnswers:
         self._write(lambda connection: connection.executemany("INSERT OR IGNORE INTO opaque VALUES (?)", rows))
 
     def _write(self, write: Callable[[sqlite3.Connection], object]) -> None:
-        """Write in one transaction. After an error nothing is written: an answer must not outlive what it depends on."""
+        """Write in one transaction, and nothing more after an error: an answer must not outlive what it depends on."""
         if not self._is_writable:
             return
         try:
