@@ -48,6 +48,8 @@ from openlineage_pyspark.workbench.predict.project.revisions import is_changed_s
 from openlineage_pyspark.workbench.predict.project_code import PROJECT_FILES, changed_code
 from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers, problems_of_files, session_of
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
+from openlineage_pyspark.workbench.predict.tables.knowledge import TEXT_TYPE
+from openlineage_pyspark.workbench.predict.tables.spark_types import spark_type
 from openlineage_pyspark.workbench.questions.table_schemas import dataset_columns, table_schemas
 from openlineage_pyspark.workbench.rebuild.findings import CHANGE_GATES
 from openlineage_pyspark.workbench.report import QUERY
@@ -163,7 +165,7 @@ def run(options: argparse.Namespace) -> int:
             write_file(options.write_schemas, schemas)
             if not options.files:
                 return 0
-        known.tables += () if project is None else project.tables
+        known.tables += () if project is None else _of_spark_types(project.tables)
         files = with_unreadable_notebooks(scripts_now(options.files, globs=options.glob))
         now = [*scripts_now(options.ddl, is_ddl=True), *files]
         base = None if options.diff is None else _base(options)
@@ -474,15 +476,37 @@ def _known(options: argparse.Namespace) -> KnownColumns:
 
         problems: list[str] = []
         with opened_from(options.catalog, problems) as store:
-            found.tables += [
+            found.tables += _of_spark_types(
                 DeclaredTable(each.parts, each.columns, identifier=Identifier(each.namespace, each.name))
                 for each in table_schemas(store.tables)
-            ]
-            found.add_datasets(dataset_columns(store.tables))
+            )
+            found.add_datasets(
+                (namespace, name, tuple((column, spark_type(type_) or TEXT_TYPE) for column, type_ in columns))
+                for namespace, name, columns in dataset_columns(store.tables)
+            )
         for problem in problems:
             complain(problem)
     for file in options.schemas:
         found.read(file, str(Path.cwd()))
+    return found
+
+
+def _of_spark_types(tables: Iterable[DeclaredTable]) -> list[DeclaredTable]:
+    """Return tables with types that Spark knows; warn about the types of other engines that it does not know."""
+    found = []
+    foreign: dict[str, str] = {}
+    for table in tables:
+        columns = tuple((name, spark_type(type_)) for name, type_ in table.columns)
+        foreign.update(
+            (f"{'.'.join(table.parts)}.{name}", before)
+            for (name, type_), (_, before) in zip(columns, table.columns, strict=True)
+            if not type_
+        )
+        found.append(attrs.evolve(table, columns=tuple((name, type_ or TEXT_TYPE) for name, type_ in columns)))
+    if foreign:
+        column, type_ = next(iter(foreign.items()))
+        more = f" (and those of {len(foreign) - 1:,} more)" if len(foreign) > 1 else ""
+        complain(f"Spark does not know the type {type_} of {column}{more}: counted as {TEXT_TYPE}")
     return found
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import attrs
@@ -18,6 +20,7 @@ from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.dryrun.script.partitions import with_partitions_last
 from openlineage_pyspark.workbench.dryrun.script.places import key_of_dataset
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
+from openlineage_pyspark.workbench.predict.tables.spark_types import is_spark_type, spark_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,7 +59,7 @@ class KnownColumns:
             TextError: it can't be read, or does not have this form.
         """
         try:
-            document = json.loads(file.read_text(encoding="utf-8-sig"))
+            document = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_without_repetition)
         except (OSError, RecursionError, ValueError) as problem:
             reason = problem.strerror if isinstance(problem, OSError) else problem
             raise TextError(f"{file} can't be read: {reason}", path=str(file)) from problem
@@ -70,6 +73,13 @@ class KnownColumns:
                 raise TextError(
                     f'{file}: {name} has no valid columns: write them as in "id INT, amount DOUBLE"', path=str(file)
                 )
+            for column, type_ in columns:
+                if not is_spark_type(type_):
+                    meant = spark_type(type_)
+                    advice = f"write {meant}" if meant else "write it as Spark's SQL does, such as ARRAY<DECIMAL(10,2)>"
+                    raise TextError(
+                        f"{file}: Spark does not know the type {type_} of {name}.{column}: {advice}", path=str(file)
+                    )
             partitions = partitions_of_ddl(ddl)
             if not {each.lower() for each in partitions} <= {each.lower() for each, _ in columns}:
                 raise TextError(
@@ -105,6 +115,19 @@ class KnownColumns:
         for namespace, name, columns in datasets:
             key = key_of_dataset(Identifier(namespace, name))
             self.places[key] = self._names[key] = columns
+
+
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """
+    Return a JSON object.
+
+    Raises:
+        ValueError: a name is in it twice, so that one of its values would be lost.
+    """
+    name, count = max(Counter(name for name, _ in pairs).items(), key=itemgetter(1), default=("", 0))
+    if count > 1:
+        raise ValueError(f"{name} is in it {count} times")
+    return dict(pairs)
 
 
 def _partitioned(table: DeclaredTable) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,9 +21,7 @@ from openlineage_pyspark.workbench.dryrun.script.values import with_quoted_opera
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 
 if TYPE_CHECKING:
-    import json
-import json
-from pathlib import Path
+    from pathlib import Path
 
 
 def named(format_: str, options: dict[str, str], *paths: str, streamed: bool = False) -> list[tuple[str, str]]:
@@ -164,6 +164,31 @@ def test_a_file_that_gives_no_schemas_is_refused(tmp_path: Path, text: str) -> N
     file = tmp_path / "schemas.json"
     file.write_text(text, "utf-8")
     with pytest.raises(TextError, match=r"schemas\.json"):
+        KnownColumns().read(file, "/")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            '{"a": "b INT64"}',
+            "Spark does not know the type INT64 of a.b: write BIGINT",
+        ),
+        (
+            '{"a": "b INTT"}',
+            "Spark does not know the type INTT of a.b: write it as Spark's SQL does, such as ARRAY<DECIMAL(10,2)>",
+        ),
+    ],
+)
+def test_a_type_that_spark_does_not_know_is_refused_with_its_column(tmp_path: Path, text: str, expected: str) -> None:
+    (file := tmp_path / "schemas.json").write_text(text, "utf-8")
+    with pytest.raises(TextError, match=f"^{re.escape(f'{file}: {expected}')}$"):
+        KnownColumns().read(file, "/")
+
+
+def test_a_name_that_is_twice_in_a_file_of_schemas_is_refused(tmp_path: Path) -> None:
+    (file := tmp_path / "schemas.json").write_text('{"a": "b INT", "c": "d INT", "a": "e INT"}', "utf-8")
+    with pytest.raises(TextError, match=f"^{re.escape(f'{file} can')}'t be read: a is in it 2 times$"):
         KnownColumns().read(file, "/")
 
 
