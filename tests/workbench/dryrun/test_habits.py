@@ -1007,12 +1007,16 @@ def test_a_name_of_glue_that_a_dry_run_does_not_have_is_a_stand_in(runner: Scrip
 
 
 UNKNOWN_PARTS = """
+from pyspark.sql import Window, functions as F
 training, test = spark.read.csv("data/unknown.csv", header=True).randomSplit([0.7, 0.3])
 training.groupBy("day").mean()[["avg(a)", "avg(b)"]].show()
 test[test.a > 1].write.parquet("out/test")
 names = test.columns
 names.remove("a")
 test.select(names + ["a"]).write.parquet("out/ordered")
+latest = Window.partitionBy(test.columns[0], *test.columns[1:]).orderBy("day")
+test.withColumn("n", F.row_number().over(latest)).write.parquet("out/numbered")
+spark.read.json(test.rdd.map(lambda row: row.payload)).write.parquet("out/parsed")
 rows = [row for row in spark.sparkContext.textFile("data/unknown.txt").collect()]
 spark.createDataFrame(rows).write.parquet("out/rows")
 spark.sparkContext.textFile("data/unknown.txt").toDebugString().decode().split()
@@ -1030,6 +1034,8 @@ def test_parts_of_unknown_columns_and_functions_of_absent_modules_go_on(runner: 
     assert found.writes == [
         (["data/unknown.csv"], "out/test"),
         (["data/unknown.csv"], "out/ordered"),
+        (["data/unknown.csv"], "out/numbered"),
+        (["data/unknown.csv"], "out/parsed"),
         ([], "out/rows"),
         (["data/k"], "out/scored"),
     ]

@@ -13,7 +13,7 @@ from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import (
     UnknownRows,
     maker_of_unknown,
 )
-from openlineage_pyspark.workbench.dryrun.patches.standins import row_of
+from openlineage_pyspark.workbench.dryrun.patches.standins import RowText, row_of
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, taken_next
 from openlineage_pyspark.workbench.dryrun.script.places import DataPlace
 from pyspark.rdd import RDD
@@ -54,7 +54,11 @@ class _OneRow(list[Any]):
 
 
 class _NoColumns(list[str]):
-    """The names of unknown columns: a script may take any of them out."""
+    """The names of unknown columns: a script may take any of them out, or take one by its place."""
+
+    def __getitem__(self, at: Any) -> Any:
+        """Return a name that only data show, or such names again."""
+        return _NoColumns() if isinstance(at, slice) else RowText("{column}")
 
     def remove(self, name: str) -> None:
         """Do nothing for a name that is not there."""

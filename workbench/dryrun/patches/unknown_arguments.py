@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.listener.probe.client import spark_errors
 from openlineage_pyspark.workbench.dryrun.empty_spark.reads import NAME_OF_UNKNOWN
+from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import UnknownRows
 from openlineage_pyspark.workbench.dryrun.patches.standins import plain_row
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
 from py4j.protocol import Py4JError, register_input_converter
@@ -95,6 +96,7 @@ def install_unknown_arguments(stage: Stage, frame: Any, without_columns: Callabl
     _install_schemas(stage)
     _install_parsers(stage)
     _install_texts(frame)
+    _install_unknown_strings()
     accepting = _Accepting(stage, without_columns)
     for owner, names in ((frame, _KEEPING | _ADDING | _CHANGING | _GROUPING), (GroupedData, _OF_GROUPS)):
         for name in names:
@@ -271,6 +273,21 @@ def _install_texts(frame: Any) -> None:
         for name in names:
             if hasattr(owner, name):
                 setattr(owner, name, taking(getattr(owner, name)))
+
+
+def _install_unknown_strings() -> None:
+    """Make readers that parse the strings of an RDD return all that is known of one with unknown rows."""
+
+    def parsing(read: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(read)
+        def call(reader: Any, path: Any, *given: Any, **named: Any) -> Any:
+            return path.toDF() if isinstance(path, UnknownRows) else read(reader, path, *given, **named)
+
+        return call
+
+    for name in ("csv", "json", "xml"):
+        if hasattr(DataFrameReader, name):
+            setattr(DataFrameReader, name, parsing(getattr(DataFrameReader, name)))
 
 
 def _text(value: Any) -> Any:
