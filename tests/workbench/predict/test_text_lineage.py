@@ -820,7 +820,7 @@ def test_without_sqlglot_the_tables_are_told_and_what_is_missing(monkeypatch: py
 
 
 def test_of_a_text_that_is_too_long_to_be_parsed_the_tables_are_told() -> None:
-    long = "INSERT INTO t SELECT a FROM nope WHERE a IN (" + ", ".join(map(str, range(20_000))) + ")"
+    long = f"INSERT INTO t SELECT {', '.join(f'a AS a{number}' for number in range(20_000))} FROM nope"
     found = told(long)
     assert [dataset.symlinks[0].name for dataset in found.inputs] == ["default.nope"]
     assert flat(found) == []
@@ -878,3 +878,22 @@ def test_the_columns_by_which_a_deletion_joins_are_known_if_they_are_named_and_o
     for statement in ("DELETE t FROM t JOIN u USING (i) JOIN v USING (i)", "DELETE t FROM t NATURAL JOIN u"):
         (found,) = read_statement(statement, None, "mysql") or ()
         assert (found.target, found.rows_known) == ("t", False)
+
+
+@pytest.mark.parametrize(
+    "literals", [range(30_000), [f"'{number}'" for number in range(30_000)], range(0, -30_000, -1)]
+)
+def test_a_long_list_of_literals_costs_a_statement_nothing(literals: list[object]) -> None:
+    text = "CREATE TABLE t AS SELECT a, b, 1 FROM s WHERE k IN ({}) AND c IN (1, 2)"
+
+    assert read_statement(text.format(", ".join(map(str, literals)))) == read_statement(text.format("0"))
+
+
+def test_a_statement_that_is_too_long_to_be_read_still_names_its_tables() -> None:
+    rows = ", ".join(f"({number}, 'x')" for number in range(10_000))
+    (inserted,) = read_statement(f"INSERT INTO d.t (a, b) VALUES {rows}") or ()
+    assert (inserted.target, inserted.tables, inserted.whole) == ("d.t", (), False)
+    (selected,) = (
+        read_statement(f"CREATE TABLE t AS SELECT {', '.join(f'a AS a{n}' for n in range(20_000))} FROM s") or ()
+    )
+    assert (selected.target, selected.tables, selected.columns, selected.whole) == ("t", ("s",), (), False)

@@ -7,6 +7,7 @@ column name without a table belongs.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -54,6 +55,8 @@ SPARK = "spark"
 DIALECTS = ("databricks", "duckdb", "snowflake", "bigquery", "postgres", "redshift", "trino", "clickhouse", "tsql",
             "oracle", "mysql", "teradata")  # fmt: skip
 """The dialects that are tried, in this order, for a statement that Spark's grammar does not have."""
+_LITERALS, _BETWEEN = {TokenKind.NUMBER, TokenKind.STRING}, {TokenKind.SPACE, TokenKind.COMMENT}
+_LONG_LIST = 100
 _OF_SPARK = frozenset({SPARK, "databricks"})
 _MARKS = {
     "clickhouse": re.compile(
@@ -192,7 +195,9 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
     from openlineage_pyspark.facets.foreign_sql.reader import MOST_CHARACTERS
 
     if len(statement) > MOST_CHARACTERS:
-        return (TextLineage("", named_tables(statement, dialect or SPARK)),)
+        statement = _with_short_lists(statement)
+    if len(statement) > MOST_CHARACTERS:
+        return (_named(statement, dialect or SPARK),)
     before, change, behind = change_in(statement)
     if change:
         changed = read_statement(change, known, dialect)
@@ -209,6 +214,24 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
         lineages += [attrs.evolve(one, rows_known=False) for one in found] if is_at_cursor(statement) else found
     stored = output_table(statement)
     return (*lineages, TextLineage(stored, lineages[0].tables)) if stored and lineages else tuple(lineages)
+
+
+def _with_short_lists(text: str) -> str:
+    """Return a statement without most of the literals in its long lists behind IN: they are no sources."""
+    parts: list[str] = []
+    words: list[str] = []
+    for is_list, group in itertools.groupby(tokens(text), _is_listed):
+        each = list(group)
+        literals = [at for at, token in enumerate(each) if token.kind in _LITERALS]
+        if is_list and len(literals) > _LONG_LIST and words[-2:] == ["IN", "("]:
+            each = [*each[: literals[0] + 1], *each[literals[-1] + 1 :]]
+        parts += [token.text for token in each]
+        words = [*words, *(token.text.upper() for token in each if token.kind not in _BETWEEN)][-2:]
+    return "".join(parts)
+
+
+def _is_listed(token: Token) -> bool:
+    return token.kind in _LITERALS | _BETWEEN or token.text in (",", "-")
 
 
 def _read_one(text: str, known: Known, dialect: str) -> tuple[TextLineage, ...] | None:
