@@ -85,6 +85,10 @@ def records(
         "import os; os.listdir('/')",
         "import os; os.open('/proc/self/environ', os.O_RDONLY)",
         "import sqlite3; sqlite3.connect('new.db')",
+        "import os; os.fchmod(os.open('job.py', os.O_RDONLY), 0)",
+        "import os; os.setxattr(os.open('job.py', os.O_RDONLY), 'user.x', b'1')",
+        "import ctypes; ctypes.CDLL(None).chmod(b'job.py', 0)",
+        "import multiprocessing as m; m.get_context('spawn').Process(target=print).start()",
     ],
 )
 def test_what_reaches_out_of_the_process_is_refused(tmp_path: Path, wanted: str) -> None:
@@ -117,6 +121,11 @@ def test_what_changes_files_or_starts_programs_is_told_and_not_done(tmp_path: Pa
 def test_a_file_that_a_script_writes_is_there_for_it_alone(tmp_path: Path) -> None:
     source = "import tempfile\nopen('a', 'w').write('x')\nassert open('a').read() == 'x'\ntempfile.TemporaryFile('w')\n"
     assert told(tmp_path, source)[0] == (2, "NOT_DONE")
+
+
+def test_a_database_in_memory_is_no_file(tmp_path: Path) -> None:
+    source = "import sqlite3\nassert sqlite3.connect(':memory:').execute('SELECT 1').fetchall() == [(1,)]\n"
+    assert told(tmp_path, source) == []
 
 
 def test_names_that_a_script_finds_and_data_that_it_reads_are_told(tmp_path: Path) -> None:
@@ -288,6 +297,8 @@ with ThreadPool(2) as pool:
 c = ctypes.CDLL(None, use_errno=True)
 assert (c.unlink(b"job.py"), ctypes.get_errno()) == (-1, 13)
 assert c.system(b"true") != 0
+version = tuple(map(int, os.uname().release.split(".")[:2]))
+assert (c.kill(os.getppid(), 0), ctypes.get_errno()) == (-1, 1) or version < (6, 12)
 """
     raised = [each[0] for each in told(tmp_path, source) if len(each) == 1]
     if raised == ["SystemExit"]:

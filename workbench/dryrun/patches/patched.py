@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -105,6 +106,8 @@ class Patches:
             pickled(serializer, command) if type(command).__module__ in _OF_VECTORS else self._code(command)
         )
         time.sleep = lambda _seconds: None
+        pause = asyncio.sleep
+        asyncio.sleep = lambda _delay, result=None: pause(0, result)
 
     def _code(self, command: Any) -> bytes:
         found = fingerprint(command, self._stage.is_users) if self._stage.request.shapes else ""

@@ -7,6 +7,7 @@ can read it again.
 
 from __future__ import annotations
 
+import _posixsubprocess
 import builtins
 import datetime
 import errno
@@ -19,7 +20,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
 
@@ -85,6 +86,8 @@ class Effects:
         subprocess.call = subprocess.check_call = self._program("subprocess.call", lambda _: 0, text)
         subprocess.check_output = self._program("subprocess.check_output", lambda _: "", text)
         os.system = self._program("os.system", lambda _: 0, text)
+        # `multiprocessing` starts programs without an audit event.
+        _posixsubprocess.fork_exec = _refuse_program
 
     def _program(self, name: str, answer: Callable[[Any], Any], what: str) -> Callable[..., Any]:
         def started(arguments: Any = None, *_: Any, **__: Any) -> Any:
@@ -155,6 +158,12 @@ class Effects:
             return real(path if found is None else found, **named)
 
         return described
+
+
+def _refuse_program(*_: object) -> NoReturn:
+    """Let the audit hook refuse to start a program, as it does where Python has an event for it."""
+    sys.audit("os.posix_spawn")
+    raise PermissionError("a dry run starts no programs")
 
 
 def folder_of(descriptor: object) -> str:

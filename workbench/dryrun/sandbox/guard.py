@@ -26,8 +26,8 @@ _PROCESSES = (
     "subprocess.Popen", "os.kill", "os.killpg", "signal.pthread_kill",
 )  # fmt: skip
 _CHANGES = (
-    "os.chflags", "os.chmod", "os.chown", "os.link", "os.lockf", "os.mkdir", "os.remove", "os.removexattr", "os.rename",
-    "os.rmdir", "os.setxattr", "os.symlink", "os.truncate", "os.utime", "shutil.chown", "shutil.copyfile",
+    "os.chflags", "os.chmod", "os.chown", "os.link", "os.lockf", "os.mkdir", "os.remove", "os.rename",
+    "os.rmdir", "os.symlink", "os.truncate", "os.utime", "shutil.chown", "shutil.copyfile",
     "shutil.copymode", "shutil.copystat", "shutil.copytree", "shutil.make_archive", "shutil.move", "shutil.rmtree",
     "shutil.unpack_archive", "tempfile.mkdtemp", "tempfile.mkstemp", "sqlite3.connect",
 )  # fmt: skip
@@ -36,6 +36,9 @@ _READS = ("os.listdir", "os.scandir", "os.listxattr", "os.getxattr", "glob.glob"
 _NETWORK = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo",
             "socket.gethostbyname", "socket.gethostbyaddr", "urllib.Request", "ftplib.connect", "smtplib.connect",
             "http.client.connect", "imaplib.open", "poplib.connect", "telnetlib.Telnet.open")  # fmt: skip
+# The kernel lets a process change these of a file, whatever it may not write (`landlock.py`).
+_ATTRIBUTES_IN_C = re.compile(r"[fl]?(?:chmod|chown|setxattr|removexattr|utimes?)(?:at)?|futimens|utimensat|futimesat")
+_IN_MEMORY = ":memory:"
 _LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _SECRETS = re.compile(
@@ -74,9 +77,11 @@ class AuditHook:
             "open": self._opened,
             **dict.fromkeys(_CHANGES, self._changed),
             **dict.fromkeys(_WITHIN, self._changed_within),
+            **dict.fromkeys(("os.setxattr", "os.removexattr"), self._changed_attribute),
             **dict.fromkeys(_READS, self._read),
             **dict.fromkeys(_NETWORK, lambda given: self._reached("connect to", given)),
             "socket.bind": lambda given: self._reached("listen on", given),
+            "ctypes.dlsym": _called_in_c,
         }
         # Per thread: a check in one thread does not affect another.
         self._within = threading.local()
@@ -116,7 +121,9 @@ class AuditHook:
 
     def _changed(self, arguments: tuple[Any, ...]) -> str | None:
         """Return a description of changing the path in the first argument, if that is refused; None if allowed."""
-        path = _path(arguments[0] if arguments else None)
+        given = arguments[0] if arguments else None
+        # Of SQLite, which has its name for a database in memory.
+        path = None if given == _IN_MEMORY else _path(given)
         if path is None or f"{path}{os.sep}".startswith(self._writable) or path == os.devnull:
             return None
         return f"write or remove {path}"
@@ -125,8 +132,13 @@ class AuditHook:
         """Do what `_changed` does; the last argument is the descriptor of the folder to which the path is relative."""
         path = arguments[0]
         if not isinstance(path, str | bytes | os.PathLike):
-            return self._changed(arguments)
+            return self._changed_attribute(arguments)
         return self._changed((os.path.join(folder_of(arguments[-1]), os.fsdecode(path)),))  # noqa: PTH118 (texts)
+
+    def _changed_attribute(self, arguments: tuple[Any, ...]) -> str | None:
+        """Do what `_changed` does; the first argument may be a descriptor, even of a file that is only read."""
+        file = arguments[0]
+        return self._changed((folder_of(file) if isinstance(file, int) else file,))
 
     def _read(self, arguments: tuple[Any, ...]) -> str | None:
         return self._refused(_path(arguments[0] if arguments else None))
@@ -152,6 +164,12 @@ class AuditHook:
             return None
         shown = address.decode(errors="replace") if isinstance(address, bytes) else address
         return f"{verb} {str(shown)[:200]}"
+
+
+def _called_in_c(arguments: tuple[Any, ...]) -> str | None:
+    """Return a description of calling a function of a compiled library, if that is refused; None if allowed."""
+    name = str(arguments[1])
+    return f"change a file ({name} of a compiled library)" if _ATTRIBUTES_IN_C.fullmatch(name) else None
 
 
 def _path(value: Any) -> str | None:

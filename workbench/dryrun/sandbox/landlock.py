@@ -1,7 +1,7 @@
 """
 Let the kernel refuse what the audit hook can't see: compiled libraries write files and open connections by themselves.
 
-Landlock is a part of Linux (5.13 and later; connections: 6.7 and later) by which a process gives up rights for good.
+Landlock is a part of Linux (since 5.13; connections: 6.7; signals: 6.12) by which a process gives up rights for good.
 https://docs.kernel.org/userspace-api/landlock.html
 """
 
@@ -30,12 +30,15 @@ _TRUNCATE = 1 << 14
 _LATER_CHANGES = {2: 1 << 13, 3: _TRUNCATE}
 _MEMORY = "/dev/shm"  # noqa: S108 (not for temporary files of ours)
 _BIND, _CONNECT = 1 << 0, 1 << 1
-_KNOWS_CONNECTIONS = 4
+_SIGNALS = 1 << 1
+_KNOWS_CONNECTIONS, _KNOWS_SIGNALS = 4, 6
 
 
 def restrict_this_thread(writable: Iterable[str], port: int) -> bool:
     """
-    Forbid this thread, and the threads that it starts, to write, to connect and to start programs, for good.
+    Forbid this thread, and the threads that it starts, to write, to connect, to start programs and to end others.
+
+    It is for good.
 
     Args:
         writable: the only folders in which files may be written or removed.
@@ -53,6 +56,8 @@ def restrict_this_thread(writable: Iterable[str], port: int) -> bool:
     handled = struct.pack("<Q", changes | _EXECUTE)
     if version >= _KNOWS_CONNECTIONS:
         handled += struct.pack("<Q", _BIND | _CONNECT)
+    if version >= _KNOWS_SIGNALS:
+        handled += struct.pack("<Q", _SIGNALS)
     rules = _call(_CREATE_RULESET, handled, len(handled), 0)
     if rules < 0:
         return False
