@@ -50,7 +50,7 @@ from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answ
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.tables.knowledge import TEXT_TYPE
 from openlineage_pyspark.workbench.predict.tables.spark_types import spark_type
-from openlineage_pyspark.workbench.questions.table_schemas import dataset_columns, table_schemas
+from openlineage_pyspark.workbench.questions.table_schemas import dataset_columns, names_of_several, table_schemas
 from openlineage_pyspark.workbench.rebuild.findings import CHANGE_GATES
 from openlineage_pyspark.workbench.report import QUERY
 
@@ -101,6 +101,7 @@ _MANY, _MANY_SCRIPTS, _SECONDS = 200, 10, 5.0
 _WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
 _QUERY = Identifier("", QUERY)
 _COMMENT = "comment"
+_MOST_NAMES = 3
 _PICTURES = ("mermaid", "dot", "html", "svg")
 
 
@@ -476,9 +477,10 @@ def _known(options: argparse.Namespace) -> KnownColumns:
 
         problems: list[str] = []
         with opened_from(options.catalog, problems) as store:
+            schemas = table_schemas(store.tables)
             found.tables += _of_spark_types(
                 DeclaredTable(each.parts, each.columns, identifier=Identifier(each.namespace, each.name))
-                for each in table_schemas(store.tables)
+                for each in schemas
             )
             found.add_datasets(
                 (namespace, name, tuple((column, spark_type(type_) or TEXT_TYPE) for column, type_ in columns))
@@ -486,6 +488,13 @@ def _known(options: argparse.Namespace) -> KnownColumns:
             )
         for problem in problems:
             complain(problem)
+        several = names_of_several(schemas)
+        if several:
+            more = f" and {len(several) - _MOST_NAMES:,} more" if len(several) > _MOST_NAMES else ""
+            complain(
+                f"several tables in --catalog have the name {', '.join(several[:_MOST_NAMES])}{more}, and different "
+                "columns: each name means the table that a run reported last"
+            )
     for file in options.schemas:
         found.read(file, str(Path.cwd()))
     return found

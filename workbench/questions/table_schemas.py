@@ -42,7 +42,11 @@ class TableSchema:
 
 
 def table_schemas(tables: QueriedTables) -> tuple[TableSchema, ...]:
-    """Return each dataset that has columns, under each of its names that is a table's; sorted by the names."""
+    """
+    Return each dataset that has columns, under each of its names that is a table's.
+
+    They are sorted by the names; of one name, the dataset comes last whose columns were reported last.
+    """
     columns = _columns(tables)
     own: dict[int, tuple[str, str]] = {}
     names: dict[int, list[str]] = {}
@@ -51,13 +55,21 @@ def table_schemas(tables: QueriedTables) -> tuple[TableSchema, ...]:
             own[dataset_id] = (namespace, name)
         names.setdefault(dataset_id, []).append(name)
     found = {
-        TableSchema(tuple(name.split(".")), *own[id_], columns[id_])
+        TableSchema(tuple(name.split(".")), *own[id_], columns[id_][1]): columns[id_][0]
         for id_, each in names.items()
         if id_ in own and columns.get(id_)
         for name in each
         if _is_table(name)
     }
-    return tuple(sorted(found, key=lambda each: (each.parts, each.namespace, each.name)))
+    return tuple(sorted(found, key=lambda each: (each.parts, found[each], each.namespace, each.name)))
+
+
+def names_of_several(schemas: Iterable[TableSchema]) -> tuple[str, ...]:
+    """Return the names that tables with different columns have in common, sorted."""
+    columns: dict[tuple[str, ...], set[tuple[tuple[str, str], ...]]] = {}
+    for each in schemas:
+        columns.setdefault(each.parts, set()).add(each.columns)
+    return tuple(sorted(".".join(parts) for parts, several in columns.items() if len(several) > 1))
 
 
 def dataset_columns(tables: QueriedTables) -> Iterator[tuple[str, str, tuple[tuple[str, str], ...]]]:
@@ -65,7 +77,7 @@ def dataset_columns(tables: QueriedTables) -> Iterator[tuple[str, str, tuple[tup
     columns = _columns(tables)
     for dataset_id, _, namespace, name in tables.query(_NAMES):
         if columns.get(dataset_id):
-            yield namespace, name, columns[dataset_id]
+            yield namespace, name, columns[dataset_id][1]
 
 
 def _is_table(name: str) -> bool:
@@ -74,8 +86,8 @@ def _is_table(name: str) -> bool:
     return all(parts) and "/" not in name and len(parts) <= _MOST_PARTS
 
 
-def _columns(tables: QueriedTables) -> dict[int, tuple[tuple[str, str], ...]]:
-    """Return the columns of each dataset by its latest schema."""
+def _columns(tables: QueriedTables) -> dict[int, tuple[int, tuple[tuple[str, str], ...]]]:
+    """Return the time and the columns of the latest schema of each dataset."""
     rows: dict[int, list[tuple[int, int, str, str]]] = {}
     for dataset_id, column, type_, time, position in tables.query(_COLUMNS):
         rows.setdefault(dataset_id, []).append((time, position, column, type_))
@@ -83,7 +95,7 @@ def _columns(tables: QueriedTables) -> dict[int, tuple[tuple[str, str], ...]]:
     for dataset_id, each in rows.items():
         latest = max(row[0] for row in each)
         current = sorted((position, column, type_) for time, position, column, type_ in each if time == latest)
-        found[dataset_id] = tuple(_top({column: type_ for _, column, type_ in current}))
+        found[dataset_id] = latest, tuple(_top({column: type_ for _, column, type_ in current}))
     return found
 
 

@@ -1,0 +1,38 @@
+"""The columns of tables that `lineage` takes from a store."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from openlineage_pyspark.command.main import main
+from support.lineage_events import dataset, run_event, symlink, text_of_events
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_a_name_of_several_tables_means_the_one_that_was_reported_last(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def made(minute: int, namespace: str, *columns: str) -> dict[str, object]:
+        link = symlink("shop.orders", namespace=namespace)
+        made_here = dataset("wh/orders", namespace=namespace, columns=columns, symlinks=link)
+        same = dataset(
+            "wh/same", namespace=namespace, columns=("c",), symlinks=symlink("shop.same", namespace=namespace)
+        )
+        return run_event("load", "COMPLETE", minute, outputs=(made_here, same))
+
+    events, file = tmp_path / "events.ndjson", tmp_path / "schemas.json"
+    events.write_text(text_of_events([made(2, "dev", "id", "extra"), made(1, "prod", "id")]))
+
+    assert main(["lineage", "--catalog", str(events), "--write-schemas", str(file)]) == 0
+
+    known = json.loads(file.read_text("utf-8"))
+    assert (known["shop.orders"], known["prod/wh/orders"]) == ("`id` int, `extra` int", "`id` int")
+    assert capsys.readouterr().err == (
+        "openlineage-pyspark: several tables in --catalog have the name shop.orders, and different columns: "
+        "each name means the table that a run reported last\n"
+    )
