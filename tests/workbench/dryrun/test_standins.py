@@ -456,12 +456,12 @@ def test_a_text_of_a_row_can_be_read_as_anything() -> None:
     assert names["day"] == (datetime.datetime(2000, 1, 1), 0)
     assert [names["folder"], names["name"], names["third"], names["number"]] == ["{path}", "{path}", "{path}", 2.0]
     assert [str(names["settings"]), names["color"], names["second"]] == [
-        "{json({settings})[columns]}",
+        "{json(settings)[columns]}",
         "{props}",
         "{sku}",
     ]
     assert names["whole"] == ({"a": 1}, 2)
-    assert [str(names["answer"]), str(names["opened"])] == ["{json({api.answer.text})[id]}", "{json({api.open()})}"]
+    assert [str(names["answer"]), str(names["opened"])] == ["{json(api.answer.text)[id]}", "{json(api.open())}"]
     assert [names["sent"], names["read"], names["plain"]] == ['{"id": "{api.id}"}', [1], ({}, {"b": 2})]
     plain = plain_row(row)
     assert [type(plain.day), plain.props, list(plain["items"][0]), type(plain["items"])] == [

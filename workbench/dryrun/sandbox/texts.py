@@ -40,7 +40,7 @@ def _install_json() -> None:
 
     def of(read: Callable[..., Any]) -> Callable[..., Any]:
         def reading(value: Any, **named: Any) -> Any:
-            return StandIn(f"json({value})") if _is_of_data(value) else read(value, **named)
+            return StandIn(f"json({str(value)[1:-1]})") if _is_of_data(value) else read(value, **named)
 
         return reading
 

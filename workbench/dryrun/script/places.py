@@ -35,6 +35,9 @@ _LAKES = ("delta", "hudi", "iceberg", "paimon")
 _FILES = ("avro", "binaryfile", "csv", "excel", "image", "json", "libsvm", "orc", "parquet", "text", "xml")
 _WILD = "*?{["
 _UNKNOWN = re.compile(r"\{[^{},]*\}")
+# An item of an unknown value, such as `{client.get()[Value]}`, is no pattern of names.
+_ITEM = re.compile(r"\[([^\[\]{}]*)\](?=[^{}]*\})")
+_UNKNOWN_ITEM = re.compile(r"\{[A-Za-z_][^{}]*\}")
 _KEPT = WHERE | {"subscribe", "assign", "subscribepattern", "query", "preparequery", "kafka.bootstrap.servers"}
 _NOTHING_KEPT = frozenset({"console", "memory", "noop"})
 MODEL = "model"
@@ -131,7 +134,14 @@ def data_place(
 
 
 def qualified(path: str, folder: str) -> str:
-    """Return the absolute form of a path: a relative path is below the folder in which the script runs."""
+    """
+    Return the absolute form of a path, in which no unknown value has brackets.
+
+    Args:
+        path: the path.
+        folder: the folder in which the script runs: a relative path is below it.
+    """
+    path = _UNKNOWN_ITEM.sub(lambda found: _ITEM.sub(lambda item: f".{item[1].replace('/', '.')}", found[0]), path)
     return path if is_absolute(path) else os.path.join(folder, path)  # noqa: PTH118 (texts)
 
 
