@@ -228,11 +228,26 @@ spark.table("t").write.parquet("out/after")
     ]
 
 
+def test_a_view_of_unknown_columns_is_no_table_beside_an_unknown_one(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+from delta.tables import DeltaTable
+source = spark.read.parquet("/none")
+source.createOrReplaceTempView("v")
+spark.sql("INSERT INTO un.known SELECT * FROM v")
+merge = DeltaTable.forPath(spark, "/lake/t").alias("t").merge(source.alias("s"), "t.a = s.a")
+merge.whenNotMatchedInsertAll().execute()
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.edges == []
+    assert found.writes == [(["/none"], "un.known"), (["/lake/t", "/none"], "/lake/t")]
+    assert found.problems == [(4, "UNKNOWN_SCHEMA")]
+
+
 def test_what_decides_or_is_shipped_elsewhere_is_named(runner: ScriptRunner, tmp_path: Path) -> None:
     text = """\
 from delta.tables import DeltaTable
 from pyspark import SparkFiles
-if not DeltaTable.isDeltaTable(spark, "lake/t"):
+if DeltaTable.isDeltaTable(spark, "lake/t") or not DeltaTable.isDeltaTable(spark, "data/k"):
     raise ValueError
 spark.sparkContext.addFile("https://example.com/orders.csv")
 spark.read.schema("id INT").csv(SparkFiles.get("orders.csv")).write.parquet("out/shipped")

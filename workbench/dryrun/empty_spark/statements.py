@@ -310,13 +310,18 @@ class Statements:
         """
         message = "an expression of this statement has no form in SQL, or is wrong: only its tables and paths are known"
         self._stage.problem("UNKNOWN_STATEMENT", message)
-        names = names_after(text, "INTO")
-        at: dict[str, Any] = {"table": self._session.whole(names)}
-        if is_format_and_path(names):
-            at = {"target": self._reads.reader(streamed=False).format(names[0]).place(names[1:]).to_text()}
-        record = self._writes.record_of_unknown(Unknown.of(source) or Unknown((self._reads.plan(source),)))
-        self._stage.record("write", **attrs.asdict(attrs.evolve(record, **at)))
+        self._record_unknown(names_after(text, "INTO"), Unknown.of(source) or Unknown((self._reads.plan(source),)))
         return type(self._spark.range(0))(self._answer_of(text, Analyzed("")), self._spark)
+
+    def _record_unknown(self, names: tuple[str, ...], read: Unknown) -> None:
+        """Record a write of unknown columns to the table or the path that a statement names."""
+        record = self._writes.record_of_unknown(read)
+        if is_format_and_path(names):
+            place = self._reads.reader(streamed=False).format(names[0]).place(names[1:])
+            record = attrs.evolve(record, target=place.to_text())
+        else:
+            record = attrs.evolve(record, table=self._session.whole(names))
+        self._stage.record("write", **attrs.asdict(record))
 
     def _analyzed(self, statement: ScriptStatement) -> Analyzed:
         """Analyze a statement, with the columns of the paths in it that are known."""
@@ -334,8 +339,13 @@ class Statements:
     def _of_unknown(self, text: str, found: Analyzed) -> bool:
         """Record a statement that Spark refuses because it reads unknown columns; return whether this is one."""
         names = names_in(found.refusal.parameters.get("relationName", "")) if found.refusal is not None else ()
-        if not names or self._reads.unknown.of(names, self._session.whole(names)) is None:
+        if not names:
             return False
+        if self._reads.unknown.of(names, self._session.whole(names)) is None:
+            # Spark names one table that it does not find, but a view in the same text is no table of a catalog either.
+            read_too = (names_in(name) for lineage in read_text(text) for name in lineage.tables)
+            if all(self._reads.unknown.view(each) is None for each in read_too):
+                return False
         target, read = self._read_by(text)
         view = names_after(text, "VIEW" if found.kind == _TEMPORARY_VIEW else "TABLE")
         if found.kind in (_TEMPORARY_VIEW, _CACHED) and view:
@@ -346,7 +356,7 @@ class Statements:
         parts = self._session.whole(names_in(target))
         if self._session.known(parts) is None or found.kind in _PLACED:
             self._reads.forget_columns(parts)
-        self._stage.record("write", **attrs.asdict(attrs.evolve(self._writes.record_of_unknown(read), table=parts)))
+        self._record_unknown(names_in(target), read)
         return True
 
     def _place_database(self, text: str) -> None:

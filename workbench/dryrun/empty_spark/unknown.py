@@ -84,8 +84,12 @@ class UnknownNames:
             names: its name as the script writes it.
             whole: its full name, with its catalog and its database.
         """
-        view = self._views.get(names[-1].lower()) if len(names) == 1 or names[0].lower() == _GLOBAL else None
-        return view or self._tables.get(name_key(whole))
+        return self.view(names) or self._tables.get(name_key(whole))
+
+    def view(self, names: tuple[str, ...]) -> Unknown | None:
+        """Return the known facts about a temporary view by its name as the script writes it; None if it is none."""
+        is_view = len(names) == 1 or (len(names) > 1 and names[0].lower() == _GLOBAL)
+        return self._views.get(names[-1].lower()) if is_view else None
 
 
 class UnknownRow:

@@ -15,7 +15,7 @@ from openlineage_pyspark.workbench.dryrun.libraries.merges import (
 )
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, module_of
 from openlineage_pyspark.workbench.dryrun.script.answers import DETAIL, HISTORY, OPTIMIZED, RESTORED
-from openlineage_pyspark.workbench.predict.tables.declared import in_backticks
+from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, in_backticks
 from openlineage_pyspark.workbench.predict.tables.knowledge import TEXT_TYPE
 from openlineage_pyspark.workbench.predict.tables.words import names_in
 
@@ -62,9 +62,14 @@ class Table:
         return cls(sparkSession, str(tableOrViewName), lambda: sparkSession.table(str(tableOrViewName)))
 
     @classmethod
-    def isDeltaTable(cls, sparkSession: Any, identifier: str) -> bool:  # noqa: ARG003, N802
-        """Return True, as on a repeated run; report that a real run may find no Delta table."""
-        return not cls.worlds.stage.decides(f"whether {identifier} is a Delta table", taken="true")
+    def isDeltaTable(cls, sparkSession: Any, identifier: str) -> bool:  # noqa: N802
+        """Return whether the columns at a path are known, and report that a real run may find otherwise."""
+        stage, reads = cls.worlds.stage, cls.worlds.world_of(sparkSession).reads
+        place = reads.reader(streamed=False).format("delta").place((str(identifier),))
+        is_declared = reads.session.known((SPARK_CATALOG, place.short, place.paths[0])) is not None
+        is_known = is_declared or stage.columns_of(place, header=False, inferred=False) is not None
+        is_otherwise = stage.decides(f"whether {identifier} is a Delta table", taken=str(is_known).lower())
+        return is_known is not is_otherwise
 
     @classmethod
     def convertToDelta(cls, sparkSession: Any, identifier: str, partitionSchema: Any = None) -> Any:  # noqa: ARG003, N802
