@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code
+from openlineage_pyspark.workbench.dryrun.sandbox.listed_files import listed
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn, module_of
 from openlineage_pyspark.workbench.dryrun.script.notebooks import (
     INVALID_CELL,
@@ -175,15 +176,26 @@ class NotebookEnvironment:
         vars(notebook).update(exit=self._exit, run=self._not_run, entry_point=_Context())
         vars(jobs).update(taskValues=TaskValues(self.widgets))
         vars(secrets).update(get=self._secret)
-        vars(self.utils).update(widgets=self.widgets, notebook=notebook, jobs=jobs, secrets=secrets)
+        files = StandIn("dbutils.fs")
+        vars(files).update(ls=lambda path, *_: listed(stage, str(path)) or StandIn("dbutils.fs.ls()"))
+        vars(self.utils).update(widgets=self.widgets, notebook=notebook, jobs=jobs, secrets=secrets, fs=files)
 
     def _utilities(self) -> Any:
         """Return what notebooks of Fabric and Synapse have instead of `dbutils`."""
-        found, notebook, credentials = (StandIn(f"notebookutils{each}") for each in ("", ".notebook", ".credentials"))
+        names = ("", ".notebook", ".credentials", ".fs")
+        found, notebook, credentials, files = (StandIn(f"notebookutils{each}") for each in names)
         vars(notebook).update(exit=self._exit, run=self._not_run, runMultiple=self._not_run)
         vars(credentials).update(getSecret=self._secret, getSecretWithLS=self._secret)
-        vars(found).update(notebook=notebook, credentials=credentials, mssparkutils=found)
+        vars(files).update(ls=self._listed)
+        vars(found).update(notebook=notebook, credentials=credentials, fs=files, mssparkutils=found)
         return found
+
+    def _listed(self, path: Any, *_: Any) -> Any:
+        """Return the known files in a folder, with the attributes that Fabric and Synapse give them."""
+        found = listed(self._stage, str(path))
+        for each in found:
+            vars(each).update(name=each.name.rstrip("/"), isDir=each.isDir(), isFile=each.isFile())
+        return found or StandIn("notebookutils.fs.ls()")
 
     def install(self, spark: Any) -> None:
         """Put these objects into the modules from which a script imports them, and into the namespace of a notebook."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.workbench.dryrun.sandbox.listed_files import JavaFiles, JavaPath
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import StandIn
 
 if TYPE_CHECKING:
@@ -13,8 +14,12 @@ if TYPE_CHECKING:
 # These only log, or set how files are read and written: they change no lineage.
 _HARMLESS = (
     "_jvm.org.apache.log4j.", "_jvm.org.apache.logging.log4j.", "_jvm.org.slf4j.", "_jvm.java.lang.System.gc",
+    "_jvm.org.apache.hadoop.conf.", "_jvm.java.net.URI",
     "_jsc.hadoopConfiguration().set", "_jsc.hadoopConfiguration().unset", "_jsc.setLogLevel", "_jsc.sc().setLogLevel",
 )  # fmt: skip
+_PATH = "org.apache.hadoop.fs.Path"
+_FILES_OF_HADOOP = "org.apache.hadoop.fs.FileSystem"
+_FILES = (_PATH, *(f"{_FILES_OF_HADOOP}.{each}" for each in ("get", "getLocal", "newInstance")))
 _SESSION = "_jsparkSession"
 _FIRST_CALLS = ("_jsc.hadoopConfiguration", "_jsc.sc")
 
@@ -37,9 +42,12 @@ class JavaStandIn(StandIn):
             raise AttributeError(name)
         return JavaStandIn(f"{self._name}.{name}", self.__dict__["_recorder"])
 
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        """Return a stand-in for the result."""
+    def __call__(self, *given: Any, **__: Any) -> Any:
+        """Return a stand-in for the result; of Hadoop's files, one that knows which exist."""
         name = self.__dict__["_name"]
+        if name.endswith(_FILES):
+            files = JavaFiles(self.__dict__["_recorder"], JavaStandIn(_FILES_OF_HADOOP, self.__dict__["_recorder"]))
+            return JavaPath(files, *given) if name.endswith(_PATH) else files
         if name in _FIRST_CALLS or name.startswith(_HARMLESS):
             return JavaStandIn(f"{name}()", self.__dict__["_recorder"])
         message = f"{name}() runs in the JVM, which a dry run does not use: what it does and returns is unknown"

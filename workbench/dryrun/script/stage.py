@@ -26,7 +26,7 @@ from openlineage_pyspark.workbench.dryrun.script.partitions import (
     without,
 )
 from openlineage_pyspark.workbench.dryrun.script.patterns import has_wildcards, may_overlap
-from openlineage_pyspark.workbench.dryrun.script.places import columns_of_query, datasets_of, key_of_dataset
+from openlineage_pyspark.workbench.dryrun.script.places import columns_of_query, datasets_of, key_of_dataset, qualified
 from openlineage_pyspark.workbench.dryrun.script.records import ProblemRecord, Spot, file_of_rows
 
 if TYPE_CHECKING:
@@ -208,6 +208,20 @@ class Stage:
         """Return the files and folders of this machine with known columns, and the files that the script has made."""
         known = [f"/{key.removeprefix(_LOCAL)}" for key in self._columns if key.startswith(_LOCAL)]
         return [*known, *self.own_files.files]
+
+    def names_in(self, folder: str) -> dict[str, bool]:
+        """Return the names of the known places in a folder, each with whether it is itself a folder of known places."""
+        begin = f"{self._key_of_path(folder)}/"
+        known = [key.removeprefix(begin) for key in sorted(self._columns) if key.startswith(begin)]
+        return {each.partition("/")[0]: "/" in each for each in known if each}
+
+    def knows(self, path: str) -> bool:
+        """Return whether a place is known, or one below it."""
+        key = self._key_of_path(path)
+        return any(each == key or each.startswith(f"{key}/") for each in self._columns)
+
+    def _key_of_path(self, path: str) -> str:
+        return key_of_dataset(location(qualified(path, self.request.folder))).rstrip("/")
 
     def file_of_rows(self, number: int) -> str:
         """Return a new file that stands for the rows of a DataFrame in an RDD: Spark reports it as their source."""
