@@ -71,6 +71,20 @@ def test_a_table_over_jdbc_is_named_by_its_url_without_its_login() -> None:
     assert "secret" not in data_place("jdbc", {"password": "secret"}, (), "/").to_text()
 
 
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("jdbc:postgresql://{HOST}:5432/{DB}", ("postgres://unknown_host:5432", "unknown_DB.public.t")),
+        ("jdbc:postgresql://{u}:{p}@{H}:{PORT}/d", ("postgres://unknown_h:5432", "d.public.t")),
+        ("jdbc:sqlserver://{ssm()[a]}:1433;databaseName={d}", ("sqlserver://unknown_ssm_a:1433", "unknown_d.public.t")),
+        ("jdbc:oracle:thin:@h:1521:{sid}", ("oracle://h:1521", "unknown_sid.PUBLIC.T")),
+        ("jdbc:sqlite:{file}", ("sqlite:unknown_file", "public.t")),
+    ],
+)
+def test_unknown_values_in_the_url_of_a_database_keep_databases_apart(url: str, expected: tuple[str, str]) -> None:
+    assert named("jdbc", {"url": url, "dbtable": "public.t"}) == [expected]
+
+
 def test_a_query_over_jdbc_is_the_tables_that_it_names() -> None:
     options = {"url": "jdbc:mysql://db/shop", "query": "SELECT a FROM orders o JOIN items i ON o.id = i.id"}
     assert named("jdbc", options) == [("mysql://db:3306", "shop.orders"), ("mysql://db:3306", "shop.items")]

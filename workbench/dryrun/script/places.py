@@ -38,6 +38,8 @@ _UNKNOWN = re.compile(r"\{[^{},]*\}")
 # An item of an unknown value, such as `{client.get()[Value]}`, is no pattern of names.
 _ITEM = re.compile(r"\[([^\[\]{}]*)\](?=[^{}]*\})")
 _UNKNOWN_ITEM = re.compile(r"\{[A-Za-z_][^{}]*\}")
+_UNKNOWN_PORT = re.compile(r"((?://|@)[^/:]*):\{[^{},]*\}(?=[/;?:]|$)")
+_NO_WORD = re.compile(r"\W+")
 _KEPT = WHERE | {"subscribe", "assign", "subscribepattern", "query", "preparequery", "kafka.bootstrap.servers"}
 _NOTHING_KEPT = frozenset({"console", "memory", "noop"})
 MODEL = "model"
@@ -121,6 +123,8 @@ def data_place(
         streamed: whether a stream reads it.
     """
     lower = {name.lower(): value for name, value in options.items()}
+    if lower.get("url", "").startswith("jdbc:"):
+        lower["url"] = _readable_url(lower["url"])
     given = tuple(paths) or ((lower["path"],) if lower.get("path") else ())
     if given and _UNKNOWN.fullmatch(format_):
         # A path names a dataset in any format.
@@ -131,6 +135,12 @@ def data_place(
     if found.short in (*_LAKES, *_FILES) and found.table is None:
         given = tuple(qualified(each, folder) for each in given)
     return attrs.evolve(found, paths=given, streamed=streamed)
+
+
+def _readable_url(url: str) -> str:
+    """Return a JDBC URL in which words replace unknown values, because braces are no part of a host or a database."""
+    url = _UNKNOWN_PORT.sub(r"\1", url)
+    return _UNKNOWN.sub(lambda found: f"unknown_{_NO_WORD.sub('_', found[0]).strip('_')}", url)
 
 
 def qualified(path: str, folder: str) -> str:
