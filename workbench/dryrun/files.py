@@ -150,7 +150,8 @@ def _request(
         known.places,
         settings.conf,
         settings.variables,
-        tuple(str(path_at(each, folder)) for each in settings.python_path),
+        # A module is found in its folder.
+        tuple(str(path_at(each.parent if each.suffix == ".py" else each, folder)) for each in settings.python_path),
         settings.allowed,
         settings.seconds,
         cells=cells,

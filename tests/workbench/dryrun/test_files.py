@@ -77,7 +77,7 @@ def test_a_script_of_a_revision_imports_the_modules_of_that_revision(
     call(git, tmp_path, "init", "-q", "-b", "main")
     (tmp_path / ".gitignore").write_text("built/\n", "utf-8")
     monkeypatch.chdir(tmp_path)
-    given = (Path("lib"), tmp_path / "src", Path("built/lib.zip"), tmp_path.parent / "outside")
+    given = (Path("lib"), tmp_path / "src", Path("built/lib.zip"), tmp_path.parent / "outside", Path("more/single.py"))
     requests: list[ScriptRequest] = []
 
     class Runner:
@@ -91,8 +91,8 @@ def test_a_script_of_a_revision_imports_the_modules_of_that_revision(
         lineage_of_files([Script("job.py", "")], KnownColumns([], {}), settings, lambda *_: (), folder=folder)
 
     now, before = ([os.path.relpath(each, tmp_path) for each in request.python_path] for request in requests)
-    assert now == ["lib", "src", "built/lib.zip", "../outside"]
-    assert before == ["base/lib", "base/src", "built/lib.zip", "../outside"]
+    assert now == ["lib", "src", "built/lib.zip", "../outside", "more"]
+    assert before == ["base/lib", "base/src", "built/lib.zip", "../outside", "base/more"]
 
 
 @pytest.mark.parametrize(("code", "expected"), [("DECISION", False), ("UNKNOWN_SCHEMA", True), ("REFUSED", True)])
