@@ -191,8 +191,7 @@ def trimmed(target: Target, session: Session) -> Target:
     if dataset is target.dataset and not target.sources and not target.further and was is None:
         return target
     return attrs.evolve(
-        target,
-        dataset=dataset,
+        named_by_its_whole(target, dataset),
         sources=tuple(map(trimming.dataset, target.sources)),
         further=tuple(map(trimming.dataset, target.further)),
         renamed_from=None if was is None else trimming.trimmed(was),
@@ -201,6 +200,26 @@ def trimmed(target: Target, session: Session) -> Target:
 
 
 def label_of(dataset: Dataset) -> str:
+def named_by_its_whole(write: Write, whole: Dataset) -> Write:
+    """
+    Return a write to a folder as one to the dataset that it is a part of.
+
+    What replaces the folder of a day, a partition or a micro-batch leaves the other folders of the dataset as they are,
+    and the first files of a folder may be far from the first ones of the dataset.
+
+    Args:
+        write: the write.
+        whole: its dataset under a shorter name, or the same dataset.
+    """
+    lifecycle, replaced = write.lifecycle, write.replaced
+    if whole.identifier.name != write.dataset.identifier.name:
+        if lifecycle == "OVERWRITE":
+            replaced = "partitions"
+        if lifecycle == "OVERWRITE" or (lifecycle == "CREATE" and whole.type == "FILE"):
+            lifecycle = None
+    return attrs.evolve(write, dataset=whole, lifecycle=lifecycle, replaced=replaced)
+
+
     """Return the output's part of a job's name: the table's name if it has one, else the end of its path."""
     return table_label(dataset, dataset.symlinks[0].name) if dataset.symlinks else path_or_name(dataset)
 

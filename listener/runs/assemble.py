@@ -16,6 +16,7 @@ import datetime
 import re
 
 import attrs
+from openlineage_pyspark.facets.commands.target import named_by_its_whole
 from openlineage_pyspark.facets.datasets import naming
 from openlineage_pyspark.facets.model.dataset import Identifier, schema_fields
 from openlineage_pyspark.facets.model.plan import simple_name
@@ -395,4 +396,4 @@ def _of_all(output: WrittenDataset, batch: int) -> WrittenDataset:
     label = place.path_label if write.label == dataset.identifier.path_label else write.label
     # Later batches write other parts.
     whole = attrs.evolve(dataset, identifier=place, locations=())
-    return attrs.evolve(output, write=attrs.evolve(write, dataset=whole, label=label))
+    return attrs.evolve(output, write=attrs.evolve(named_by_its_whole(write, whole), label=label))

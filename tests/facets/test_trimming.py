@@ -172,8 +172,10 @@ def files(*paths: str, id_: int = 1) -> Operator:
     return Operator("LogicalRelation", RELATION, {"relation": relation}, (Output(id_, "id"),))
 
 
-def copied(source: Operator, target: str, trimming: Trimming = DEFAULT_TRIMMING) -> PlanLineage:
-    arguments: dict[str, Value] = {"outputPath": target, "query": OperatorRef(1), "mode": "Overwrite"}
+def copied(
+    source: Operator, target: str, trimming: Trimming = DEFAULT_TRIMMING, mode: str = "Overwrite"
+) -> PlanLineage:
+    arguments: dict[str, Value] = {"outputPath": target, "query": OperatorRef(1), "mode": mode}
     plan = Plan((Operator("InsertIntoHadoopFsRelationCommand", WRITE, arguments), source), (), ATTRIBUTES)
     return lineage_of_plan(plan, Session("file:/warehouse", trimming=trimming))
 
@@ -188,6 +190,26 @@ def test_directories_of_several_days_are_one_input_with_its_parts() -> None:
     assert output.lineage is not None
     assert [(e.dataset.name, e.field) for c in output.lineage.columns for e in c.edges] == [("/in", "id")]
     assert found.scanned == {1: Identifier("file", "/in")}
+
+
+@pytest.mark.parametrize(
+    ("target", "mode", "change"),
+    [
+        ("/out", "Overwrite", ("OVERWRITE", "all")),
+        ("/out/2025-07-22", "Overwrite", (None, "partitions")),
+        ("/out/day=1/hour=2", "Overwrite", (None, "partitions")),
+        ("/out", "ErrorIfExists", ("CREATE", None)),
+        ("/out/2025-07-22", "ErrorIfExists", (None, None)),
+        ("/out/2025-07-22", "Append", (None, None)),
+    ],
+)
+def test_what_replaces_or_makes_a_part_leaves_the_other_parts_as_they_are(
+    target: str, mode: str, change: tuple[str | None, str | None]
+) -> None:
+    (output,) = copied(files("file:/in"), f"file:{target}", mode=mode).outputs
+    assert (output.write.lifecycle, output.write.replaced) == change
+    (output,) = copied(files("file:/in"), f"file:{target}", Trimming(()), "Overwrite").outputs
+    assert (output.write.lifecycle, output.write.replaced) == ("OVERWRITE", "all")
 
 
 def test_a_directory_beside_its_whole_is_the_whole() -> None:

@@ -49,10 +49,10 @@ def to_foreach(name: str = "in") -> dict[str, Any]:
     return {"plan": encoded(classes, [[0, [], [sink, -1]], source(name)], 1), "class": TO_V1, "stream": "s"}
 
 
-def save(path: str) -> dict[str, Any]:
+def save(path: str, mode: str = "Append") -> dict[str, Any]:
     """Give a write of a micro-batch's rows, which have the exprIds of the source."""
-    classes = [[SAVE, "P", ["query", "path"]], ["org.apache.spark.sql.execution.LogicalRDD", "P", []]]
-    nodes = [[0, [], [-1, f"file:{path}"]], [1, [1], []]]
+    classes = [[SAVE, "P", ["query", "path", "mode"]], ["org.apache.spark.sql.execution.LogicalRDD", "P", []]]
+    nodes = [[0, [], [-1, f"file:{path}", mode]], [1, [1], []]]
     return {"plan": encoded(classes, nodes, 1), "class": SAVE, "command": True}
 
 
@@ -206,11 +206,12 @@ def test_folders_of_the_number_of_a_batch_are_one_output_and_one_job(folder: str
         for at, batch in enumerate(batches):
             outer, inner = 10 * at + 1, 10 * at + 2
             around = {**to_foreach(), "batch": {"id": batch, "query": "q"}}
-            for record in (start(outer, outer, around), start(inner, outer, save(folder.format(batch)))):
+            for record in (start(outer, outer, around), start(inner, outer, save(folder.format(batch), "Overwrite"))):
                 found.feed(record)
             found.feed(end(inner, write(2)))
             found.feed(end(outer))
         (state,) = found.feed(END)
+        assert [(output.lifecycle, output.replaced) for output in state.outputs] == [(None, "partitions")]
         return state.job.name, [output.dataset.identifier.name for output in state.outputs]
 
     assert run(0) == run(7) == ("app.streaming_query.data_out", ["/data/out"])
