@@ -159,7 +159,9 @@ final class Executions {
     } else if (execution != null) {
       Object analyzed = analyzed(execution);
       boolean another = analyzed != null && !Integer.valueOf(System.identityHashCode(analyzed)).equals(identity);
-      if (identity == null || another) plan(record, event.executionId(), checkpoint, execution);
+      // Spark reports no start of a write inside a statement if its analysis fails: the statement fails with it.
+      boolean part = analyzed == null && !begun.containsKey(id);
+      if ((identity == null || another) && !part) plan(record, event.executionId(), checkpoint, execution);
       sent.remove(id);
       if (!failed) performed(record, event, totals);
       if (!failed) found(record, execution, analyzed);
@@ -232,7 +234,10 @@ final class Executions {
   }
 
   /** Writes what is known about an execution's plan: a fault here loses the plan, never the record. */
+  /** Returns the analyzed plan; null if its analysis failed, which Spark 4 shows without a request for it. */
   private void plan(JsonText record, long id, boolean outlives, QueryExecution execution) throws IOException {
+    Object attempt = Reflection.field(Reflection.field(execution, "lazyAnalyzed"), "tryT");
+    if (attempt instanceof scala.util.Failure) return null;
     try {
       describe(record, id, outlives, execution);
     } catch (Throwable problem) {

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SPARK_4 = not SPARK_VERSION.startswith("3.")
+ARROW_UDTF = SPARK_VERSION.startswith("4.") and not SPARK_VERSION.startswith("4.0")
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +96,17 @@ def test_an_insert_that_can_not_be_analysed_is_a_failed_run(failing: Any) -> Non
 
 
 @pytest.mark.any_spark
+@pytest.mark.skipif(not ARROW_UDTF, reason="this Spark has no function that only an inner write refuses")
+def test_a_statement_that_fails_in_the_analysis_of_its_inner_write_is_one_failed_run(failing: Any) -> None:
+    start, fail = of_output(failing, "inside")
+
+    assert (start["eventType"], fail["eventType"]) == ("START", "FAIL")
+    assert fail["run"]["facets"]["errorMessage"]["message"].startswith("[LATERAL_JOIN_WITH_ARROW_UDTF_UNSUPPORTED]")
+    texts = [run[0]["job"]["facets"].get("sql", {}).get("query", "") for run in runs(failing.queries())]
+    assert sum("inside" in text for text in texts) == 1
+
+
+@pytest.mark.any_spark
 def test_failures_keep_the_specification_and_spoil_nothing_after_them(
     failing: Any, specification: Any, violations: Callable[[list[dict]], list[str]]
 ) -> None:
@@ -102,7 +114,7 @@ def test_failures_keep_the_specification_and_spoil_nothing_after_them(
 
     assert [event["eventType"] for event in good] == ["START", "COMPLETE"]
     assert good[1]["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] == 20
-    assert len(runs(failing.queries())) == 6 + SPARK_4
+    assert len(runs(failing.queries())) == 6 + SPARK_4 + ARROW_UDTF
     assert [event["eventType"] for event in failing.application()] == ["START", "COMPLETE"]
     assert specification.violations(failing.events()) == violations(failing.events()) == []
 
@@ -119,6 +131,7 @@ def test_the_user_sees_the_same_exceptions(jobs: Any, failing: Any) -> None:
         "exists",
         "udf",
         "analysis",
+        *(["inside"] if ARROW_UDTF else []),
         "frames",
         "end",
     ]

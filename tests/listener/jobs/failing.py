@@ -44,6 +44,18 @@ attempt("exists", lambda: source.write.parquet("."))
 # Of one partition: Spark 3.5 gives the Python exception itself where a later partition is the first to fail.
 attempt("udf", lambda: source.coalesce(1).select(broken("id").alias("b")).write.parquet("udf"))
 attempt("analysis", lambda: spark.sql("INSERT INTO src SELECT nope FROM src"))
+if hasattr(functions, "arrow_udtf"):
+    import pyarrow
+
+    @functions.arrow_udtf(returnType="x INT")
+    class Made:
+        def eval(self, _value):
+            yield pyarrow.table({"x": pyarrow.array([1], pyarrow.int32())})
+
+    # Spark refuses the function in a LATERAL join, but only in the write inside the statement.
+    spark.udtf.register("made", Made)
+    inside = "CREATE TABLE inside USING parquet AS SELECT s.id, q.x FROM src s, LATERAL made(s.id) q"
+    attempt("inside", lambda: spark.sql(inside))
 source.write.parquet("good")
 # Behind the listener, since Spark puts the stack of whoever asks for a failed plan into the exception itself.
 time.sleep(2)
