@@ -10,7 +10,12 @@ from __future__ import annotations
 from openlineage_pyspark.facets.model.run import Job, RunState
 from openlineage_pyspark.facets.plan_lineage.results import PlanLineage
 from openlineage_pyspark.listener.latest import Latest
-from openlineage_pyspark.listener.probe.records import StreamProgressed, StreamStarted, StreamTerminated
+from openlineage_pyspark.listener.probe.records import (
+    BatchExecution,
+    StreamProgressed,
+    StreamStarted,
+    StreamTerminated,
+)
 from openlineage_pyspark.listener.runs.application import Application
 from openlineage_pyspark.listener.runs.executions import Execution
 from openlineage_pyspark.listener.runs.micro_batches import MicroBatches
@@ -19,6 +24,8 @@ from openlineage_pyspark.listener.runs.stream_sources import SourceNames
 
 # The maximum number of streaming queries that are remembered, so that a restarted one is recognized.
 _MOST_QUERIES = 10_000
+# Its sinks are those of files, whose writes are known, and `foreachBatch`.
+_FOREACH_BATCH = "write_to_micro_batch_data_source_v1"
 
 
 class StreamRuns:
@@ -49,7 +56,7 @@ class StreamRuns:
             job = self._job(query, [plan_lineage], execution.sql)
             identity = self._jobs.run_id(f"stream {query}")
             run = self._runs[query] = OpenRun(query, identity, job, plan_lineage, session=execution.session)
-            run.batches = self._micro_batches(query, execution)
+            run.batches = self._micro_batches(query, execution.batch)
         elif len(plan_lineage.outputs) > len(run.plan_lineage.outputs):
             run.plan_lineage = plan_lineage
         elif run.reads_more(plan_lineage):
@@ -91,16 +98,31 @@ class StreamRuns:
         return states
 
     def end(self, record: StreamTerminated) -> list[RunState]:
-        """End the run of a query; one that never wrote is a run only if reads are reported."""
-        self._started.pop(record.run, None)
-        run = self._runs.pop(record.run, None)
-        if run is None or not (run.started or self._application.reads):
+        """
+        End the run of a query.
+
+        One that never wrote is a run if reads are reported, or if it has failed before its sink is known: without a
+        micro-batch, or in a function for each batch.
+        """
+        run, begun_at = self._runs.pop(record.run, None), record.time
+        unseen = run is None and record.failure is not None
+        if unseen:
+            identity = self._jobs.run_id(f"stream {record.run}")
+            run = OpenRun(record.run, identity, self._job(record.run, [PlanLineage()], None), PlanLineage())
+            run.batches = self._micro_batches(record.run, None)
+        started = self._started.pop(record.run, None)
+        if run is None:
             return []
-        begun = [] if run.started else [self._runs.state(run, "START", record.time)]
+        fails = unseen or (record.failure is not None and run.plan_lineage.command == _FOREACH_BATCH)
+        if not (run.started or self._application.reads or fails):
+            return []
+        if fails and started is not None:
+            begun_at = started.time
+        begun = [] if run.started else [self._runs.state(run, "START", begun_at)]
         return [*begun, self._runs.state(run, end_type(record.failure), record.time, record.failure)]
 
-    def _micro_batches(self, run: str, execution: Execution) -> MicroBatches:
-        started, batch = self._started.get(run), execution.batch
+    def _micro_batches(self, run: str, batch: BatchExecution | None) -> MicroBatches:
+        started = self._started.get(run)
         id_ = batch.query if batch is not None else started.query if started is not None else None
         batches = MicroBatches(run, SourceNames(self._application.trimming), id_)
         batches.name = started.name if started is not None else None

@@ -427,6 +427,27 @@ def test_a_query_that_writes_nothing_is_no_run_and_keeps_only_its_last_batches(m
     assert [gap.message for gap in states[-1].gaps] == [forgotten]
 
 
+REFUSED = {"class": "x.Error", "message": "no", "stack": ""}
+
+
+def test_a_query_that_fails_before_its_first_batch_is_a_failed_run_without_datasets() -> None:
+    states = fed(Assembled(), started(name="orders"), ended(9, error=REFUSED))
+
+    assert [type_ for type_, _ in told(states)] == ["START", "FAIL"]
+    assert {state.job.name for state in states} == {"app.streaming_query.orders"}
+    assert [(state.inputs, state.outputs) for state in states] == [((), ())] * 2
+    assert [state.event_time.timestamp() for state in states] == [0, 0.009]
+    assert fed(Assembled(), started(), ended(9)) == []
+
+
+def test_a_query_whose_function_for_each_batch_fails_before_it_writes_is_a_failed_run_with_its_inputs() -> None:
+    states = fed(Assembled(), started(), *executions(0, outputs=()), ended(9, error=REFUSED))
+
+    assert [type_ for type_, _ in told(states)] == ["START", "FAIL"]
+    assert [[each.dataset.identifier.name for each in state.inputs] for state in states] == [["Orders"]] * 2
+    assert [state.outputs for state in states] == [(), ()]
+
+
 def test_a_query_that_writes_nothing_tells_all_its_batches_where_reads_are_asked_for(most_batches: int) -> None:
     found = Assembled(reads=True)
     records = [started()]
