@@ -8,6 +8,7 @@ of runs is pure.
 
 from __future__ import annotations
 
+import datetime
 import functools
 from collections.abc import Callable, Sequence
 
@@ -224,6 +225,7 @@ class Analyses:
         # The lineage of the executions that have not ended.
         self._open: dict[int, PlanLineage] = {}
         self._models: set[int] = set()
+        self._began: dict[int, datetime.datetime] = {}
         self._loads: dict[int, tuple[str, ...]] = {}
         self._loaded = LoadedModels()
         self._rows = RememberedRows()
@@ -248,24 +250,32 @@ class Analyses:
         if isinstance(step, ExecutionEnded):
             done = self._open.pop(step.id, None)
             self._models.discard(step.id)
+            self._began.pop(step.id, None)
             self._loads.pop(step.id, None)
             if done is not None and step.failure is None:
                 self._learn(done)
         if not isinstance(step, (ExecutionStarted, ExecutionAnalyzed)):
             return None
-        if isinstance(step, ExecutionStarted) and step.model:
-            self._models.add(step.id)
-        if isinstance(step, ExecutionStarted) and step.loads:
-            self._loads[step.id] = step.loads
+        if isinstance(step, ExecutionStarted):
+            self._begin(step)
         found = None
         if wanted:
-            found = self._open[step.id] = self._with_models(step.id, self._analysis(step.query))
+            found = self._open[step.id] = self._with_models(
+                step.id, self._analysis(step.query, self._began.get(step.id))
+            )
         if step.id in self._open:
             if isinstance(step, ExecutionAnalyzed) and step.is_checkpoint:
                 self._rows.remember_checkpoint(self._open[step.id], step.rdd)
             elif found is not None and step.query.stream is not None:
                 self._rows.remember_batch(found)
         return found
+
+    def _begin(self, step: ExecutionStarted) -> None:
+        self._began[step.id] = step.time
+        if step.model:
+            self._models.add(step.id)
+        if step.loads:
+            self._loads[step.id] = step.loads
 
     def _with_models(self, execution: int, found: PlanLineage) -> PlanLineage:
         """Return the lineage of an execution, with the models that it saves, loads or applies as datasets."""
@@ -275,10 +285,10 @@ class Analyses:
             return saved_model(found)
         return self._loaded.applied(found) if found.models else found
 
-    def _analysis(self, query: QueryExecution) -> PlanLineage:
+    def _analysis(self, query: QueryExecution, began: datetime.datetime | None) -> PlanLineage:
         why = query.fault or "see the log"
         if query.plan is not None:
-            found = self._guard.attempt("reading a plan", self._lineage, query.plan, is_command=query.is_command)
+            found = self._guard.attempt("reading a plan", self._lineage, query.plan, began, is_command=query.is_command)
             if not isinstance(found, CaughtException):
                 return found if query.sql is not None else _without_values(found)
             why = f"{found.name}, see the log"
@@ -286,11 +296,12 @@ class Analyses:
         columns = None if query.is_command else ColumnLineage((), ())
         return PlanLineage(columns=columns, gaps=(gap,), operators=1)
 
-    def _lineage(self, encoded: EncodedPlan, *, is_command: bool) -> PlanLineage:
+    def _lineage(self, encoded: EncodedPlan, began: datetime.datetime | None, *, is_command: bool) -> PlanLineage:
         plan = encoded.decode(self._place)
         earlier = EarlierPlans(self._rows.read_by(plan), self._variables)
         session = session_settings_of(plan, self._metastore, self._trimming, views=self._views)
-        session = attrs.evolve(session, tables=self._tables)
+        milliseconds = None if began is None else int(began.timestamp() * 1000)
+        session = attrs.evolve(session, tables=self._tables, began=milliseconds)
         return lineage_of_plan(
             plan,
             session,

@@ -176,27 +176,37 @@ def _create_table(plan: Plan, operator: Operator, session: Session) -> Target:
     table = to_be_created(operator, "table")
     if table is None:
         return unnamed(None, None)
-    if_there = operator.arguments.get("ignoreIfExists") is True
-    return _created(plan, table, operator.described("existing") if if_there else None, session, if_there=if_there)
+    if operator.arguments.get("ignoreIfExists") is not True:
+        return _created(plan, table, session)
+    made = table.values.get("created") or session.began
+    return _created_unless_there(plan, table, operator.described("existing"), session, made)
 
 
-def _created(plan: Plan, table: Described, existing: Described | None, session: Session, *, if_there: bool) -> Target:
+def _created(plan: Plan, table: Described, session: Session) -> Target:
+    """Return the write of a CREATE TABLE without a query."""
+    return write_to_table(plan, table, None, (), session, None if _registers(table) else "CREATE")
+
+
+def _created_unless_there(
+    plan: Plan, table: Described, existing: Described | None, session: Session, made: object
+) -> Target:
     """
-    Return the write of a CREATE TABLE without a query.
+    Return the write of a CREATE TABLE IF NOT EXISTS without a query.
 
     Args:
         plan: the plan.
         table: the described table to create.
         existing: the table of this name in the catalog, which may be the new one.
         session: the session's settings.
-        if_there: whether an existing table is left as it is.
+        made: when the new table is made at the earliest, in milliseconds since 1970; None if the plan is not run.
     """
-    lifecycle: Lifecycle | None = None if _registers(table) else "CREATE"
-    known = known_table(session, table.values.get("identifier")) if if_there else None
+    known = known_table(session, table.values.get("identifier"))
     if known is not None:
         return Write(known, label=label_of(known))
-    there = if_there and existing is not None and _is_older(existing, table)
-    return write_to_table(plan, table, None, (), session, None if there else lifecycle)
+    if existing is not None and _is_older(existing, made):
+        # It may lie elsewhere, and have other columns.
+        return write_to_table(plan, existing, None, (), session, None)
+    return _created(plan, table, session)
 
 
 def _registers(table: Described) -> bool:
@@ -204,10 +214,18 @@ def _registers(table: Described) -> bool:
     return is_elsewhere(table) or table.text("kind") == "EXTERNAL"
 
 
-def _is_older(existing: Described, table: Described) -> bool:
-    """Return whether a table is older than the command that creates it; a Hive metastore keeps only seconds."""
-    was, made = existing.values.get("created"), table.values.get("created")
-    return isinstance(was, int) and isinstance(made, int) and was < made and was != made // 1000 * 1000
+def _is_older(existing: Described, made: object) -> bool:
+    """
+    Return whether a table is older than the command that creates it; a Hive metastore keeps only seconds.
+
+    Args:
+        existing: the described table.
+        made: when the command began, in milliseconds since 1970; None if it is not run.
+    """
+    was = existing.values.get("created")
+    return made is None or (
+        isinstance(was, int) and isinstance(made, int) and was < made and was != made // 1000 * 1000
+    )
 
 
 @command(
@@ -227,10 +245,10 @@ def _create_like(plan: Plan, operator: Operator, session: Session) -> Target:
         **{key: source.values.get(key) for key in ("schema", "provider", "serde") if source is not None},
         **({"provider": given} if given else {}),
     }
-    if_there = operator.arguments.get("ifNotExists") is True
-    # A table that was there before may lie elsewhere.
-    there = operator.described("targetMetadata") if if_there else None
-    return _created(plan, there or Described("CatalogTable", table), None, session, if_there=if_there)
+    new = Described("CatalogTable", table)
+    if operator.arguments.get("ifNotExists") is not True:
+        return _created(plan, new, session)
+    return _created_unless_there(plan, new, operator.described("targetMetadata"), session, session.began)
 
 
 def _existing(table: Described, session: Session, lifecycle: Lifecycle) -> Target:
@@ -495,10 +513,10 @@ def _v2_create(plan: Plan, operator: Operator, session: Session) -> Target:
     if operator.name == "CreateTable" and _spec(plan, operator, "location"):
         # It may only register data that already exist there.
         lifecycle = None
-    may_skip = query is not None and operator.arguments.get("ignoreIfExists") is True
     made = Write(dataset, reads_of(query), by_position(plan, query), lifecycle=lifecycle, label=label_of(dataset))
-    part = _replaced(operator, dataset) if lifecycle == "OVERWRITE" else None
-    return replacing(attrs.evolve(made, may_skip=may_skip), part)
+    if operator.arguments.get("ignoreIfExists") is True:
+        return attrs.evolve(made, may_skip=True) if query is not None else _unless_there(plan, name, made, session)
+    return replacing(made, _replaced(operator, dataset) if lifecycle == "OVERWRITE" else None)
 
 
 @command({LOGICAL: "CreateTableLike"}, reads={"location": "#pathOf:location"})
@@ -512,7 +530,29 @@ def _v2_create_like(plan: Plan, operator: Operator, session: Session) -> Target:
     dataset = resolved_table(plan, plan.operators[name], session, fields, location)
     if dataset is None:
         return unnamed(None, None)
-    return Write(dataset, lifecycle=None if location else "CREATE", label=label_of(dataset))
+    made = Write(dataset, lifecycle=None if location else "CREATE", label=label_of(dataset))
+    return _unless_there(plan, name, made, session) if operator.arguments.get("ifNotExists") is True else made
+
+
+def _unless_there(plan: Plan, name: int, made: Write, session: Session) -> Write:
+    """
+    Return the write of a CREATE TABLE IF NOT EXISTS without a query in a DataSource V2 catalog.
+
+    Args:
+        plan: the plan.
+        name: the index of the operator with the table's name.
+        made: the write if there is no such table.
+        session: the session's settings.
+    """
+    resolved = plan.operators[name]
+    key, existing = catalog_key(made.dataset), resolved.described("tableMetadata")
+    known = (session.tables or {}).get(key) if key is not None else None
+    if known is not None:
+        return Write(known, label=label_of(known))
+    if existing is not None and _is_older(existing, session.began):
+        return attrs.evolve(made, dataset=resolved_table(plan, resolved, session) or made.dataset, lifecycle=None)
+    # The session catalog would have it.
+    return attrs.evolve(made, may_skip=made.lifecycle is not None and resolved.text("tablePath") is None)
 
 
 def _replaced(operator: Operator, dataset: Dataset) -> Replaced | None:

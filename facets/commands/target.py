@@ -76,7 +76,8 @@ class Write:
         changes: the index of the operator of the table whose existing rows it changes; None if it changes none. Columns
             that keep their values are then not in `columns`.
         keeps_rows: whether rows may stay unchanged; then each column in `columns` is also an IDENTITY source of itself.
-        may_skip: whether it writes nothing if the target exists; the row counts of the run show that.
+        may_skip: whether it writes nothing if the target exists; the row counts of the run show that, or for a command
+            without data, the end of its execution.
         gap: what is unknown about the dataset; None if nothing is missing.
         if_dropped: `database.table` if the command has an effect only when Spark reports that this table was dropped.
         further: more datasets that the command treats the same way.
@@ -199,7 +200,6 @@ def trimmed(target: Target, session: Session) -> Target:
     )
 
 
-def label_of(dataset: Dataset) -> str:
 def named_by_its_whole(write: Write, whole: Dataset) -> Write:
     """
     Return a write to a folder as one to the dataset that it is a part of.
@@ -220,6 +220,7 @@ def named_by_its_whole(write: Write, whole: Dataset) -> Write:
     return attrs.evolve(write, dataset=whole, lifecycle=lifecycle, replaced=replaced)
 
 
+def label_of(dataset: Dataset) -> str:
     """Return the output's part of a job's name: the table's name if it has one, else the end of its path."""
     return table_label(dataset, dataset.symlinks[0].name) if dataset.symlinks else path_or_name(dataset)
 

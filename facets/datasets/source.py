@@ -39,6 +39,7 @@ class Session:
         metastore: the value of `hive.metastore.uris`, if the session catalog is Hive's.
         catalog: the value of `spark.sql.catalogImplementation`.
         tables: `table_key` -> a catalog's table that the application has used so far; None if the plan is not run.
+        began: when the plan's execution began, in milliseconds since 1970; None if the plan is not run.
         case_sensitive: the value of `spark.sql.caseSensitive`; without it, names are in lower case.
         trimming: the rules that shorten the names of datasets; resolvers need not apply them.
         views: whether permanent views that are read count as inputs.
@@ -48,6 +49,7 @@ class Session:
     metastore: str | None = None
     catalog: str = "in-memory"
     tables: Mapping[str, Dataset] | None = attrs.field(default=None, eq=False, repr=False)
+    began: int | None = attrs.field(default=None, eq=False)
     case_sensitive: bool = False
     trimming: Trimming = DEFAULT_TRIMMING
     views: bool = True

@@ -165,6 +165,7 @@ final class Executions {
       sent.remove(id);
       if (!failed) performed(record, event, totals);
       if (!failed) found(record, execution, analyzed);
+      if (!failed) made(record, (long[]) begun.get(id), analyzed);
     }
     if (totals != null) writeWritten(record, totals);
     begun.remove(id);
@@ -192,6 +193,16 @@ final class Executions {
     Object table = Chain.read(analyzed, "#table:table.identifier", execution.sparkSession());
     Object schema = Reflection.call(table, "schema");
     if (schema instanceof StructType) record.writeStringField("schema", ((StructType) schema).json());
+  }
+
+  /** Writes whether a CREATE TABLE IF NOT EXISTS made its table, if a catalog of Iceberg has it in memory. */
+  private static void made(JsonText record, long[] start, Object analyzed) throws IOException {
+    if (start == null || analyzed == null || !analyzed.getClass().getSimpleName().startsWith("CreateTable")) return;
+    boolean unless = Boolean.TRUE.equals(Reflection.call(analyzed, "ignoreIfExists"));
+    if (!unless && !Boolean.TRUE.equals(Reflection.call(analyzed, "ifNotExists"))) return;
+    Object name = Reflection.call(analyzed, "name");
+    Boolean made = IcebergTables.isNew(Reflection.call(name, "catalog"), Reflection.call(name, "identifier"), start[0]);
+    if (made != null) record.writeBooleanField("made", made.booleanValue());
   }
 
   static void writeWritten(JsonText record, long[] totals) throws IOException {
@@ -223,7 +234,10 @@ final class Executions {
     return true;
   }
 
+  /** Returns the analyzed plan; null if its analysis failed, which Spark 4 shows without a request for it. */
   private static Object analyzed(QueryExecution execution) {
+    Object attempt = Reflection.field(Reflection.field(execution, "lazyAnalyzed"), "tryT");
+    if (attempt instanceof scala.util.Failure) return null;
     try {
       return execution.analyzed();
     } catch (Exception unresolved) {
@@ -234,10 +248,7 @@ final class Executions {
   }
 
   /** Writes what is known about an execution's plan: a fault here loses the plan, never the record. */
-  /** Returns the analyzed plan; null if its analysis failed, which Spark 4 shows without a request for it. */
   private void plan(JsonText record, long id, boolean outlives, QueryExecution execution) throws IOException {
-    Object attempt = Reflection.field(Reflection.field(execution, "lazyAnalyzed"), "tryT");
-    if (attempt instanceof scala.util.Failure) return null;
     try {
       describe(record, id, outlives, execution);
     } catch (Throwable problem) {

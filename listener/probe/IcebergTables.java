@@ -150,22 +150,49 @@ final class IcebergTables {
     return null;
   }
 
+  /**
+   * Returns whether a table was made since an execution began; null if its catalog keeps no tables in memory. A catalog
+   * keeps what it makes, without the metadata at first; a table that was made has no earlier metadata and no snapshot.
+   */
+  static Boolean isNew(Object catalog, Object identifier, long began) {
+    Object name = Reflection.call(identifier, "name");
+    Object namespace = Reflection.call(identifier, "namespace");
+    Map tables = own(catalog) == null ? null : cache(catalog);
+    if (tables == null || name == null || !(namespace instanceof String[])) return null;
+    StringBuilder path = new StringBuilder();
+    String[] parts = (String[]) namespace;
+    for (int i = 0; i < parts.length; i++) path.append(parts[i]).append('.');
+    Object table = cached(catalog, path.append(name).toString());
+    Object metadata = metadata(table);
+    if (metadata == null) return Boolean.valueOf(table != null);
+    Object earlier = Reflection.field(metadata, "previousFiles");
+    Object updated = Reflection.field(metadata, "lastUpdatedMillis");
+    if (head(metadata, null) != null || (earlier instanceof List && !((List) earlier).isEmpty())) return Boolean.FALSE;
+    return updated instanceof Long ? Boolean.valueOf(((Long) updated).longValue() >= began - SKEW) : null;
+  }
+
   /** Returns the table of a name that one of Iceberg's catalogs for Spark has in memory; null if it has none. */
   private static Object cached(Object catalog, String name) {
     String own = String.valueOf(Reflection.call(catalog, "name")) + ".";
     String wanted = name.startsWith(own) ? name.substring(own.length()) : name;
-    Object inner = Reflection.field(catalog, "icebergCatalog");
-    // Iceberg's session catalog contains a catalog for Iceberg's tables alone.
-    Object innermost = Reflection.field(inner, "icebergCatalog");
-    Object cache = Reflection.field(innermost == null ? inner : innermost, "tableCache");
-    Object tables = Reflection.call(cache, "asMap");
-    if (!(tables instanceof Map)) return null;
-    Iterator it = ((Map) tables).entrySet().iterator();
+    Map tables = cache(catalog);
+    if (tables == null) return null;
+    Iterator it = tables.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
       if (wanted.equalsIgnoreCase(String.valueOf(entry.getKey()))) return entry.getValue();
     }
     return null;
+  }
+
+  /** Returns the tables that one of Iceberg's catalogs for Spark has in memory; null if it keeps none. */
+  private static Map cache(Object catalog) {
+    Object inner = Reflection.field(catalog, "icebergCatalog");
+    // Iceberg's session catalog contains a catalog for Iceberg's tables alone.
+    Object innermost = Reflection.field(inner, "icebergCatalog");
+    Object cache = Reflection.field(innermost == null ? inner : innermost, "tableCache");
+    Object tables = Reflection.call(cache, "asMap");
+    return tables instanceof Map ? (Map) tables : null;
   }
 
   /** Returns the entries of a table's log of current snapshots; none if they are not in memory. */

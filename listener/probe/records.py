@@ -266,6 +266,7 @@ class ExecutionEnded:
         metrics: its metrics.
         commits: the commits that it may have made, oldest first by table; empty if it failed.
         schema: the columns that Spark has found for a CREATE TABLE that lists none, as a type in JSON; else None.
+        made: whether a CREATE TABLE IF NOT EXISTS made its table; None if it is none, or if that is unknown.
         session: the settings of its session, if the start did not have them; else None.
         rdd: the number of the RDD with the rows of a checkpoint; None if they are not computed yet, or it is none.
     """
@@ -278,6 +279,7 @@ class ExecutionEnded:
     metrics: ExecutionMetrics = ExecutionMetrics()
     commits: tuple[Commit, ...] = ()
     schema: str | None = None
+    made: bool | None = None
     session: StatementSession | None = None
     rdd: int | None = None
 
@@ -529,6 +531,9 @@ class _Members:
         found = self._raw.get(name, False)
         return found if isinstance(found, bool) else self._refuse(name, "true or false")
 
+    def optional_flag(self, name: str) -> bool | None:
+        return self.flag(name) if name in self._raw else None
+
     def time(self) -> datetime.datetime:
         """Return the member `time`, which Spark counts in milliseconds since the epoch."""
         return self._moment(self.number("time"))
@@ -633,6 +638,7 @@ _READERS: Mapping[str, Callable[[_Members, str], object]] = {
     "str": _Members.text,
     "str | None": _Members.optional_text,
     "bool": _Members.flag,
+    "bool | None": _Members.optional_flag,
     "tuple[str, ...]": _Members.texts,
     "datetime.datetime": lambda members, _: members.time(),
 }

@@ -256,6 +256,8 @@ class Runs:
             self._count(run, execution, record)
             self._commit(run, execution, record)
             run.describe(schema_fields(record.schema))
+            if record.failure is None and run.key == execution.key:
+                run.settle(made=record.made)
         oldest = min((each.time for each in self._executions.values()), default=None)
         self._commits.end(self._writer(execution, record.time), oldest)
         statement = execution.statement

@@ -221,6 +221,18 @@ def _located(output: WrittenDataset, known: Mapping[tuple[str, str], Dataset]) -
     return attrs.evolve(output, write=attrs.evolve(output.write, dataset=dataset))
 
 
+def _settled(output: WrittenDataset, *, made: bool | None) -> WrittenDataset:
+    """Return an output of a run that has ended; `made`: whether a table without data that may be there was made."""
+    write = output.write
+    if not write.may_skip or write.reads:
+        return output
+    if made:
+        return attrs.evolve(output, write=attrs.evolve(write, may_skip=False))
+    # A table that was there has columns of its own.
+    dataset = attrs.evolve(write.dataset, fields=())
+    return attrs.evolve(output, write=attrs.evolve(write, dataset=dataset, lifecycle=None, may_skip=False))
+
+
 def _writes(plan_lineage: PlanLineage) -> Iterable[Write]:
     return (output.write for output in plan_lineage.outputs)
 
@@ -335,6 +347,22 @@ class OpenRun:
         dataset = attrs.evolve(outputs[0].write.dataset, fields=fields)
         made = attrs.evolve(outputs[0], write=attrs.evolve(outputs[0].write, dataset=dataset))
         self.plan_lineage = attrs.evolve(self.plan_lineage, outputs=(made,))
+
+    def settle(self, *, made: bool | None) -> None:
+        """
+        State of each table that the run creates without data, unless it is there, what has become of it.
+
+        Args:
+            made: whether its table was made; None if that is unknown.
+        """
+        outputs = tuple(_settled(output, made=made) for output in self.plan_lineage.outputs)
+        if outputs == self.plan_lineage.outputs:
+            return
+        gaps = self.plan_lineage.gaps
+        if made is None:
+            command = self.plan_lineage.command or "command"
+            gaps = (*gaps, Gap(command, "this catalog does not report whether the table was there before"))
+        self.plan_lineage = attrs.evolve(self.plan_lineage, outputs=outputs, gaps=gaps)
 
     def grow(self, plan_lineage: PlanLineage) -> None:
         """Add the lineage of a nested write, unless an identical one is there already."""

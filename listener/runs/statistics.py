@@ -193,7 +193,7 @@ def outputs_of(
         for output in part.outputs:
             write = output.write
             if completed and write.may_skip and counted.nothing_written:
-                made = RunOutput(write.dataset)
+                made = RunOutput(attrs.evolve(write.dataset, fields=()))
             else:
                 made = RunOutput(
                     write.dataset, write.lifecycle, write.renamed_from, None, output.lineage, write.replaced

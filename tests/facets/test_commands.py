@@ -206,6 +206,28 @@ def test_a_table_that_the_session_catalog_does_not_have_yet_is_stored_as_its_cla
     assert (dataset.identifier.name, dataset.storage_layer, dataset.file_format) == ("/w/db.db/t", *stored)
 
 
+@pytest.mark.parametrize(
+    ("was", "began", "lifecycle"), [(None, 5000, "CREATE"), (5001, 5000, "CREATE"), (4000, 5001, None), (1, None, None)]
+)
+def test_a_table_of_the_session_catalog_that_is_older_than_the_statement_is_not_made(was, began, lifecycle):
+    catalog = Described("org.apache.spark.sql.delta.catalog.DeltaCatalog", {"name": "spark_catalog"})
+    identifier = Described("TableIdentifier", {"table": "t", "database": "db"})
+    there = Described("CatalogTable", {"identifier": identifier, "locationUri": "file:/w/db.db/t", "created": was})
+    resolved = node(
+        "ResolvedIdentifier",
+        {
+            **named(catalog, "t", "db").arguments,
+            "tableMetadata": there if was else None,
+            "tablePath": "file:/w/db.db/t",
+        },
+    )
+    create = node("CreateTable", {"name": OperatorRef(1), "ignoreIfExists": True})
+    session = Session("file:/warehouse", tables=None if began is None else {}, began=began)
+    (output,) = lineage_of_plan(Plan((create, resolved), (), {}), session).outputs
+    assert (output.write.dataset.identifier.name, output.write.lifecycle) == ("/w/db.db/t", lifecycle)
+    assert not output.write.may_skip
+
+
 def test_a_table_of_hive_has_the_columns_that_the_statement_gives_beside_those_of_the_query():
     fields = ",".join(f'{{"name":"{name}","type":"integer","nullable":true,"metadata":{{}}}}' for name in ("A", "day"))
     identifier = Described("TableIdentifier", {"table": "t", "database": "db"})

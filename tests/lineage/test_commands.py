@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 
+import attrs
 import pytest
 from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
 from openlineage_pyspark.listener.analyses import session_settings_of
@@ -14,12 +16,18 @@ from openlineage_pyspark.listener.probe.limits import ProbeLimits
 
 
 @pytest.fixture(scope="module")
-def understood(session):
-    """Give what is understood of a statement or a frame that is not run."""
+def planned(session):
+    """Give the plan of a statement or a frame that is not run."""
     probe = Probe(session.sparkContext._gateway, ProbeLimits())
+    return lambda query: decode_plan(probe.encode(analyzed_plan(session, query), session._jsparkSession))
+
+
+@pytest.fixture(scope="module")
+def understood(planned):
+    """Give what is understood of a statement or a frame that is not run."""
 
     def understood(query):
-        plan = decode_plan(probe.encode(analyzed_plan(session, query), session._jsparkSession))
+        plan = planned(query)
         return lineage_of_plan(plan, session_settings_of(plan, None))
 
     return understood
@@ -86,6 +94,21 @@ def test_a_table_that_is_there_is_not_made_again(understood, warehouse):
     assert one(understood("CREATE TABLE IF NOT EXISTS report (id INT) USING parquet"))[0] is None
     found = understood("CREATE TABLE IF NOT EXISTS never_made (id INT) USING parquet")
     assert one(found) == ("CREATE", f"{warehouse}/never_made", ["default.never_made"], None)
+
+
+def test_a_table_that_is_there_is_not_made_again_like_another(session, understood):
+    session.sql("CREATE TABLE IF NOT EXISTS twin LIKE emp")
+    assert one(understood("CREATE TABLE IF NOT EXISTS twin LIKE emp"))[0] is None
+    assert one(understood("CREATE TABLE IF NOT EXISTS never_made LIKE emp"))[0] == "CREATE"
+
+
+@pytest.mark.parametrize(("seconds", "lifecycle"), [(-3600, "CREATE"), (3600, None)])
+def test_a_table_is_made_like_another_if_it_is_not_older_than_the_statement(session, planned, seconds, lifecycle):
+    session.sql("CREATE TABLE IF NOT EXISTS twin LIKE emp")
+    plan = planned("CREATE TABLE IF NOT EXISTS twin LIKE emp")
+    began = int((time.time() + seconds) * 1000)
+    run = attrs.evolve(session_settings_of(plan, None), tables={}, began=began)
+    assert one(lineage_of_plan(plan, run))[0] == lifecycle
 
 
 def test_whether_a_query_is_written_to_a_new_table_alone_is_left_to_what_is_counted(understood):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.lakes import LAKE_JARS
 from support.spark_jobs import Jobs, short_name
 
 # Spark's version -> the Iceberg that is tested with it.
 JARS = {
     "3.5": ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.6.1",),
     "4.0": ("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.1",),
+    "4.1": LAKE_JARS["4.1"][2:],
 }
 CATALOG = {
     "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -139,3 +141,27 @@ def test_rows_that_pass_through_an_rdd_come_from_their_table_without_columns(job
     assert [each["inputFields"] for each in fields.values()] == [[], [], [], []]
     (error,) = event["run"]["facets"]["extractionError"]["errors"]
     assert error["errorMessage"].startswith("the rows come from an RDD: its columns are unknown")
+
+
+def test_a_table_that_an_earlier_application_has_made_is_not_made_again(packaged, tmp_path_factory):
+    jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
+    conf = {
+        **CATALOG,
+        "spark.sql.catalog.ice.warehouse": str(tmp_path_factory.mktemp("lake")),
+        "spark.jars": packaged(JARS),
+    }
+
+    def told():
+        done = [event for event in jobs.run("unless_there.py", conf=conf).queries() if event["eventType"] == "COMPLETE"]
+        assert [event for event in done if "extractionError" in event["run"]["facets"]] == []
+        return [
+            (Path(output["name"]).name, output["facets"].get("lifecycleStateChange", {}).get("lifecycleStateChange"))
+            for event in done
+            for output in event["outputs"]
+            if event["job"]["name"].split(".")[1].startswith("create_table")
+        ]
+
+    names = ["empty", "full", "altered", "full", "made"]
+    assert told() == list(zip(names, ["CREATE", "CREATE", "CREATE", None, "CREATE"], strict=True))
+    again = dict(told())
+    assert (again["full"], again["altered"], again["made"]) == (None, None, None)

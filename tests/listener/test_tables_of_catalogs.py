@@ -280,3 +280,35 @@ def test_another_write_inside_is_one_more_output() -> None:
     states = Application().run(made("CreateTableAsSelect", "t"), inside=filled("u", "/lake/default/u"))
     assert [name for name, *_ in [outputs for _, outputs, _ in names(states)]] == ["ice default.t", "ice default.t"]
     assert names(states)[1][1] == ["ice default.t", "file /lake/default/u"]
+
+
+@pytest.mark.parametrize(
+    ("end", "lifecycle", "columns", "remarks"),
+    [
+        ({"made": True}, "CREATE", ["a"], []),
+        ({"made": False}, None, [], []),
+        ({}, None, [], ["this catalog does not report whether the table was there before"]),
+        ({"error": {"class": "x.Error", "message": "no", "stack": ""}}, "CREATE", ["a"], []),
+    ],
+)
+def test_a_table_that_is_made_unless_it_is_there_is_made_if_the_catalog_says_so_at_the_end(
+    end: dict[str, Any], lifecycle: str | None, columns: list[str], remarks: list[str]
+) -> None:
+    schema = '{"type":"struct","fields":[{"name":"a","type":"integer","nullable":true,"metadata":{}}]}'
+    name = {"o": "org.apache.spark.sql.connector.catalog.IdentifierImpl", "name": "t", "namespace": ["default"]}
+    create = plan(
+        (f"{LOGICAL}.CreateTable", {"name": -1, "tableSchema": schema, "ignoreIfExists": True}, {}),
+        (
+            "org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier",
+            {"catalog": ICEBERG_CATALOG, "identifier": name},
+            {},
+        ),
+    )
+    application = Application()
+    begun, ended = application.run(create, **end)
+
+    assert told([begun])[0][2:] == ([("default.t", "CREATE")], [])
+    assert told([ended])[0][2:] == ([("default.t", lifecycle)], remarks)
+    assert [field.name for field in ended.outputs[0].dataset.fields] == columns
+    again = application.run(create, made=True)
+    assert [state.outputs[0].lifecycle for state in again] == (["CREATE", "CREATE"] if "error" in end else [None, None])
