@@ -200,9 +200,21 @@ def test_what_tidies_up_or_restores_a_table_is_a_run_and_nothing_is_unknown(pack
             (Path(read["name"]).name, Path(to["name"]).name) for read in event["inputs"] for to in event["outputs"]
         ]
         for (command, _), (event, *_) in runs.items()
-        if any(word in command for word in ("optimize", "vacuum", "restore"))
+        if any(word in command for word in ("optimize", "vacuum", "restore", "convert"))
     }
     assert tidied == {
-        f"execute_{word}_table_command": [("staff", "staff")] for word in ("optimize", "vacuum", "restore")
+        **{f"execute_{word}_table_command": [("staff", "staff")] for word in ("optimize", "vacuum", "restore")},
+        "execute_convert_to_delta_command": [("paid", "paid")],
     }
-    assert len(runs) == 6
+    assert len(runs) == 9
+
+
+@pytest.mark.long
+def test_a_clone_has_the_columns_and_the_version_of_its_table(packaged, tmp_path_factory, said):
+    runs = completed(run("tidied", packaged(JARS), tmp_path_factory.mktemp))
+    ((clone,),) = [events for (_, table), events in runs.items() if table == "default_twin"]
+
+    assert said(clone) == (["staff"], {name: [f"staff.{name} IDENTITY"] for name in ("id", "name", "pay")}, [])
+    assert clone["outputs"][0]["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "CREATE"
+    # Its first version is followed by those of OPTIMIZE's, VACUUM's and ADD CONSTRAINT's, and that of RESTORE.
+    assert int(clone["inputs"][0]["facets"]["version"]["datasetVersion"]) > 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.lakes import LAKE_JARS
-from support.spark_jobs import Jobs, short_name
+from support.spark_jobs import SPARK_VERSION, Jobs, short_name
 
 # Spark's version -> the Iceberg that is tested with it.
 JARS = {
@@ -165,3 +165,28 @@ def test_a_table_that_an_earlier_application_has_made_is_not_made_again(packaged
     assert told() == list(zip(names, ["CREATE", "CREATE", "CREATE", None, "CREATE"], strict=True))
     again = dict(told())
     assert (again["full"], again["altered"], again["made"]) == (None, None, None)
+
+
+@pytest.mark.skipif(
+    SPARK_VERSION >= "4", reason="since Spark 4, a CALL runs in its analysis, and nothing is told of it"
+)
+def test_a_procedure_is_a_run_of_the_table_that_it_changes(packaged, tmp_path_factory, said):
+    jobs = Jobs(Path(__file__).parent / "jobs", tmp_path_factory.mktemp)
+    lake = tmp_path_factory.mktemp("lake")
+    conf = {**CATALOG, "spark.sql.catalog.ice.warehouse": str(lake), "spark.jars": packaged(JARS)}
+    job = jobs.run("calls.py", conf=conf)
+
+    assert job.stdout == "[0, 0, 1, 1]\n"
+    calls = {
+        short_name(event).removeprefix("calls.call_"): event
+        for event in job.queries()
+        if event["eventType"] == "COMPLETE" and ".call_" in event["job"]["name"]
+    }
+    words = ("rollback_to_snapshot", "set_current_snapshot", "rewrite_data_files", "add_files", "expire_snapshots")
+    assert {name: [Path(read["name"]).name for read in event["inputs"]] for name, event in calls.items()} == {
+        f"{word}.db_t": ["plain" if word == "add_files" else "t"] for word in words
+    }
+    assert said(calls["add_files.db_t"]) == (["plain"], {"id": ["plain.id IDENTITY"]}, [])
+    for event in calls.values():
+        assert [(output["namespace"], output["name"]) for output in event["outputs"]] == [("file", f"{lake}/db/t")]
+        assert "extractionError" not in event["run"]["facets"]

@@ -43,6 +43,9 @@ TIDIED = [
     "DESCRIBE DETAIL staff",
     "ALTER TABLE staff ADD CONSTRAINT known CHECK (id > 0)",
     "RESTORE TABLE staff TO VERSION AS OF 0",
+    "CREATE TABLE twin SHALLOW CLONE staff",
+    f"CREATE TABLE plain USING parquet LOCATION '{PATH}' AS SELECT id FROM staff",
+    f"CONVERT TO DELTA parquet.`{PATH}`",
 ]
 FED = [
     f"CREATE TABLE paid (pay INT) USING delta LOCATION '{PATH}' TBLPROPERTIES (delta.enableChangeDataFeed = true)",
