@@ -36,7 +36,8 @@ MISSING = """
   Tests without a Spark hold their names (tests/facets/test_placed.py).
 - **PostgreSQL, MariaDB, SQLite** and other databases than Derby: tests without a driver or a server hold the names that
   follow from their URLs (tests/facets/test_naming.py).
-- **XML, Avro and binary files, sockets, joins of streams, `spark-pipelines`** have no row.
+- **XML, Avro and binary files, sockets, joins of streams** have no row.
+- **Declarative pipelines** (`spark-pipelines`): tests/lineage/test_pipelines.py.
 - **Instants of Hudi** are in no event, neither of writes nor of reads and time travel: only the table's files state
   what a write has made ([limits.md](limits.md)).
 - **Streams that read Hudi** have its table or the folders of its files, and no columns ([limits.md](limits.md)).
