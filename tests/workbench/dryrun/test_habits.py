@@ -263,7 +263,7 @@ spark.sparkContext._jsc.hadoopConfiguration().set("fs.s3a.endpoint", "x")
 """
     found = seen(runner, tmp_path, text)
     assert found.edges == ["/{SparkFiles}/orders.csv.id -> out/shipped.id", "data/k.id -> out/{uuid}/{uuid}.id"]
-    assert found.problems == [(5, "DECISION"), (8, "STAND_IN"), (15, "STAND_IN")]
+    assert found.problems == [(5, "DECISION"), (5, "DECISION"), (8, "STAND_IN"), (15, "STAND_IN")]
 
 
 @pytest.mark.parametrize(
@@ -1019,6 +1019,38 @@ def test_a_name_of_glue_that_a_dry_run_does_not_have_is_a_stand_in(runner: Scrip
     found = seen(runner, tmp_path, text)
     assert found.edges == ["data/k.id -> out/after.id", "data/k.v -> out/after.v"]
     assert found.messages == ["a dry run does not have awsglue.gluetypes.Field: what it returns is unknown"]
+
+
+READ_BACK = """
+k = spark.read.parquet("data/k").selectExpr("id", "v", "id AS a", "id AS b")
+k.write.partitionBy("a", "b").parquet("out/p")
+spark.read.parquet("out/p/*").write.parquet("out/below_a")
+spark.read.parquet("out/p/*/b=1").write.parquet("out/below_b")
+k.select("id", "v", "a").write.partitionBy("a").csv("out/c")
+spark.sql("SELECT * FROM csv.`out/c`").write.parquet("out/of_csv")
+k.drop("b").write.partitionBy("a").json("out/j")
+spark.read.json("out/j").write.parquet("out/of_json")
+"""
+
+
+def test_partitions_and_names_are_those_that_a_script_finds_in_its_own_files(
+    runner: ScriptRunner, tmp_path: Path
+) -> None:
+    found = seen(runner, tmp_path, READ_BACK)
+    read = [each for each in found.edges if each.startswith("out/")]
+    assert read == [
+        "out/c._c0 -> out/of_csv._c0",
+        "out/c._c1 -> out/of_csv._c1",
+        "out/c.a -> out/of_csv.a",
+        "out/j.a -> out/of_json.a",
+        "out/j.id -> out/of_json.id",
+        "out/j.v -> out/of_json.v",
+        "out/p.b -> out/below_a.b",
+        "out/p.id -> out/below_a.id",
+        "out/p.id -> out/below_b.id",
+        "out/p.v -> out/below_a.v",
+        "out/p.v -> out/below_b.v",
+    ]
 
 
 UNKNOWN_PARTS = """

@@ -44,6 +44,7 @@ def named(format_: str, options: dict[str, str], *paths: str, streamed: bool = F
         ("s3a://{ssm.get()[/b][Value]}/in/{row[0]}/x", ("s3://{ssm.get()..b.Value}", "in/{row.0}/x")),
         ("s3a://lake/{json.loads()[a/b]}", ("s3://lake", "{json.loads().a.b}")),
         ("s3a://lake/in/202[1-3]/x", ("s3://lake", "in")),
+        ("s3a://lake/in/{x[0-9],y[ab]}/z", ("s3://lake", "in")),
         ("s3a://lake/in/{a.csv,b.csv}", ("s3://lake", "in")),
         ("/out/part-00000-1.parquet", ("file", "/out")),
         ("abfss://c@a.dfs.core.windows.net/x", ("abfss://c@a.dfs.core.windows.net", "x")),

@@ -145,7 +145,9 @@ class Writes:
                 columns = with_more_columns(self._stage.known_of(place), columns)
             self._stage.learn(place, columns, partitions)
             if place.is_of_files:
-                self._reads.declare((SPARK_CATALOG, place.short, place.paths[0]), columns, partitions)
+                # A file of CSV or of text does not keep the names of its columns.
+                read = self._stage.columns_of(place, header=False, inferred=False) or columns
+                self._reads.declare((SPARK_CATALOG, place.short, place.paths[0]), read, partitions)
 
     def _is_all(self, is_whole: bool) -> bool:  # noqa: FBT001 (it becomes the answer)
         """Return whether a write replaces everything in its target, unless a setting leaves other partitions there."""

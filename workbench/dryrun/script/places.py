@@ -37,7 +37,7 @@ _WILD = "*?{["
 _UNKNOWN = re.compile(r"\{[^{},]*\}")
 # An item of an unknown value, such as `{client.get()[Value]}`, is no pattern of names.
 _ITEM = re.compile(r"\[([^\[\]{}]*)\](?=[^{}]*\})")
-_UNKNOWN_ITEM = re.compile(r"\{[A-Za-z_][^{}]*\}")
+_UNKNOWN_ITEM = re.compile(r"\{[A-Za-z_][^{},]*\}")
 _UNKNOWN_PORT = re.compile(r"((?://|@)[^/:]*):\{[^{},]*\}(?=[/;?:]|$)")
 _NO_WORD = re.compile(r"\W+")
 _KEPT = WHERE | {"subscribe", "assign", "subscribepattern", "query", "preparequery", "kafka.bootstrap.servers"}

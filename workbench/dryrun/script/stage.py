@@ -30,7 +30,7 @@ from openlineage_pyspark.workbench.dryrun.script.places import columns_of_query,
 from openlineage_pyspark.workbench.dryrun.script.records import ProblemRecord, Spot, file_of_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from types import FrameType
 
     from openlineage_pyspark.facets.model.dataset import Identifier
@@ -61,6 +61,8 @@ class Stage:
         self._lock = threading.RLock()
         self._columns = dict(request.columns)
         self._own: dict[str, str] = {}
+        # The partition columns of what the script writes, in the order of their folders.
+        self._partitions: dict[str, Columns] = {}
         self._recorded: set[tuple[object, ...]] = set()
         self._begins = os.path.realpath(request.begins) + os.sep
         self._count = 0
@@ -289,8 +291,14 @@ class Stage:
                     if each is trimmed and trimmed.identifier != dataset.identifier and not base:
                         found = without(found, columns_in_path(dataset.identifier.name))
                     if not base:
-                        found = without(found, _partitions_of_patterns(place))
-                    return found if own is None else _read_again(found, place.short, header=header, inferred=inferred)
+                        above = self._partitions.get(key, ())[: _folders_of_patterns(place, each.identifier.name)]
+                        found = without(without(found, _partitions_of_patterns(place)), above)
+                    if own is None:
+                        return found
+                    folders = self._partitions.get(key, ())
+                    data = without(found, folders)
+                    read = _read_again(data, place.short, header=header, inferred=inferred)
+                    return (*read, *without(found, data))
         return self._columns_of_pattern(place, base)
 
     def _columns_of_pattern(self, place: DataPlace, base: str) -> Columns | None:
@@ -330,11 +338,13 @@ class Stage:
         every = (self._columns.get(key_of_dataset(each.identifier)) for each in datasets_of(place))
         return next((each for each in every if each is not None), None)
 
-    def learn(self, place: DataPlace, columns: Columns, partitions: Iterable[str]) -> None:
+    def learn(self, place: DataPlace, columns: Columns, partitions: Collection[str]) -> None:
         """Remember the columns that the script would write to a place."""
         ordered = with_partitions_last(columns, partitions)
         for dataset in datasets_of(place):
             self._learn(dataset.identifier, ordered, place.short)
+            last = len(ordered) - len(partitions)
+            self._partitions[key_of_dataset(dataset.identifier)] = ordered[last:]
             # A partition that the script writes to its own path is a part of the data above it.
             name = above_partitions(dataset.identifier.name)
             undated = DEFAULT_TRIMMING.dataset(dataset).identifier
@@ -361,15 +371,21 @@ def _partitions_of_patterns(place: DataPlace) -> Columns:
     return tuple(each for path in place.paths if has_wildcards(path) for each in columns_in_path(path))
 
 
+def _folders_of_patterns(place: DataPlace, name: str) -> int:
+    """Return how many folders of a dataset the patterns of a place name: their partitions are no columns for Spark."""
+    below = (path.partition(name)[2].strip("/") for path in place.paths if has_wildcards(path))
+    return max((each.count("/") + 1 for each in below if each), default=0)
+
+
 def decision_of(file: str, line: int) -> str:
     """Return the name of the decisions on a line."""
     return f"{file}:{line}"
 
 
 def _read_again(columns: Columns, format_: str, *, header: bool, inferred: bool) -> Columns:
-    """Return the columns that Spark finds when it reads files of a format that the script itself has written."""
+    """Return the columns that Spark finds in files, without folders, of a format that the script itself has written."""
     if format_ == "text":
-        return (("value", "STRING"), *columns[1:])
+        return (("value", "STRING"),)
     if format_ == "csv":
         names = [name if header else f"_c{at}" for at, (name, _) in enumerate(columns)]
         return tuple((name, type_ if inferred else "STRING") for name, (_, type_) in zip(names, columns, strict=True))
