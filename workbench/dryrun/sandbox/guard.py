@@ -29,7 +29,7 @@ _CHANGES = (
     "os.chflags", "os.chmod", "os.chown", "os.link", "os.lockf", "os.mkdir", "os.remove", "os.rename",
     "os.rmdir", "os.symlink", "os.truncate", "os.utime", "shutil.chown", "shutil.copyfile",
     "shutil.copymode", "shutil.copystat", "shutil.copytree", "shutil.make_archive", "shutil.move", "shutil.rmtree",
-    "shutil.unpack_archive", "tempfile.mkdtemp", "tempfile.mkstemp", "sqlite3.connect",
+    "shutil.unpack_archive", "tempfile.mkdtemp", "tempfile.mkstemp",
 )  # fmt: skip
 _WITHIN = ("os.chmod", "os.chown", "os.mkdir", "os.remove", "os.rmdir", "os.utime")
 _READS = ("os.listdir", "os.scandir", "os.listxattr", "os.getxattr", "glob.glob")
@@ -38,7 +38,8 @@ _NETWORK = ("socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddr
             "http.client.connect", "imaplib.open", "poplib.connect", "telnetlib.Telnet.open")  # fmt: skip
 # The kernel lets a process change these of a file, whatever it may not write (`landlock.py`).
 _ATTRIBUTES_IN_C = re.compile(r"[fl]?(?:chmod|chown|setxattr|removexattr|utimes?)(?:at)?|futimens|utimensat|futimesat")
-_IN_MEMORY = ":memory:"
+# Python 3.10 has the name as bytes.
+_IN_MEMORY = (":memory:", b":memory:")
 _LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _SECRETS = re.compile(
@@ -82,6 +83,7 @@ class AuditHook:
             **dict.fromkeys(_NETWORK, lambda given: self._reached("connect to", given)),
             "socket.bind": lambda given: self._reached("listen on", given),
             "ctypes.dlsym": _called_in_c,
+            "sqlite3.connect": lambda given: None if given[0] in _IN_MEMORY else self._changed(given),
         }
         # Per thread: a check in one thread does not affect another.
         self._within = threading.local()
@@ -121,9 +123,7 @@ class AuditHook:
 
     def _changed(self, arguments: tuple[Any, ...]) -> str | None:
         """Return a description of changing the path in the first argument, if that is refused; None if allowed."""
-        given = arguments[0] if arguments else None
-        # Of SQLite, which has its name for a database in memory.
-        path = None if given == _IN_MEMORY else _path(given)
+        path = _path(arguments[0] if arguments else None)
         if path is None or f"{path}{os.sep}".startswith(self._writable) or path == os.devnull:
             return None
         return f"write or remove {path}"
