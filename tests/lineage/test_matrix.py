@@ -11,6 +11,7 @@ import yaml
 from support import kafka, s3
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.maven import fetched_with_all
+from support.postgres import DRIVER, postgres
 from support.spark_jobs import SPARK_VERSION, Jobs
 from support.table_services import Service, metastore, rest_catalog
 
@@ -22,9 +23,11 @@ ROWS: dict[str, dict[str, Any]] = yaml.safe_load((HERE / "matrix.yaml").read_tex
 PAGE = HERE.parent.parent / "docs" / "matrix.md"
 LAKES = [name for name, row in ROWS.items() if row.get("needs") in ("Delta Lake", "Iceberg")]
 IN_SERVICE = {"hive_thrift": metastore, "iceberg_hive": metastore, "iceberg_rest": rest_catalog}
-SERVED = ("hive", "kafka", "s3", "hudi", *IN_SERVICE)
+SERVED = ("hive", "kafka", "s3", "hudi", "avro", "postgres", "sqlite", *IN_SERVICE)
+SINCE_4 = ("python", "xml")
+SQLITE = "org.xerial:sqlite-jdbc:3.46.1.3"
 HUDI = {"3.5": ("org.apache.hudi:hudi-spark3.5-bundle_2.12:1.0.2",)}
-PLAIN = [name for name in ROWS if name not in (*LAKES, *SERVED) and not (name == "python" and SPARK_VERSION < "4")]
+PLAIN = [name for name in ROWS if name not in (*LAKES, *SERVED, *(SINCE_4 if SPARK_VERSION < "4" else ()))]
 MISSING = """
 ## What is not in the table
 
@@ -34,9 +37,9 @@ MISSING = """
 - **MongoDB, Snowflake**: their connectors, without a server, on Spark 3.5 (tests/lineage/test_connectors.py).
 - **BigQuery, Cassandra, Elasticsearch, ClickHouse, Redshift, Cosmos DB, Kusto** were not tried on their connectors.
   Tests without a Spark hold their names (tests/facets/test_placed.py).
-- **PostgreSQL, MariaDB, SQLite** and other databases than Derby: tests without a driver or a server hold the names that
-  follow from their URLs (tests/facets/test_naming.py).
-- **XML, Avro and binary files, sockets, joins of streams** have no row.
+- **MariaDB** and other databases: tests without a driver or a server hold the names that follow from their URLs
+  (tests/facets/test_naming.py).
+- **Sockets, joins of streams and state**: tests/lineage/test_streams.py.
 - **Declarative pipelines** (`spark-pipelines`): tests/lineage/test_pipelines.py.
 - **Instants of Hudi** are in no event, neither of writes nor of reads and time travel: only the table's files state
   what a write has made ([limits.md](limits.md)).
@@ -155,6 +158,13 @@ def served(
                 "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
             }
             return Ran(jobs, [row], conf)
+        if row == "postgres":
+            port = request.getfixturevalue("postgres_server")
+            return Ran(jobs, [row], {"spark.jars": packaged({SPARK_VERSION[:3]: (DRIVER,)})}, port=str(port))
+        if row in ("avro", "sqlite"):
+            scala = "2.13" if SPARK_VERSION >= "4" else "2.12"
+            jar = SQLITE if row == "sqlite" else f"org.apache.spark:spark-avro_{scala}:{SPARK_VERSION}"
+            return Ran(jobs, [row], {"spark.jars": packaged({SPARK_VERSION[:3]: (jar,)})})
         if row in IN_SERVICE:
             service = request.getfixturevalue("service")
             conf = conf_of(row, service, packaged)
@@ -191,6 +201,13 @@ def conf_of(row: str, service: Service, packaged: Callable[..., str]) -> dict[st
         # The metastore has no tables for its locks.
         "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
     }
+
+
+@pytest.fixture
+def postgres_server() -> Iterator[int]:
+    """Give the port of a real PostgreSQL."""
+    with postgres() as port:
+        yield port
 
 
 @pytest.fixture

@@ -31,6 +31,12 @@ def edges(output):
     return {name: [f["field"] for f in column["inputFields"]] for name, column in found}
 
 
+def influences(output):
+    """Give the columns that decide about all rows: the dataset's last name, the field and how."""
+    found = output["facets"]["columnLineage"].get("dataset", [])
+    return {(Path(f["name"]).name, f["field"], t["subtype"]) for f in found for t in f["transformations"]}
+
+
 def rows(event):
     return [each["outputFacets"]["outputStatistics"]["rowCount"] for each in event["outputs"]]
 
@@ -78,11 +84,52 @@ def test_a_table_has_one_spelling_in_the_names_of_jobs_and_in_its_own(job):
     assert len({output["name"] for output in outputs}) == 1
 
 
+def test_a_join_of_streams_has_the_columns_of_both_and_what_they_are_joined_by(job):
+    (event,) = completed(job, "third.streaming_query.", "joined")
+    (output,) = event["outputs"]
+
+    assert [Path(each["name"]).name for each in event["inputs"]] == ["visits", "sales"]
+    assert edges(output) == {"k": ["k"], "both": ["w", "v"]}
+    assert influences(output) == {("sales", "n", "JOIN"), ("sales", "since", "JOIN"), ("visits", "at", "JOIN"),
+                                  ("visits", "k", "JOIN")}  # fmt: skip
+    assert rows(event) == [3]
+
+
+def test_rows_that_are_dropped_from_a_stream_are_so_by_their_keys(job):
+    (event,) = completed(job, "third.streaming_query.", "deduplicated")
+    (output,) = event["outputs"]
+
+    assert edges(output) == {"k": ["k"], "v": ["v"]}
+    assert influences(output) == {("visits", "k", "GROUP_BY")}
+    assert rows(event) == [3]
+
+
+def test_code_that_keeps_a_state_has_groups_and_no_edge_of_its_own(job):
+    (event,) = completed(job, "third.streaming_query.", "counted")
+    (output,) = event["outputs"]
+
+    assert {name: sorted(set(each)) for name, each in edges(output).items()} == {
+        "k": ["at", "k", "v"],
+        "n": ["at", "k", "v"],
+    }
+    assert influences(output) == {("visits", "k", "GROUP_BY")}
+
+
+def test_a_socket_is_a_dataset_of_lines(job):
+    (event,) = completed(job, "third.streaming_query.", "told")
+
+    assert [(each["namespace"].rpartition(":")[0], each["name"]) for each in event["inputs"]] == [
+        ("socket://127.0.0.1", "lines")
+    ]
+    assert edges(event["outputs"][0]) == {"value": ["value"]}
+    assert rows(event) == [2]
+
+
 def test_an_application_ends_with_its_context_and_not_when_the_next_one_or_the_script_is_over(job):
     told = [event["eventTime"].replace("Z", "+00:00") for event in job.application()]
     times = [datetime.datetime.fromisoformat(time) for time in told]
 
-    assert [event["eventType"] for event in job.application()] == ["START", "COMPLETE", "START", "COMPLETE"]
+    assert [event["eventType"] for event in job.application()] == ["START", "COMPLETE"] * 3
     assert times == sorted(times)
     # The script tells the time after its last context.
-    assert times[3].timestamp() <= float(job.stdout.split()[-1])
+    assert times[5].timestamp() <= float(job.stdout.split()[-1])

@@ -89,10 +89,28 @@ def rest_catalog(make_folder: Callable[[str], Path]) -> Iterator[Service]:
 @contextlib.contextmanager
 def _running(command: Sequence[str], folder: Path, port: int, variables: dict[str, str]) -> Iterator[None]:
     """Run a Java program from the moment it listens on."""
+    java = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    with running([*java, *command], folder, port, os.environ | variables):
+        yield
+
+
+@contextlib.contextmanager
+def running(
+    command: Sequence[str], folder: Path, port: int, env: dict[str, str] | None = None, user: int | None = None
+) -> Iterator[None]:
+    """
+    Run a server from the moment it listens on.
+
+    Args:
+        command: its program and arguments.
+        folder: where it runs, and where its log is.
+        port: where it listens on 127.0.0.1.
+        env: its environment; None for that of this process.
+        user: who runs it; None for the user of this process.
+    """
     log = folder / "server.log"
-    java, env = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"], os.environ | variables
     with log.open("ab") as opened:
-        process = subprocess.Popen([*java, *command], cwd=folder, env=env, stdout=opened, stderr=opened)
+        process = subprocess.Popen(command, cwd=folder, env=env, stdout=opened, stderr=opened, user=user)
     try:
         end = time.monotonic() + START_SECONDS
         while not _listens(port):

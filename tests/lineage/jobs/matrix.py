@@ -1,8 +1,10 @@
 """Each thing is written in one way and read in every other; the sink's name tells the row and the way."""
 # ruff: noqa: ARG002, C901, N802
 
+import contextlib
 import json
 import os
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -35,30 +37,41 @@ def streamed(row, way, frame):
     query.trigger(availableNow=True).start(sink).awaitTermination()
 
 
-def by_paths(row, format_, place, *, parts=True):
+def by_paths(row, format_, place, *, parts=True, **options):
     """Read what lies at a relative path in each spelling of it."""
     schema = "value STRING" if format_ == "text" else SCHEMA
-    read = spark.read.format(format_).schema(schema) if format_ != "delta" else spark.read.format(format_)
+    read = spark.read.format(format_).options(**options)
+    read = read if format_ == "delta" else read.schema(schema)
     into(row, "absolute", read.load(f"{LAKE}/{place}"))
     into(row, "relative", read.load(place))
     into(row, "slashes", read.load(f"{LAKE}//{place}/"))
     into(row, "dots", read.load(f"{LAKE}/other/../{place}"))
     into(row, "uri", read.load(f"file://{LAKE}/{place}"))
-    into(row, "path in SQL", spark.sql(f"SELECT * FROM {format_}.`{LAKE}/{place}`"))
+    if not options:
+        into(row, "path in SQL", spark.sql(f"SELECT * FROM {format_}.`{LAKE}/{place}`"))
     if parts:
         into(row, "pattern of many", read.load(f"{LAKE}/{place}/part-*"))
         into(row, "one part", read.load(part(f"{place}/part-*")))
         into(row, "pattern of one", read.load(f"{part(f'{place}/part-*')[:-3]}*"))
-    stream = spark.readStream.format(format_)
+    stream = spark.readStream.format(format_).options(**options)
     streamed(row, "stream", (stream if format_ == "delta" else stream.schema(schema)).load(f"{LAKE}//{place}"))
 
 
-def files(format_):
+def files(format_, **options):
     frame = rows.select("v") if format_ == "text" else rows
-    frame.write.format(format_).mode("overwrite").save(f"things/{format_}")
-    frame.write.format(format_).mode("append").save(f"{LAKE}//things/{format_}/")
-    frame.write.format(format_).mode("append").save(f"{LAKE}/things/../things/{format_}")
-    by_paths(format_, format_, f"things/{format_}")
+    writing = frame.write.format(format_).options(**options)
+    writing.mode("overwrite").save(f"things/{format_}")
+    writing.mode("append").save(f"{LAKE}//things/{format_}/")
+    writing.mode("append").save(f"{LAKE}/things/../things/{format_}")
+    by_paths(format_, format_, f"things/{format_}", **options)
+
+
+def binary():
+    rows.write.parquet("things/binary")
+    read = spark.read.format("binaryFile")
+    into("binary", "folder", read.load("things/binary"))
+    into("binary", "pattern", read.load(f"{LAKE}//things/binary/part-*"))
+    into("binary", "one part", read.load(part("things/binary/part-*")))
 
 
 def partitioned():
@@ -139,6 +152,47 @@ def jdbc():
     spark.sql(f"CREATE TABLE named USING jdbc OPTIONS (url '{DERBY}', dbtable 'thing', driver '{driver}')")
     spark.sql("INSERT INTO named SELECT * FROM named")
     into("jdbc", "table", spark.table("named"))
+
+
+def catalog_of(name, url, driver):
+    spark.conf.set(f"spark.sql.catalog.{name}", "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")
+    spark.conf.set(f"spark.sql.catalog.{name}.url", url)
+    spark.conf.set(f"spark.sql.catalog.{name}.driver", driver)
+
+
+def over_jdbc(row, url, driver, names):
+    """Read a table by its names, by a query, and by a table of Spark that stands for it and writes to it."""
+    for name in names:
+        into(row, name, spark.read.jdbc(url, name, properties={"driver": driver}))
+    query = spark.read.format("jdbc").option("url", url).option("driver", driver)
+    into(row, "query", query.option("query", "SELECT k FROM thing").load())
+    spark.sql(f"CREATE TABLE of_{row} USING jdbc OPTIONS (url '{url}', dbtable 'thing', driver '{driver}')")
+    spark.sql(f"INSERT INTO of_{row} SELECT * FROM of_{row}")
+    into(row, "table", spark.table(f"of_{row}"))
+
+
+def postgres():
+    driver, port = "org.postgresql.Driver", os.environ["PORT"]
+    url, other = (f"jdbc:postgresql://{host}:{port}/shop?user=tests" for host in ("localhost", "LOCALHOST"))
+    rows.write.jdbc(url, "thing", properties={"driver": driver})
+    rows.write.mode("append").jdbc(url, "public.thing", properties={"driver": driver})
+    rows.write.mode("append").jdbc(other, "THING", properties={"driver": driver})
+    catalog_of("pg", url, driver)
+    over_jdbc("postgres", url, driver, ("thing", "THING", "public.Thing", '"public"."thing"'))
+    read = spark.read.format("jdbc").option("driver", driver).option("dbtable", "thing")
+    into("postgres", "schema of the URL", read.option("url", f"{url}&currentSchema=public").load())
+    into("postgres", "another name of the server", read.option("url", other).load())
+    into("postgres", "catalog", spark.table("pg.public.thing"))
+
+
+def sqlite():
+    url, driver = f"jdbc:sqlite:{LAKE}/things/shop.db", "org.sqlite.JDBC"
+    (LAKE / "things").mkdir()
+    # Spark knows no dialect of SQLite, so it does not find out that a table is missing.
+    with contextlib.closing(sqlite3.connect(LAKE / "things" / "shop.db")) as database:
+        database.execute("CREATE TABLE thing (k BIGINT, v VARCHAR(9))")
+    rows.write.mode("append").jdbc(url, "thing", properties={"driver": driver})
+    over_jdbc("sqlite", url, driver, ("thing", '"thing"'))
 
 
 def python():
@@ -319,7 +373,9 @@ def hudi():
 
 
 KINDS = {
-    **{name: (lambda name=name: files(name)) for name in ("parquet", "orc", "json", "csv", "text")},
+    **{name: (lambda name=name: files(name)) for name in ("parquet", "orc", "json", "csv", "text", "avro")},
+    "xml": lambda: files("xml", rowTag="row"),
+    **{each.__name__: each for each in (binary, postgres, sqlite)},
     **{each.__name__: each for each in (partitioned, days, rdd, table, outside, jdbc, python, delta, iceberg)},
     **{each.__name__: each for each in (kafka, s3, hive, hive_thrift, hudi)},
     **{name: (lambda name=name: in_service(name)) for name in ("iceberg_hive", "iceberg_rest")},

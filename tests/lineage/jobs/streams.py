@@ -1,10 +1,14 @@
 """Streams whose rows come from no dataset, from a source in Python and from files, and applications one by one."""
 # ruff: noqa: ARG002, N802
 
+import socket
+import threading
 import time
 
+import pandas as pd
 import pyspark
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import expr
 
 
 def session(name):
@@ -23,6 +27,18 @@ def run(frame, state, start):
     else:
         query.processAllAvailable()
     query.stop()
+
+
+def count(key, frames, state):
+    n = sum(map(len, frames)) + (state.get[0] if state.exists else 0)
+    state.update((n,))
+    yield pd.DataFrame({"k": [key[0]], "n": [n]})
+
+
+def tell(server):
+    connection, _ = server.accept()
+    connection.sendall(b"a\nb\n")
+    time.sleep(60)
 
 
 if pyspark.__version__ >= "4":
@@ -99,5 +115,25 @@ spark.stop()
 spark = session("second")
 spark.sql("CREATE TABLE Mixed_Case (a INT) USING parquet")
 spark.range(3).selectExpr("CAST(id AS INT) AS a").write.mode("overwrite").saveAsTable("MIXED_Case")
+spark.stop()
+spark = session("third")
+spark.conf.set("spark.sql.shuffle.partitions", "1")
+ROWS = "CAST(id AS INT) AS {0}, CAST(id AS STRING) AS {1}, timestamp_seconds(1700000000 + id) AS {2}"
+READ = {"visits": ("k", "v", "at"), "sales": ("n", "w", "since")}
+for folder, names in READ.items():
+    spark.sql(f"SELECT {ROWS.format(*names)} FROM range(3)").write.parquet(folder)
+visits, sales = (
+    spark.readStream.schema(f"{k} INT, {v} STRING, {at} TIMESTAMP").parquet(folder).withWatermark(at, "1 hour")
+    for folder, (k, v, at) in READ.items()
+)
+met = visits.join(sales, expr("k = n AND since BETWEEN at AND at + INTERVAL 1 HOUR")).selectExpr("k", "v || w AS both")
+run(met, "joined", lambda w: w.start("joined"))
+run(visits.dropDuplicates(["k"]).select("k", "v"), "deduplicated", lambda w: w.start("deduplicated"))
+counted = visits.groupBy("k").applyInPandasWithState(count, "k INT, n BIGINT", "n BIGINT", "append", "NoTimeout")
+run(counted, "counted", lambda w: w.outputMode("append").start("counted"))
+with socket.create_server(("127.0.0.1", 0)) as server:
+    threading.Thread(target=tell, args=[server], daemon=True).start()
+    told = spark.readStream.format("socket").option("host", "127.0.0.1").option("port", server.getsockname()[1]).load()
+    run(told, "told", lambda w: w.start("told"))
 spark.stop()
 print(time.time())
