@@ -55,7 +55,7 @@ from openlineage_pyspark.workbench.rebuild.findings import CHANGE_GATES
 from openlineage_pyspark.workbench.report import QUERY
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.workbench.model.graph import Graph
     from openlineage_pyspark.workbench.predict.project.dbt import Exposure, Project
@@ -166,7 +166,7 @@ def run(options: argparse.Namespace) -> int:
             write_file(options.write_schemas, schemas)
             if not options.files:
                 return 0
-        known.tables += () if project is None else _of_spark_types(project.tables)
+        known.tables += () if project is None else _sources_of(project)
         files = with_unreadable_notebooks(scripts_now(options.files, globs=options.glob))
         now = [*scripts_now(options.ddl, is_ddl=True), *files]
         base = None if options.diff is None else _base(options)
@@ -476,16 +476,22 @@ def _known(options: argparse.Namespace) -> KnownColumns:
         from openlineage_pyspark.command.view import opened_from
 
         problems: list[str] = []
+        foreign: dict[str, str] = {}
         with opened_from(options.catalog, problems) as store:
             schemas = table_schemas(store.tables)
-            found.tables += _of_spark_types(
-                DeclaredTable(each.parts, each.columns, identifier=Identifier(each.namespace, each.name))
+            found.tables += [
+                DeclaredTable(
+                    each.parts,
+                    _of_spark_types(".".join(each.parts), each.columns, foreign),
+                    identifier=Identifier(each.namespace, each.name),
+                )
                 for each in schemas
-            )
+            ]
             found.add_datasets(
-                (namespace, name, tuple((column, spark_type(type_) or TEXT_TYPE) for column, type_ in columns))
+                (namespace, name, _of_spark_types(name, columns, foreign))
                 for namespace, name, columns in dataset_columns(store.tables)
             )
+        _warn_of_types(foreign)
         for problem in problems:
             complain(problem)
         several = names_of_several(schemas)
@@ -500,23 +506,43 @@ def _known(options: argparse.Namespace) -> KnownColumns:
     return found
 
 
-def _of_spark_types(tables: Iterable[DeclaredTable]) -> list[DeclaredTable]:
-    """Return tables with types that Spark knows; warn about the types of other engines that it does not know."""
-    found = []
+def _sources_of(project: Project) -> list[DeclaredTable]:
+    """Return the sources and seeds of a dbt project."""
     foreign: dict[str, str] = {}
-    for table in tables:
-        columns = tuple((name, spark_type(type_)) for name, type_ in table.columns)
-        foreign.update(
-            (f"{'.'.join(table.parts)}.{name}", before)
-            for (name, type_), (_, before) in zip(columns, table.columns, strict=True)
-            if not type_
-        )
-        found.append(attrs.evolve(table, columns=tuple((name, type_ or TEXT_TYPE) for name, type_ in columns)))
-    if foreign:
-        column, type_ = next(iter(foreign.items()))
-        more = f" (and those of {len(foreign) - 1:,} more)" if len(foreign) > 1 else ""
-        complain(f"Spark does not know the type {type_} of {column}{more}: counted as {TEXT_TYPE}")
+    found = [
+        attrs.evolve(each, columns=_of_spark_types(".".join(each.parts), each.columns, foreign))
+        for each in project.tables
+    ]
+    _warn_of_types(foreign)
     return found
+
+
+def _of_spark_types(
+    name: str, columns: Iterable[tuple[str, str]], foreign: dict[str, str]
+) -> tuple[tuple[str, str], ...]:
+    """
+    Return columns with types that Spark knows.
+
+    Args:
+        name: the name of their dataset.
+        columns: each name with its type, perhaps one of another engine.
+        foreign: collects the types that have no name in Spark, each with its first column.
+    """
+    found = []
+    for column, type_ in columns:
+        known = spark_type(type_)
+        if not known:
+            foreign.setdefault(type_, f"{name}.{column}")
+        found.append((column, known or TEXT_TYPE))
+    return tuple(found)
+
+
+def _warn_of_types(foreign: Mapping[str, str]) -> None:
+    """Warn about types that have no name in Spark."""
+    if foreign:
+        type_, column = next(iter(foreign.items()))
+        more = f", nor {len(foreign) - 1:,} more" if len(foreign) > 1 else ""
+        complain(f"Spark does not know the type {type_:.80} of {column}{more}: counted as {TEXT_TYPE}")
 
 
 def _graph(found: Sequence[StatementLineage], *, by_file: bool = False) -> Graph:

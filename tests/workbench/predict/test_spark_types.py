@@ -29,6 +29,7 @@ KNOWN = (
     "STRUCT<a INT NOT NULL COMMENT 'x', b STRING>",
 )
 UNKNOWN = ("", "INTT", "VARCHAR", "array", "map<int>", "struct", "struct<a>", "array<int", "int int", "int, b", "int(")
+NESTED = f"{'ARRAY<' * 5000}INT{'>' * 5000}"
 
 
 @pytest.mark.parametrize("type_", KNOWN)
@@ -37,7 +38,7 @@ def test_types_of_spark_are_known_and_keep_their_names(type_: str) -> None:
     assert spark_type(type_) == type_
 
 
-@pytest.mark.parametrize("type_", UNKNOWN)
+@pytest.mark.parametrize("type_", [*UNKNOWN, pytest.param(NESTED, id="nested too deeply")])
 def test_other_types_are_unknown_to_spark(type_: str) -> None:
     assert not is_spark_type(type_)
 
@@ -52,6 +53,7 @@ def test_other_types_are_unknown_to_spark(type_: str) -> None:
         # It is one type in PostgreSQL and another in ClickHouse.
         ("int8", ""),
         ("INTT", ""),
+        pytest.param(NESTED, "", id="nested too deeply"),
     ],
 )
 def test_a_type_of_another_engine_has_a_name_in_spark_if_it_means_one_thing(type_: str, expected: str) -> None:
@@ -76,6 +78,6 @@ def test_a_store_of_another_engines_events_gives_columns_that_spark_knows(
     columns = "`id` DECIMAL(38, 0), `geo` STRING, `more` STRING, `at` timestamp"
     assert json.loads(file.read_text("utf-8"))["shop.orders"] == columns
     assert capsys.readouterr().err == (
-        "openlineage-pyspark: Spark does not know the type hllsketch of shop.orders.geo (and those of 1 more): "
+        "openlineage-pyspark: Spark does not know the type hllsketch of shop.orders.geo, nor 1 more: "
         "counted as STRING\n"
     )

@@ -23,7 +23,10 @@ _LENGTH = re.compile(r"[-\w]+")
 def is_spark_type(text: str) -> bool:
     """Return whether Spark knows a type, such as `ARRAY<DECIMAL(10,2)>`."""
     left = _Words(text)
-    return left.take_type() and left.is_empty
+    try:
+        return left.take_type() and left.is_empty
+    except RecursionError:
+        return False
 
 
 @functools.lru_cache(maxsize=4096)
@@ -41,7 +44,7 @@ def spark_type(text: str) -> str:
 
     found = set()
     for engine in _ENGINES:
-        with contextlib.suppress(SqlglotError, ValueError):
+        with contextlib.suppress(SqlglotError, ValueError, RecursionError):
             found.add(exp.DataType.build(text, dialect=engine).sql(dialect="spark"))
     meant = {each for each in found if is_spark_type(each)}
     return meant.pop() if len(meant) == 1 else ""
@@ -56,10 +59,8 @@ class _Words:
     """
 
     def __init__(self, text: str) -> None:
-        kept = (each for each in tokens(text) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT))
-        # One token may close two types.
-        words = [word for each in kept for word in (each.text if each.text.strip("<>") == "" else [each.text.upper()])]
-        self._words = list(reversed(words))
+        kept = [each for each in tokens(text) if each.kind not in (TokenKind.SPACE, TokenKind.COMMENT)]
+        self._words = [each.text.upper() for each in reversed(kept)]
 
     @property
     def is_empty(self) -> bool:
