@@ -240,7 +240,7 @@ class Relations:
         return RelationTerms(rows, columns, layout=child.layout, keys=_stable_keys(keys))
 
     def _groups(self, child: RelationTerms, keys: Iterable[Term]) -> Term:
-        """Return one row for each group of rows with equal keys: neither their order nor a repeated key matters."""
+        """Return the term of one row for each group of equal keys: neither their order nor a repeated key matters."""
         return self._terms.of("groups", child.rows, *_each_once(keys))
 
     def _distinct(self, node: Node, scope: Scope) -> RelationTerms:
