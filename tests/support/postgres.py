@@ -36,13 +36,13 @@ def postgres() -> Iterator[int]:
     try:
         if user is not None:
             os.chown(folder, user, -1)
-        made = [programs / "initdb", "--pgdata", folder / "data", "--username", OWNER, "--auth", "trust", "--no-sync"]
-        subprocess.run(made, cwd=folder, user=user, check=True, capture_output=True)
+        made = ["--pgdata", str(folder / "data"), "--username", OWNER, "--auth", "trust", "--no-sync"]
+        subprocess.run([str(programs / "initdb"), *made], cwd=folder, user=user, check=True, capture_output=True)
         settings = [word for each in _SETTINGS for word in ("-c", each)]
         command = [str(programs / "postgres"), "-D", str(folder / "data"), "-p", str(port), *settings]
         with running(command, folder, port, user=user):
             at = ["--host", "127.0.0.1", "--port", str(port), "--username", OWNER]
-            subprocess.run([programs / "createdb", *at, DATABASE], check=True, capture_output=True)
+            subprocess.run([str(programs / "createdb"), *at, DATABASE], check=True, capture_output=True)
             yield port
     finally:
         shutil.rmtree(folder, ignore_errors=True)
