@@ -79,9 +79,7 @@ class JavaFiles:
 
     def exists(self, path: Any) -> bool:
         """Return whether a place is known, or there is one below it."""
-        return self._stage.knows(str(path)) or self._stage.decides(
-            f"whether {path} exists (a file that --schemas names does)", "false"
-        )
+        return self._stage.knows(str(path)) or self._stage.is_there(str(path))
 
     def listStatus(self, path: Any, *_: Any) -> Any:  # noqa: N802 (Hadoop's names)
         """Return what is known in a folder."""

@@ -117,7 +117,7 @@ class LocalFiles:
             whole = _whole(path)
             if self._is_known(whole):
                 return known(whole)
-            return self._stage.decides(f"whether {os.fspath(path)} exists (a file that --schemas names does)", "false")
+            return self._stage.is_there(os.fspath(path))
 
         return answer
 

@@ -183,6 +183,10 @@ class Stage:
         self.problem("DECISION", message)
         return is_otherwise
 
+    def is_there(self, path: str) -> bool:
+        """Return whether a path exists that is not known, and record that the script decides on this."""
+        return self.decides(f"whether {path} exists (a file that --schemas names does)", "false")
+
     def is_empty(self, what: str) -> bool:
         """Return whether there are no rows, and record that the script decides on this."""
         return self.decides(what, taken="false")
