@@ -36,6 +36,7 @@ from openlineage_pyspark.workbench.rebuild.formats import markdown_of_plan, sent
 from openlineage_pyspark.workbench.rebuild.masks import unmasked_values
 from openlineage_pyspark.workbench.rebuild.plan import RebuildPlan, rebuild_plan
 from openlineage_pyspark.workbench.rebuild.reading import (
+    loads_of_projects,
     step_of_script,
     steps_of_acts,
     steps_of_answers,
@@ -103,7 +104,7 @@ def file_steps(
     """
     paths = {each.name: Path(each.name) for each in scripts}
     sql = [each for each in scripts if not is_run(each)]
-    of_sql = steps_of_answers(answers, found, sql)
+    of_sql = (*loads_of_projects(scripts), *steps_of_answers(answers, found, sql))
     within = {
         name: path if folder is None else folder / os.path.relpath(path.resolve(), Path.cwd())
         for name, path in paths.items()
@@ -139,6 +140,8 @@ def _steps_of_run(
         folder: as for `file_steps`.
     """
     given = json.dumps([options.passed_on, options.env, options.conf, options.allow, options.param])
+    if script.project is not None:
+        given += f" {script.model} {script.project.of_all}"
     others = [path_at(path, folder) for path in options.py_files]
     # The outputs of a notebook's cells, for example, do not decide what it does.
     python = attrs.evolve(script, text=_python_of(script.name, script.text))
@@ -149,7 +152,8 @@ def _steps_of_run(
         names -= set(ignored_by_git(base, names))
     listed = sorted(line.listed for line in found if line.listed)
     surroundings = f"{given} {beside} {hash_of_files(base, names)} {listed}"
-    if not script.name.endswith(SPECIFICATIONS) and not options.branches:
+    # What calls the function of a model is not in its file.
+    if not script.model and not script.name.endswith(SPECIFICATIONS) and not options.branches:
         texts = {script.name: python.text, **_modules(base, found)}
         data = hash_of_files(base, {line.opened for line in found if line.is_data} & names)
         acts = _acts(script, found, texts, surroundings, f"{given} {listed} {data}")

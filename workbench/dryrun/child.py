@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import yaml
 from openlineage_pyspark.errors import LineageError
 from openlineage_pyspark.workbench.dryrun.empty_spark.session import attached_session
+from openlineage_pyspark.workbench.dryrun.libraries.dbt_models import make_model
 from openlineage_pyspark.workbench.dryrun.libraries.glue import install_glue
 from openlineage_pyspark.workbench.dryrun.libraries.lakes import install_lakes
 from openlineage_pyspark.workbench.dryrun.libraries.notebook_environment import NotebookEnvironment
@@ -93,7 +94,7 @@ def _run(stage: Stage, port: int, secret: str) -> None:
     tables = DeclaredTables(request.tables)
     session = ScriptSession(own_session(spark), tables, shapes=request.shapes)
     if request.ddl:
-        scripts = [Script(name, text) for name, text in request.ddl]
+        scripts = [Script(name, text, head=head) for name, text, head in request.ddl]
         if not prepare(session, scripts, Given(request.tables, conf=request.conf), Path(request.kept)):
             end_process(AGAIN)
     session.made()
@@ -176,8 +177,8 @@ def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
     """Run the script as `python script.py` does."""
     request = stage.request
     NotebookEnvironment(stage, names).install(spark)
-    if _OF_PIPELINE.search(request.source):
-        # In a real run, the runner of pipelines defines it.
+    if request.model or _OF_PIPELINE.search(request.source):
+        # In a real run, dbt or the runner of pipelines defines it.
         names.setdefault("spark", spark)
     line = 0 if request.is_notebook or "spark" in names else _first_use_of_given_session(request.source)
     if line:
@@ -186,6 +187,8 @@ def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
         stage.problem("STAND_IN", message, stage.spot_of(request.path, line))
     if not request.is_notebook:
         exec(compiled_code(request.source, request.path), names)  # noqa: S102 (this is what the user asks for)
+        if request.model:
+            make_model(stage, spark, names)
         return
     tree = ast.parse(request.source, request.path)
     cells = cells_of(tree, request.source, request.cells)

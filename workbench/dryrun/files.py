@@ -97,7 +97,7 @@ def lineage_of_files(
                 before.append(script)
                 continue
             progress(len(lineages), len(run))
-            ddl = tuple((each.name, each.text) for each in before)
+            ddl = tuple((each.name, each.text, each.head) for each in before)
             request = _request(script, ddl, KnownColumns(tables, places), settings, folder)
             lines = records_past_failures(runner, request)
             others: ScriptRecords = ()
@@ -121,7 +121,7 @@ def lineage_of_files(
 
 def _request(
     script: Script,
-    ddl: tuple[tuple[str, str], ...],
+    ddl: tuple[tuple[str, str, str], ...],
     known: KnownColumns,
     settings: ScriptSettings,
     folder: Path | None,
@@ -158,6 +158,7 @@ def _request(
         is_notebook=path.suffix.lower() == JUPYTER_ENDING or is_notebook(script.text),
         parameters=settings.parameters,
         shapes=settings.shapes,
+        model=script.model,
     )
 
 

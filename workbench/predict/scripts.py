@@ -83,6 +83,7 @@ class Script:
         text: its content.
         is_ddl: whether it only declares tables: its lineage is not reported.
         head: the text that is put before its first statement, which is a query, to make a table from it.
+        model: the table that dbt makes of what the function `model` of a script returns; empty if it is no such model.
         unreadable: why its content is unknown; empty if it was read.
         project: what else decides about a model of a dbt project; None if it is none, or if nobody asks.
     """
@@ -91,6 +92,7 @@ class Script:
     text: str
     is_ddl: bool = False
     head: str = ""
+    model: str = ""
     unreadable: str = ""
     project: ProjectCode | None = None
 

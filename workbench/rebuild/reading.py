@@ -36,12 +36,21 @@ def steps_of_answers(
     routines = frozenset(name for each in scripts if makes_routines(each.text) for name in words_in(each.text))
     lineages = {_place(each): each for each in found}
     steps = [_step(each, lineages.get(_place(each)), files, routines) for each in answers]
-    projects = dict.fromkeys(each.project for each in scripts if each.project is not None)
-    loads = [_load(*load) for load in dict.fromkeys(load for project in projects for load in project.loads)]
     # A notebook with other code than SQL is a script; but a magic may set how the session starts.
     magics = {each.name: "\n".join(magics_in(each.text)) for each in scripts}
     cells = (FileStep(name, 1, "", "cells", is_known=False, code=code) for name, code in magics.items() if code)
-    return (*cells, *loads, *steps)
+    return (*cells, *steps)
+
+
+def loads_of_projects(scripts: Iterable[Script]) -> tuple[FileStep, ...]:
+    """
+    Return what dbt makes of files that are not among the scripts: seeds, and models in Python that are not run.
+
+    Args:
+        scripts: the files.
+    """
+    projects = dict.fromkeys(each.project for each in scripts if each.project is not None)
+    return tuple(_load(*load) for load in dict.fromkeys(load for project in projects for load in project.loads))
 
 
 def _load(name: str, file: str, digest: str) -> FileStep:

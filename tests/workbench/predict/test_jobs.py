@@ -28,6 +28,7 @@ def notebook(*cells: str, kind: str = "code", language: str = "python") -> str:
         "import sys\nfrom awsglue.utils import getResolvedOptions\ngetResolvedOptions(sys.argv, ['a'])",
         f"{SESSION}try:\n    SparkSession.builder.getOrCreate()\nexcept Exception:\n    pass",
         f"{SESSION}def f(:",
+        "def model(dbt, session):\n    return dbt.ref('a')",
     ],
 )
 def test_a_script_that_uses_spark_is_a_job(text: str) -> None:
@@ -45,6 +46,9 @@ def test_a_script_that_uses_spark_is_a_job(text: str) -> None:
         f"{SESSION}import pytest\n\n@pytest.fixture\ndef spark():\n    return SparkSession.builder.getOrCreate()",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pyspark.sql import DataFrame",
         "spark def f(:",
+        "def model(dbt):\n    return 1",
+        "def model(session, dbt):\n    return 1",
+        "import snowflake.snowpark as s\n\ndef model(dbt, session):\n    return dbt.ref('a')",
     ],
 )
 def test_a_module_is_no_job(text: str) -> None:

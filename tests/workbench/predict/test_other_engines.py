@@ -515,6 +515,39 @@ def test_models_as_people_write_them_are_resolved_at_their_places(tmp_path: Path
     assert second.text.index("`up`") == text.index("{{ ref")
 
 
+def test_models_in_python_run_after_those_that_they_read(tmp_path: Path) -> None:
+    (tmp_path / "dbt_project.yml").write_text("name: shop", "utf-8")
+    python = "def model(dbt, session):\n    dbt.config(tags=['a'])\n    return dbt.ref('pack', 'up')"
+    texts = {"down.sql": "select * from {{ ref('made') }}", "made.py": python, "up.sql": "select 1", "own.py": "X = 1"}
+    made = scripts_of_raw_models(Script(str(tmp_path / "models" / name), text) for name, text in texts.items())
+    assert [(PurePath(each.name).name, each.head, each.model) for each in made] == [
+        ("own.py", "", ""),
+        ("up.sql", "CREATE TABLE `up` AS ", ""),
+        ("made.py", "", "`made`"),
+        ("down.sql", "CREATE TABLE `down` AS ", ""),
+    ]
+    assert made[2].text == python
+
+
+def test_a_compiled_model_in_python_makes_the_table_of_the_manifest(tmp_path: Path) -> None:
+    python = "def model(dbt, session):\n    return dbt.ref('a')"
+    node = {
+        "resource_type": "model",
+        "unique_id": "model.shop.m",
+        "package_name": "shop",
+        "schema": "mart",
+        "name": "m",
+        "original_file_path": "models/m.py",
+        "compiled_code": f"{python}\n\nclass dbtObj: pass",
+    }
+    (tmp_path / "manifest.json").write_text(json.dumps({"nodes": {"m": node}}), "utf-8")
+    project = read_project(tmp_path / "manifest.json")
+    for name in ("target/compiled/shop/models/m.py", "models/m.py"):
+        (made,) = scripts_of_models([Script(name, python)], project)
+        assert (made.model, made.head) == ("`spark_catalog`.`mart`.`m`", "")
+        assert ("dbtObj" in made.text) is (name == "models/m.py")
+
+
 def models_of(folder: Path, project: str, texts: dict[str, str]) -> list[tuple[str, str]]:
     """Return the head and the plain text of each model of a project, in their order."""
     (folder / "dbt_project.yml").write_text(project, "utf-8")

@@ -22,7 +22,7 @@ from openlineage_pyspark.workbench.predict.scripts import (
 )
 from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.rebuild.plan import rebuild_plan
-from openlineage_pyspark.workbench.rebuild.reading import steps_of_answers
+from openlineage_pyspark.workbench.rebuild.reading import loads_of_projects, steps_of_answers
 from openlineage_pyspark.workbench.rebuild.statements import FileStep
 
 FILES = {
@@ -67,7 +67,7 @@ def steps(found: list[Script]) -> tuple[FileStep, ...]:
         name = each.text.split("`")[1] if each.text.startswith("CREATE TABLE `") else ""
         analyzed = Analyzed("", refusal=Refusal("X", "x"), targets=(f"default.{name}",) if name else ())
         answers.append(StatementAnswer(each, analyzed, is_ddl))
-    return steps_of_answers(answers, (), found)
+    return (*loads_of_projects(found), *steps_of_answers(answers, (), found))
 
 
 def made(folder: Path, changed: dict[str, str]) -> set[str]:
@@ -106,6 +106,17 @@ def test_a_model_stays_if_its_text_and_all_that_decides_about_it_stay(
     tmp_path: Path, name: str, text: str, expected: set[str]
 ) -> None:
     assert made(tmp_path, {name: text}) == expected
+
+
+def test_a_model_in_python_that_is_run_is_not_what_every_model_may_need(tmp_path: Path) -> None:
+    python = "def model(dbt, session):\n    return dbt.ref('paid')"
+    scripts(tmp_path, FILES)
+    read = [Script(str(tmp_path / name), text) for name, text in {**FILES, "models/of_code.py": python}.items()]
+    sql = [each for each in read if each.name.endswith(".sql")]
+    code = [each for each in read if each.name.endswith((".sql", ".py"))]
+    for given, expected in ((code, ["kinds"]), (sql, ["kinds", "of_code"])):
+        found = scripts_of_raw_models(given, lambda _project: read)
+        assert sorted(each.text for each in loads_of_projects(found)) == expected
 
 
 def test_the_changed_files_that_decide_about_models_are_named(tmp_path: Path) -> None:
@@ -244,7 +255,7 @@ def test_a_compiled_model_depends_on_its_configuration_and_on_the_files_that_dbt
         for each, is_ddl in statements_in(found):
             target = ".".join(each.text.split("`")[3:6:2])
             answers.append(StatementAnswer(each, Analyzed("", refusal=Refusal("X", "x"), targets=(target,)), is_ddl))
-        return steps_of_answers(answers, (), found)
+        return (*loads_of_projects(found), *steps_of_answers(answers, (), found))
 
     after = state({**NODES, name: {**NODES[name], **changed}})
 

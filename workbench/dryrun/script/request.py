@@ -56,7 +56,7 @@ class ScriptRequest:
         folder: the folder in which it runs for the user: the paths of its data are relative to it.
         scratch: the folder in which it may write.
         begins: the folder in which its process runs: the same, or a folder with the files of another revision.
-        ddl: the SQL files that run before it: each name with its text.
+        ddl: the SQL files that run before it: each name with its text, and the text before its first statement.
         tables: the known tables.
         columns: the columns of datasets that are not tables, by `key_of_dataset`.
         conf: properties of Spark.
@@ -71,6 +71,7 @@ class ScriptRequest:
         flipped: the decisions for which it takes the other branch, as `decision_of` names them.
         shapes: whether the shapes of plans are requested, for a comparison.
         kept: the folder that keeps what the statements of the SQL files change.
+        model: the table that dbt makes of what its function `model` returns; empty if it is no such model.
     """
 
     name: str
@@ -80,7 +81,7 @@ class ScriptRequest:
     folder: str
     scratch: str
     begins: str
-    ddl: tuple[tuple[str, str], ...] = ()
+    ddl: tuple[tuple[str, str, str], ...] = ()
     tables: tuple[DeclaredTable, ...] = ()
     columns: Mapping[str, Columns] = attrs.field(factory=dict)
     conf: Mapping[str, str] = attrs.field(factory=dict)
@@ -95,6 +96,7 @@ class ScriptRequest:
     flipped: tuple[str, ...] = ()
     shapes: bool = False
     kept: str = ""
+    model: str = ""
 
     def to_text(self) -> str:
         """Return the request as JSON."""
@@ -106,7 +108,7 @@ class ScriptRequest:
         values = json.loads(text)
         for name in ("arguments", "python_path", "allowed", "cells", "flipped"):
             values[name] = tuple(values[name])
-        values["ddl"] = tuple((name, sql) for name, sql in values["ddl"])
+        values["ddl"] = tuple((name, sql, head) for name, sql, head in values["ddl"])
         values["tables"] = tuple(map(table_of_document, values["tables"]))
         values["columns"] = {key: columns_of_document(each) for key, each in values["columns"].items()}
         return cls(**values)

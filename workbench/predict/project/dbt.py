@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.errors import TextError
+from openlineage_pyspark.workbench.predict.project.python_models import is_python_model
 from openlineage_pyspark.workbench.predict.project_code import code_of_model, text_of_config
 from openlineage_pyspark.workbench.predict.scripts import Script
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks
@@ -57,9 +58,14 @@ class Model:
     config: str = ""
 
     @property
+    def table(self) -> str:
+        """Return the name of its table, in backticks."""
+        return ".".join(map(in_backticks, self.parts))
+
+    @property
     def head(self) -> str:
         """Return the text before its query that creates its table."""
-        return f"CREATE {'VIEW' if self.is_view else 'TABLE'} {'.'.join(map(in_backticks, self.parts))} AS "
+        return f"CREATE {'VIEW' if self.is_view else 'TABLE'} {self.table} AS "
 
 
 @attrs.frozen
@@ -158,7 +164,9 @@ def scripts_of_models(scripts: Iterable[Script], project: Project, *, is_compare
         model = _of_path(PurePath(script.name), project.models)
         if model is not None:
             text = script.text if is_compiled(script.name) or not model.compiled else model.compiled
-            found[model.id] = attrs.evolve(script, head=model.head, text=text, project=code_of(model))
+            is_python = is_python_model(script)
+            head, table = ("", model.table) if is_python else (model.head, "")
+            found[model.id] = attrs.evolve(script, head=head, model=table, text=text, project=code_of(model))
         elif script.is_ddl or not is_compiled(script.name):
             others.append(script)
     if any(is_compiled(script.name) for script in scripts):

@@ -7,6 +7,7 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.workbench.predict.project.python_models import DBT, function_in
 from openlineage_pyspark.workbench.predict.sql.jupyter import (
     JUPYTER_ENDING,
     SPARK_SQL,
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 JOB_ENDINGS = (".py", JUPYTER_ENDING)
 """The endings of the names of files that may be such jobs."""
-MENTIONS = ("spark", "dlt", "awsglue")
+MENTIONS = ("spark", "dlt", "awsglue", DBT)
 """Words of which each such job has one, in any case."""
 
 _SESSIONS = frozenset({"pyspark", "dlt", "awsglue"})
@@ -31,7 +32,9 @@ _OF_CELL = re.compile(r"spark|%sql|\bdlt\b|\bawsglue\b", re.IGNORECASE)
 
 def is_job(text: str, ending: str) -> bool:
     """
-    Return whether a file uses Spark when it runs. A module that only defines functions, as tests do, does not.
+    Return whether a file uses Spark when it runs.
+
+    A module that only defines functions, as tests do, does not, except for a dbt model, whose function dbt calls.
 
     Args:
         text: the content of the file.
@@ -41,6 +44,8 @@ def is_job(text: str, ending: str) -> bool:
         return any(_is_of_spark(language, cell) for language, cell in cells_of_jupyter(text) or ())
     if not any(word in text.lower() for word in MENTIONS):
         return False
+    if function_in(text) is not None:
+        return True
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -2,7 +2,7 @@
 Read dbt models as people write them: uncompiled, with Jinja.
 
 Only expressions that need no code are resolved: `ref`, `source`, `var` with a default, `this` and `config`. A model is
-read as in the first run of its project.
+read as in the first run of its project. A model in Python is run as a script.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.project.dbt import Model, is_compiled, ordered
+from openlineage_pyspark.workbench.predict.project.python_models import config_of, is_python_model, reads_of
 from openlineage_pyspark.workbench.predict.project_code import code_of_model, code_of_project
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.jinja import calls_in, first_run, without_comments
@@ -51,6 +52,8 @@ def scripts_of_raw_models(
         files_of: returns the files of a project in the state of the scripts, which decide about its models too; None if
             nobody asks.
     """
+    scripts = list(scripts)
+    python = {os.path.abspath(each.name) for each in scripts if is_python_model(each)}  # noqa: PTH100
     found: dict[str, Script] = {}
     models, others = [], []
     # The models that a project has, by their names: a disabled model may have the name of another one.
@@ -62,18 +65,22 @@ def scripts_of_raw_models(
     def code_of(project: Path, *, is_absolute: bool) -> ProjectCode | None:
         if files_of is None:
             return None
-        files = {PurePath(each.name).relative_to(project): each.text for each in files_of(project)}
+        # A model in Python that is run shows by itself what it does.
+        every = (each for each in files_of(project) if each.name not in python)
+        files = {PurePath(each.name).relative_to(project): each.text for each in every}
         shown, folders = str(project) if is_absolute else os.path.relpath(project), (*paths_of(project), _SNAPSHOTS)
         return code_of_project(shown, folders, files)
 
     def add(script: Script, project: Path, name: str, text: str, number: int) -> None:
-        resolved, reads, own = _resolved(text, name)
+        is_python = is_python_model(script)
+        resolved, reads, own = (text, reads_of(text), config_of(text)) if is_python else _resolved(text, name)
         id_ = f"{script.name} {number}"
         code = code_of(project, is_absolute=Path(script.name).is_absolute())
         found[id_] = attrs.evolve(
             script,
             text=resolved,
-            head=f"CREATE TABLE {in_backticks(name)} AS ",
+            head="" if is_python else f"CREATE TABLE {in_backticks(name)} AS ",
+            model=in_backticks(name) if is_python else "",
             project=None if code is None else code_of_model(own, code),
         )
         named.setdefault((project, name), []).append(id_)
@@ -87,7 +94,8 @@ def scripts_of_raw_models(
             others.append(script)
             continue
         inside = path.relative_to(project)
-        if any(inside.is_relative_to(each) for each in paths_of(project)):
+        is_helper = inside.suffix.lower() == ".py" and str(path) not in python
+        if any(inside.is_relative_to(each) for each in paths_of(project)) and not is_helper:
             add(script, project, inside.stem, script.text, 0)
         elif inside.is_relative_to(_SNAPSHOTS):
             for number, (name, text) in enumerate(_snapshots(script.text)):
