@@ -177,8 +177,8 @@ def _run_script(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
     """Run the script as `python script.py` does."""
     request = stage.request
     NotebookEnvironment(stage, names).install(spark)
-    if request.model or _OF_PIPELINE.search(request.source):
-        # In a real run, dbt or the runner of pipelines defines it.
+    if _OF_PIPELINE.search(request.source):
+        # In a real run, the runner of pipelines defines it.
         names.setdefault("spark", spark)
     line = 0 if request.is_notebook or "spark" in names else _first_use_of_given_session(request.source)
     if line:

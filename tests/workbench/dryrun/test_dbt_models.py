@@ -20,6 +20,8 @@ RATES = DeclaredTable(("raw", "rates"), (("customer", "INT"), ("rate", "INT")))
 FIRST = """\
 import pyspark.sql.functions as F
 
+sc.addPyFile("s3://libraries/needs.zip")
+
 
 def model(dbt, session):
     dbt.config(materialized="incremental", unit=100)
@@ -85,7 +87,7 @@ def problems_of(found: list[StatementLineage]) -> list[tuple[int, str]]:
 def test_a_model_makes_a_table_of_the_frame_that_it_returns(found: dict[str, list[StatementLineage]]) -> None:
     of_model = found["first.py"]
     made = [each for each in of_model if each.lineage is not None]
-    assert [(each.statement.line, each.statement.text) for each in made] == [(4, "def model(dbt, session):")]
+    assert [(each.statement.line, each.statement.text) for each in made] == [(6, "def model(dbt, session):")]
     assert edges_of(of_model) == [
         "default.orders.customer -> default.first.* INDIRECT JOIN (orders.customer = rates.customer)",
         "default.orders.id -> default.first.id DIRECT IDENTITY",
@@ -93,7 +95,7 @@ def test_a_model_makes_a_table_of_the_frame_that_it_returns(found: dict[str, lis
         "raw.rates.rate -> default.first.paid DIRECT TRANSFORMATION (rates.rate * 100)",
     ]
     message = "dbt.config.get('factor'): only a compiled model shows what the project sets: 1 is used"
-    assert problems_of(of_model) == [(10, message)]
+    assert problems_of(of_model) == [(12, message)]
 
 
 def test_a_compiled_model_has_what_dbt_has_written_into_it(found: dict[str, list[StatementLineage]]) -> None:

@@ -210,8 +210,10 @@ class NotebookEnvironment:
         utilities = self._utilities()
         for name in ("notebookutils", "notebookutils.mssparkutils"):
             sys.modules[name] = module_of(name, **vars(utilities), __getattr__=utilities.__getattr__)
-        if self._stage.request.is_notebook:
+        # dbt submits a model to where they are defined.
+        if self._stage.request.is_notebook or self._stage.request.model:
             self._names.update(given, table=spark.table)
+        if self._stage.request.is_notebook:
             self._names |= {RUN_NOTEBOOK: self._run, SQL_OF_CELL: self._sql(spark), LEFT_OUT: self._left_out}
             self._names |= {INVALID_CELL: self._invalid, TAKE_PARAMETERS: self._take}
             self._names.update(notebookutils=utilities, mssparkutils=utilities, getArgument=self.widgets.getArgument)
