@@ -35,7 +35,7 @@ def function_in(text: str) -> ast.FunctionDef | None:
     return _parsed(text)[0]
 
 
-def reads_of(text: str) -> tuple[str, ...]:
+def models_read_by(text: str) -> tuple[str, ...]:
     """Return the names of the models that a model reads: like dbt, take those that `dbt.ref` gets as texts."""
     last = (call.args[-1] for call in _calls(text, "ref") if call.args)
     return tuple(str(each.value) for each in last if isinstance(each, ast.Constant))

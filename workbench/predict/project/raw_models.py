@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.project.dbt import Model, is_compiled, ordered
-from openlineage_pyspark.workbench.predict.project.python_models import config_of, is_python_model, reads_of
+from openlineage_pyspark.workbench.predict.project.python_models import config_of, is_python_model, models_read_by
 from openlineage_pyspark.workbench.predict.project_code import code_of_model, code_of_project
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.jinja import calls_in, first_run, without_comments
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _PROJECT = "dbt_project.yml"
 _NO_MODELS = frozenset({"analyses", "dbt_modules", "dbt_packages", "macros", "seeds", "tests"})
+_PYTHON = ".py"
 _SNAPSHOTS = PurePath("snapshots")
 _SNAPSHOT = re.compile(r"\{%[-+]?\s*snapshot\s+(\w+)\s*[-+]?%\}(.*?)\{%[-+]?\s*endsnapshot\s*[-+]?%\}", re.DOTALL)
 _MODELS = (PurePath("models"),)
@@ -72,17 +73,10 @@ def scripts_of_raw_models(
         return code_of_project(shown, folders, files)
 
     def add(script: Script, project: Path, name: str, text: str, number: int) -> None:
-        is_python = is_python_model(script)
-        resolved, reads, own = (text, reads_of(text), config_of(text)) if is_python else _resolved(text, name)
+        made, reads, own = _table_of(script, name, text)
         id_ = f"{script.name} {number}"
         code = code_of(project, is_absolute=Path(script.name).is_absolute())
-        found[id_] = attrs.evolve(
-            script,
-            text=resolved,
-            head="" if is_python else f"CREATE TABLE {in_backticks(name)} AS ",
-            model=in_backticks(name) if is_python else "",
-            project=None if code is None else code_of_model(own, code),
-        )
+        found[id_] = attrs.evolve(made, project=None if code is None else code_of_model(own, code))
         named.setdefault((project, name), []).append(id_)
         models.append((project, Model(id_, (name,), Path(script.name), is_view=False, reads=reads)))
 
@@ -94,8 +88,7 @@ def scripts_of_raw_models(
             others.append(script)
             continue
         inside = path.relative_to(project)
-        is_helper = inside.suffix.lower() == ".py" and str(path) not in python
-        if any(inside.is_relative_to(each) for each in paths_of(project)) and not is_helper:
+        if any(inside.is_relative_to(each) for each in paths_of(project)) and _is_model(script):
             add(script, project, inside.stem, script.text, 0)
         elif inside.is_relative_to(_SNAPSHOTS):
             for number, (name, text) in enumerate(_snapshots(script.text)):
@@ -104,6 +97,18 @@ def scripts_of_raw_models(
             others.append(script)
     made = [attrs.evolve(model, reads=tuple(_ids(project, model.reads, named))) for project, model in models]
     return [*others, *(found[each.id] for each in ordered(made))]
+
+
+def _is_model(script: Script) -> bool:
+    return PurePath(script.name).suffix.lower() != _PYTHON or is_python_model(script)
+
+
+def _table_of(script: Script, name: str, text: str) -> tuple[Script, tuple[str, ...], str]:
+    """Return a model as a script that makes its table, the names of its inputs, and what else decides about it."""
+    if is_python_model(script):
+        return attrs.evolve(script, model=in_backticks(name)), models_read_by(text), config_of(text)
+    resolved, reads, own = _resolved(text, name)
+    return attrs.evolve(script, text=resolved, head=f"CREATE TABLE {in_backticks(name)} AS "), reads, own
 
 
 def _snapshots(text: str) -> Iterator[tuple[str, str]]:
