@@ -122,6 +122,7 @@ PARTS = (
         "Classes of PySpark's client differ between versions.",
     ),
     Part("dry-runs-4.1", "test-4.1", "tests/workbench/dryrun/test_habits.py --all", "The same on another Spark."),
+    Part("airflow", "airflow", "", "Airflow needs an environment of its own."),
     Part("hive", "test-4.3", LAKES, "Hive's metastore takes a minute.", "RECOVERY_LAKES=hive"),
 )
 
@@ -358,6 +359,20 @@ def test(session: nox.Session, spark: str) -> None:
     """Run the tests, or what pytest selects by the arguments after --."""
     prepare(session, "spark,demo,test", f"pyspark=={spark}.*")
     run_shared_out(session, spark)
+
+
+@nox.session
+def airflow(session: nox.Session) -> None:
+    """Run the tests in which a real Airflow submits jobs; it gets an environment of its own, from the package index."""
+    prepare(session, "spark,test", f"pyspark=={DEFAULT}.*")
+    folder = session.create_tmp()
+    python, wanted = f"{folder}/airflow/bin/python", ["apache-airflow"]
+    wanted += [f"{wanted[0]}-providers-{name}" for name in ("apache-spark", "openlineage")]
+    run = functools.partial(session.run, external=True, silent=True, log=False, env=settings_of_pip())
+    with step("installing Airflow"):
+        run(sys.executable, "-m", "venv", f"{folder}/airflow")
+        run(python, "-m", "pip", "install", "-q", *wanted)
+    pytest(session, "tests/transport/test_airflow.py", "-rs", *session.posargs, AIRFLOW_PYTHON=python)
 
 
 @of_each_spark

@@ -44,6 +44,12 @@ def test_an_event_goes_to_marquez_as_json(receiver: Any) -> None:
     assert "Content-Encoding" not in got.headers
 
 
+@pytest.mark.parametrize(("key", "sent"), [("Bearer s3cret", "s3cret"), ("bearer  s3", "s3"), ("bearers", "bearers")])
+def test_a_key_that_is_given_as_a_header_is_sent_as_one(receiver: Any, key: str, sent: str) -> None:
+    open_transport("http", {"url": receiver.url, "auth": {"type": "api_key", "apiKey": key}}).send(EVENT)
+    assert receiver.received[0].headers["Authorization"] == f"Bearer {sent}"
+
+
 @pytest.mark.parametrize("spelling", ["apiKey", "apikey", "api_key"])
 @pytest.mark.parametrize("headers", ["headers", "custom_headers"])
 def test_key_headers_parameters_and_gzip_are_sent(receiver: Any, spelling: str, headers: str) -> None:

@@ -26,6 +26,7 @@ _log = logging.getLogger(__name__)
 # Below this, healthy receivers would fail.
 SHORTEST_SECONDS = 0.1
 
+_SCHEME = re.compile(r"bearer\s+", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
@@ -140,7 +141,9 @@ def _api_key(options: Mapping[str, object]) -> str | None:
         problem = f"is not set, and auth.type is {kind}"
         raise TransportConfigError("auth.apiKey", problem, "Set it, or leave auth.type out.")
     _check_header("auth.apiKey", key or "")
-    return key
+    # Airflow passes on the whole header that it sends itself.
+    found = key and _SCHEME.match(key)
+    return key[found.end() :] if key and found else key
 
 
 def _token(options: Mapping[str, object]) -> TokenRequest | None:
