@@ -308,7 +308,7 @@ class Judge:
             if each.kind in _VIEWS:
                 self.world.view(each)
                 continue
-            content = self.world.run(each.executed())
+            content = self._content(each, contents[same[at]] if is_kept and at in same else None)
             if at == last[each.table]:
                 earlier = before.get(each.table)
                 yield from self._wrong(each.table, plan, earlier, content)
@@ -317,6 +317,11 @@ class Judge:
                 if is_kept and earlier is not None:
                     content = earlier
             self.world.know(each.table, content, None if is_kept else rng)
+
+    def _content(self, statement: Statement, kept: Content | None) -> Content:
+        """Return what a table has after a statement; one that stays had its rows in the order that they had then."""
+        found = self.world.run(statement.executed())
+        return kept if kept is not None and found.parts == kept.parts else found
 
     def restore(self, pipeline: Pipeline, contents: list[Content], sources: dict[str, Content]) -> None:
         """Have all tables and views as a pipeline has made them: a view keeps the types that it has been made with."""
