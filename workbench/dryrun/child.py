@@ -132,7 +132,9 @@ def _restrict(stage: Stage, port: int, sparks_folder: str) -> None:
     request = stage.request
     sys.dont_write_bytecode = True
     sys.argv = [request.path, *request.arguments]
-    sys.path[:] = [str(Path(request.path).parent), *request.python_path, *(each for each in sys.path if each)]
+    # dbt submits the text of a model, which can't import the files beside it.
+    beside = [] if request.model else [str(Path(request.path).parent)]
+    sys.path[:] = [*beside, *request.python_path, *(each for each in sys.path if each)]
     os.chdir(request.begins)
     hide_environment(stage)
     report_wrong_arguments(stage)

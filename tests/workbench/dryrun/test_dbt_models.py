@@ -66,6 +66,7 @@ def found(real_spark: None, tmp_path_factory: pytest.TempPathFactory) -> dict[st
         "compiled.py": COMPILED,
         "rows.py": "def model(dbt, session):\n    return dbt.ref('compiled').toPandas()[['more']]\n",
         "first.py": FIRST,
+        "holidays.py": "import holidays\n\ndef model(dbt, session):\n    return dbt.ref(holidays.NAME)\n",
         "nothing.py": "def model(dbt, session):\n    dbt.ref('first')\n",
         "wrong.py": "def model(dbt, session):\n    rows = dbt.ref('first')\n    return rows.select('missing')\n",
         "orders.sql": "select 1 as id, 2 as customer",
@@ -110,6 +111,11 @@ def test_a_model_that_makes_no_table_says_why(found: dict[str, list[StatementLin
     message = "the script fails here: TypeError: the model returns nothing: dbt needs a DataFrame"
     assert problems_of(found["nothing.py"]) == [(1, message)]
     assert [(line, "UNRESOLVED_COLUMN" in text) for line, text in problems_of(found["wrong.py"])] == [(3, True)]
+
+
+def test_a_model_does_not_import_the_models_beside_it(found: dict[str, list[StatementLineage]]) -> None:
+    message = "the module holidays is not installed: what it returns is unknown"
+    assert problems_of(found["holidays.py"])[0] == (1, message)
 
 
 def test_rows_that_a_model_returns_become_a_table_without_known_sources(
