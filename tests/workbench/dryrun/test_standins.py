@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib
 import inspect
@@ -9,12 +10,13 @@ import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from openlineage_pyspark.workbench.dryrun.empty_spark.unknown import Unknown, UnknownNames, UnknownRows
-from openlineage_pyspark.workbench.dryrun.patches.standins import plain_row, row_of
+from openlineage_pyspark.workbench.dryrun.patches.standins import RowText, plain_row, row_of
 from openlineage_pyspark.workbench.dryrun.patches.streams import FinishedQuery
+from openlineage_pyspark.workbench.dryrun.sandbox.calls import caller
 from openlineage_pyspark.workbench.dryrun.sandbox.handled import compiled_code, text_of_error
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import NoPairs, NoRows, StandIn, guarded_imports
 from openlineage_pyspark.workbench.dryrun.sandbox.shown import shown_length
@@ -22,6 +24,9 @@ from openlineage_pyspark.workbench.dryrun.sandbox.texts import install_reading_o
 from openlineage_pyspark.workbench.dryrun.script.counts import Literal, count_of, number_from, plain_number
 from openlineage_pyspark.workbench.dryrun.script.request import ScriptRequest
 from openlineage_pyspark.workbench.dryrun.script.stage import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def test_a_count_tells_each_decision_and_each_text_of_it() -> None:
@@ -434,6 +439,19 @@ def one_row(*names: str) -> Any:
     return made
 
 
+@contextlib.contextmanager
+def readers_of_texts() -> Iterator[None]:
+    """Use the replaced readers of texts."""
+    times: Any = importlib.import_module("_strptime")
+    texts: Any = json
+    real = times._strptime, texts.loads, texts.load, texts.JSONEncoder.default
+    install_reading_of_texts()
+    try:
+        yield
+    finally:
+        times._strptime, texts.loads, texts.load, texts.JSONEncoder.default = real
+
+
 def test_a_text_of_a_row_can_be_read_as_anything() -> None:
     text = SimpleNamespace(typeName=lambda: "string")
     item = SimpleNamespace(typeName=lambda: "struct", fields=[SimpleNamespace(name="sku", dataType=text)])
@@ -444,15 +462,12 @@ def test_a_text_of_a_row_can_be_read_as_anything() -> None:
     }
     schema = SimpleNamespace(fields=[SimpleNamespace(name=name, dataType=each) for name, each in types.items()])
     row = row_of(schema, one_row)
-    names: dict[str, Any] = {"row": row, "client": StandIn("api"), "_openlineage_number_from": number_from}
-    times: Any = importlib.import_module("_strptime")
-    texts: Any = json
-    real = times._strptime, texts.loads, texts.load, texts.JSONEncoder.default
-    install_reading_of_texts()
-    try:
+    stage = Stage(ScriptRequest("job.py", "/job.py", "", (), "/", "", "/"), -1)
+    given = {"_openlineage_call": caller(stage), "_openlineage_number_from": number_from}
+    names: dict[str, Any] = {"row": row, "client": StandIn("api"), **given}
+    with readers_of_texts():
         exec(compiled_code(READING, "job.py"), names)  # noqa: S102 (our own text)
-    finally:
-        times._strptime, texts.loads, texts.load, texts.JSONEncoder.default = real
+    assert stage.gave_dates
     assert names["day"] == (datetime.datetime(2000, 1, 1), 0)
     assert [names["folder"], names["name"], names["third"], names["number"]] == ["{path}", "{path}", "{path}", 2.0]
     assert [str(names["settings"]), names["color"], names["second"]] == [
@@ -469,6 +484,72 @@ def test_a_text_of_a_row_can_be_read_as_anything() -> None:
         {"{props}": "{props}"},
         ["{sku}"],
         list,
+    ]
+
+
+UNKNOWN_ARGUMENTS = r"""
+import datetime, re
+from datetime import date, timedelta
+from decimal import Decimal
+form = re.compile(r"(\d+)_(\w+)")
+number = int(form.match(name).group(1))
+folder = re.search("x/(.*)/", client.path)[1]
+renamed = [re.sub(r"\W", "_", name), form.sub("", client.path), re.sub(r"\{(\w+)\}", r"<\1>", "{mine}")]
+environment = re.fullmatch("dev|prod", "{ENV}").group()
+own = (re.match("a", "b"), re.findall(r"\d", "a1b2"), form.split("a1_bc"))
+joined = (",".join(["a", client.key, name]), "-".join("ab"))
+days = [datetime.datetime.strptime(client.day, "%Y%m%d"), date.fromisoformat(name), datetime.time.fromisoformat(name)]
+later = date(2020, 1, 1) + timedelta(days=client.days)
+amount = Decimal(name) + Decimal("2")
+"""
+UNKNOWN_TABLES = """
+import pandas as pd
+tables = [pd.DataFrame(client.rows), pd.DataFrame({"a": client.a}), pd.concat([pd.DataFrame({"a": [1]}), client.more])]
+merged = pd.DataFrame({"a": [1]}).merge(client.rows, on="a")
+known = pd.DataFrame({"a": [1]}).merge(pd.DataFrame({"a": [1], "b": [2]})).columns.tolist()
+"""
+
+
+def test_functions_that_refuse_stand_ins_get_something_else() -> None:
+    stage = Stage(ScriptRequest("job.py", "/job.py", "", (), "/", "", "/"), -1)
+    given = {"_openlineage_call": caller(stage), "_openlineage_number_from": number_from}
+    names: dict[str, Any] = {"name": RowText("{name}"), "client": StandIn("api"), **given}
+    with readers_of_texts():
+        exec(compiled_code(UNKNOWN_ARGUMENTS, "job.py"), names)  # noqa: S102 (our own text)
+    assert [str(names[each]) for each in ("number", "folder", "environment")] == [
+        "1",
+        "{search(api.path)[1]}",
+        "{fullmatch(ENV).group()}",
+    ]
+    assert list(map(str, names["renamed"])) == ["{name}", "{api.path}", "<mine>"]
+    assert names["own"] == (None, ["1", "2"], ["a", "1", "bc", ""])
+    assert names["joined"] == ("a,{api.key},{name}", "a-b")
+    some_time = datetime.datetime(2000, 1, 1)
+    assert names["days"] == [some_time, some_time.date(), datetime.time()]
+    assert (names["later"], names["amount"]) == (datetime.date(2020, 1, 2), 3)
+    assert stage.gave_dates
+
+
+def test_pandas_makes_stand_ins_of_stand_ins(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    with (tmp_path / "records").open("wb") as file:
+        stage = Stage(ScriptRequest("job.py", "/job.py", "", (), "/", "", "/"), file.fileno())
+        names: dict[str, Any] = {"client": StandIn("api"), "_openlineage_call": caller(stage)}
+        exec(compiled_code(UNKNOWN_TABLES, "job.py"), names)  # noqa: S102 (our own text)
+    assert list(map(str, [*names["tables"], names["merged"]])) == [
+        "{pandas.DataFrame(api.rows)}",
+        "{pandas.DataFrame(api.a)}",
+        "{pandas.concat(api.more)}",
+        "{pandas.merge(api.rows)}",
+    ]
+    assert names["known"] == ["a", "b"]
+    assert [
+        json.loads(each)["message"].partition(",")[0] for each in (tmp_path / "records").read_text("utf-8").splitlines()
+    ] == [
+        "DataFrame of pandas gets {api.rows}",
+        "DataFrame of pandas gets {api.a}",
+        "concat of pandas gets {api.more}",
+        "merge of pandas gets {api.rows}",
     ]
 
 

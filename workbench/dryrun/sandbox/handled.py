@@ -16,6 +16,7 @@ import traceback
 from importlib.machinery import SourceFileLoader
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.workbench.dryrun.sandbox.calls import install_calls_with_unknown, mark_calls_with_unknown
 from openlineage_pyspark.workbench.dryrun.sandbox.guard import RefusedError
 from openlineage_pyspark.workbench.dryrun.sandbox.shown import install_marked_calls, mark_calls
 from openlineage_pyspark.workbench.dryrun.script.stage import shortened
@@ -62,6 +63,7 @@ def observe_handlers(tree: ast.Module, path: str) -> None:
             call = ast.Expr(ast.Call(ast.Name(_CALL, ast.Load()), [], []))
             node.body.insert(0, ast.copy_location(call, node.body[0]))
     mark_calls(tree)
+    mark_calls_with_unknown(tree)
     ast.fix_missing_locations(tree)
 
 
@@ -124,6 +126,7 @@ def install_handlers(stage: Stage) -> None:
 
     setattr(builtins, _CALL, handled)
     install_marked_calls()
+    install_calls_with_unknown(stage)
     setattr(SourceFileLoader, "get_code", get_code)  # noqa: B010 (its type is that of a class above it)
 
 

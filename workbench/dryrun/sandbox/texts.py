@@ -40,7 +40,7 @@ def _install_json() -> None:
 
     def of(read: Callable[..., Any]) -> Callable[..., Any]:
         def reading(value: Any, **named: Any) -> Any:
-            return StandIn(f"json({str(value)[1:-1]})") if _is_of_data(value) else read(value, **named)
+            return StandIn(f"json({str(value)[1:-1]})") if is_unknown_text(value) else read(value, **named)
 
         return reading
 
@@ -51,8 +51,8 @@ def _install_json() -> None:
     setattr(json.JSONEncoder, "default", default)  # noqa: B010 (its type is that of a method)
 
 
-def _is_of_data(value: object) -> bool:
-    """Return whether only data show the JSON in a value: a stand-in, or a text with the name of a column in braces."""
+def is_unknown_text(value: object) -> bool:
+    """Return whether only data show what is in a value: a stand-in, or a text with the name of a column in braces."""
     if not isinstance(value, str):
         return isinstance(value, StandIn)
     return _BRACES.fullmatch(value) is not None and bool(value[1:-1].strip()) and ":" not in value
