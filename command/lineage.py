@@ -50,7 +50,12 @@ from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answ
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.tables.knowledge import TEXT_TYPE
 from openlineage_pyspark.workbench.predict.tables.spark_types import spark_type
-from openlineage_pyspark.workbench.questions.table_schemas import dataset_columns, names_of_several, table_schemas
+from openlineage_pyspark.workbench.questions.table_schemas import (
+    dataset_columns,
+    names_of_dropped,
+    names_of_several,
+    table_schemas,
+)
 from openlineage_pyspark.workbench.rebuild.findings import CHANGE_GATES
 from openlineage_pyspark.workbench.report import QUERY
 
@@ -494,16 +499,25 @@ def _known(options: argparse.Namespace) -> KnownColumns:
         _warn_of_types(foreign)
         for problem in problems:
             complain(problem)
-        several = names_of_several(schemas)
-        if several:
-            more = f" and {len(several) - _MOST_NAMES:,} more" if len(several) > _MOST_NAMES else ""
-            complain(
-                f"several tables in --catalog have the name {', '.join(several[:_MOST_NAMES])}{more}, and different "
-                "columns: each name means the table that a run reported last"
-            )
+        _warn_of_names(
+            names_of_several(schemas),
+            "several tables in --catalog have the name {}, and different columns: each name means the table that a run "
+            "reported last",
+        )
+        _warn_of_names(
+            names_of_dropped(schemas),
+            "tables in --catalog were dropped: {}; each is taken to be as it was before",
+        )
     for file in options.schemas:
         found.read(file, str(Path.cwd()))
     return found
+
+
+def _warn_of_names(names: Sequence[str], message: str) -> None:
+    """Print a message about some names, of which only the first are shown; nothing if there are none."""
+    if names:
+        more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+        complain(message.format(f"{', '.join(names[:_MOST_NAMES])}{more}"))
 
 
 def _sources_of(project: Project) -> list[DeclaredTable]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.main import main
 from support.lineage_events import dataset, run_event, symlink, text_of_events
@@ -35,4 +35,28 @@ def test_a_name_of_several_tables_means_the_one_that_was_reported_last(
     assert capsys.readouterr().err == (
         "openlineage-pyspark: several tables in --catalog have the name shop.orders, and different columns: "
         "each name means the table that a run reported last\n"
+    )
+
+
+def test_tables_that_were_dropped_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def made(minute: int, name: str, change: str = "", state: str = "COMPLETE") -> dict[str, object]:
+        facets: dict[str, Any] = {"lifecycleStateChange": {"lifecycleStateChange": change}} if change else {}
+        link = symlink(f"shop.{name}")
+        return run_event(
+            f"{name}{minute}", state, minute, outputs=(dataset(f"wh/{name}", columns=("id",), symlinks=link, **facets),)
+        )
+
+    events, file = tmp_path / "events.ndjson", tmp_path / "schemas.json"
+    steps = [
+        *(made(minute, name) for minute, name in enumerate(("gone", "again", "kept"), 1)),
+        *(made(4, "gone", "DROP"), made(5, "again", "DROP"), made(6, "kept", "DROP", "FAIL"), made(7, "again")),
+    ]
+    events.write_text(text_of_events(steps))
+
+    assert main(["lineage", "--catalog", str(events), "--write-schemas", str(file)]) == 0
+
+    known = json.loads(file.read_text("utf-8"))
+    assert [known[f"shop.{name}"] for name in ("gone", "again", "kept")] == ["`id` int"] * 3
+    assert capsys.readouterr().err == (
+        "openlineage-pyspark: tables in --catalog were dropped: shop.gone; each is taken to be as it was before\n"
     )

@@ -19,6 +19,10 @@ _COLUMNS = (
     "SELECT i.dataset_id, c.column_name, c.type, c.last_time, c.position FROM dataset_identity i "
     "JOIN stated_column c ON c.name_id = i.name_id"
 )
+_DROPS = (
+    "SELECT i.dataset_id, max(w.time) FROM sink_snapshot_lineage w JOIN dataset_identity i ON i.name_id = w.name_id "
+    "JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' WHERE w.change = 'DROP' GROUP BY i.dataset_id"
+)
 _UNKNOWN = "STRING"
 _MOST_PARTS = 4
 
@@ -33,12 +37,14 @@ class TableSchema:
         namespace: the namespace of the dataset's own name.
         name: the dataset's own name.
         columns: its columns in order by the latest schema: each name with its type, as DDL has it.
+        is_dropped: whether it was dropped, and no run has reported columns since.
     """
 
     parts: tuple[str, ...]
     namespace: str
     name: str
     columns: tuple[tuple[str, str], ...]
+    is_dropped: bool = False
 
 
 def table_schemas(tables: QueriedTables) -> tuple[TableSchema, ...]:
@@ -47,7 +53,7 @@ def table_schemas(tables: QueriedTables) -> tuple[TableSchema, ...]:
 
     They are sorted by the names; of one name, the dataset comes last whose columns were reported last.
     """
-    columns = _columns(tables)
+    columns, drops = _columns(tables), dict(tables.query(_DROPS))
     own: dict[int, tuple[str, str]] = {}
     names: dict[int, list[str]] = {}
     for dataset_id, name_id, namespace, name in tables.query(_NAMES):
@@ -55,7 +61,9 @@ def table_schemas(tables: QueriedTables) -> tuple[TableSchema, ...]:
             own[dataset_id] = (namespace, name)
         names.setdefault(dataset_id, []).append(name)
     found = {
-        TableSchema(tuple(name.split(".")), *own[id_], columns[id_][1]): columns[id_][0]
+        TableSchema(tuple(name.split(".")), *own[id_], columns[id_][1], columns[id_][0] <= drops.get(id_, -1)): columns[
+            id_
+        ][0]
         for id_, each in names.items()
         if id_ in own and columns.get(id_)
         for name in each
@@ -70,6 +78,12 @@ def names_of_several(schemas: Iterable[TableSchema]) -> tuple[str, ...]:
     for each in schemas:
         columns.setdefault(each.parts, set()).add(each.columns)
     return tuple(sorted(".".join(parts) for parts, several in columns.items() if len(several) > 1))
+
+
+def names_of_dropped(schemas: Iterable[TableSchema]) -> tuple[str, ...]:
+    """Return the names whose tables were all dropped, sorted: a run may create them again, with other columns."""
+    known = {each.parts for each in schemas if not each.is_dropped}
+    return tuple(sorted({".".join(each.parts) for each in schemas if each.parts not in known}))
 
 
 def dataset_columns(tables: QueriedTables) -> Iterator[tuple[str, str, tuple[tuple[str, str], ...]]]:
