@@ -598,6 +598,9 @@ SELECT name FROM streamed;
 CREATE STREAMING TABLE lake.d.filled (id INT, name STRING);
 USE CATALOG lake;
 CREATE FLOW other AS INSERT INTO d.filled BY NAME SELECT id FROM STREAM spark_catalog.default.customers;
+CREATE STREAMING TABLE d.grown COMMENT 'by its flows';
+CREATE FLOW more AS INSERT INTO d.grown BY NAME SELECT id + 1 AS next FROM STREAM spark_catalog.default.customers;
+CREATE MATERIALIZED VIEW last AS SELECT next FROM d.grown;
 CREATE MATERIALIZED VIEW missing AS
 SELECT id FROM nowhere
 """,
@@ -607,7 +610,7 @@ SELECT id FROM nowhere
     ended = shared(tmp_path, "q.sql", "--ddl", "ddl.sql", "--format", "json")
 
     # The query is analyzed in another statement, so the place of the error in it is not known.
-    assert [line.split(": ")[0] for line in ended.stderr.splitlines()] == ["q.sql:9:1"]
+    assert [line.split(": ")[0] for line in ended.stderr.splitlines()] == ["q.sql:12:1"]
     assert {
         each["line"]: [
             f"{edge.output_table}.{edge.column} <- {edge.source_table}.{edge.source_column}"
@@ -621,7 +624,9 @@ SELECT id FROM nowhere
         4: ["None.name <- default.seen.name"],
         5: ["None.name <- default.streamed.name"],
         8: ["lake.d.filled.id <- default.customers.id"],
-        9: ["lake.missing.id <- lake.nowhere.id"],
+        10: ["lake.d.grown.next <- default.customers.id"],
+        11: ["lake.last.next <- lake.d.grown.next"],
+        12: ["lake.missing.id <- lake.nowhere.id"],
     }
 
 

@@ -28,6 +28,7 @@ from openlineage_pyspark.workbench.predict.tables.words import (
     default_in,
     insert_of_flow,
     names_after,
+    query_of_flow,
 )
 
 if TYPE_CHECKING:
@@ -111,11 +112,8 @@ class Following:
         elif kind in FILLS:
             self._create(parsed, self._spark.columns(plan.query().schema()))
             self._knowledge.note_types(self._spark.name_of(parsed.name()))
-        elif kind in PIPELINE_TABLES or self._is_foreign_view(kind, parsed):
-            name = parsed.name() if kind in PIPELINE_TABLES else parsed.child()
-            self._knowledge.declare(
-                DeclaredTable(self._spark.name_of(name), self._spark.columns(plan.query().schema()))
-            )
+        elif kind in (*PIPELINE_TABLES, _FLOW) or self._is_foreign_view(kind, parsed):
+            self._define(text, kind, parsed, plan)
         elif kind in _LIKE:
             self._create_like(text)
         elif kind in (*VIEWS, CACHES, ALTERED_VIEW):
@@ -151,7 +149,26 @@ class Following:
         if kind == _RENAMED and self._knowledge.known(self._spark.name_of(parsed.child())) is not None:
             old, new = self._renamed(parsed)
             return self._filled_table(new, f"TABLE {'.'.join(map(in_backticks, old))}")
-        return insert_of_flow(text) if kind == _FLOW else None
+        if kind != _FLOW:
+            return None
+        target = self._target_of_flow(text)
+        return insert_of_flow(text) if self._is_known(target) else self._filled_table(target, query_of_flow(text))
+
+    def _define(self, text: str, kind: str, parsed: Any, plan: Any) -> None:
+        """Declare a table with the columns of the query that fills it; of several flows into it, the first counts."""
+        if kind == _FLOW:
+            target = self._target_of_flow(text)
+            if self._is_known(target):
+                return
+        else:
+            target = self._spark.name_of(parsed.name() if kind in PIPELINE_TABLES else parsed.child())
+        self._knowledge.declare(DeclaredTable(target, self._spark.columns(plan.query().schema())))
+
+    def _target_of_flow(self, text: str) -> Parts:
+        return self._spark.whole(names_after(insert_of_flow(text), "INTO"))
+
+    def _is_known(self, parts: Parts) -> bool:
+        return self._knowledge.known(parts) is not None
 
     def _is_foreign_view(self, kind: str, parsed: Any) -> bool:
         """Return whether a statement creates a view in a catalog that is not Spark's, which becomes a table here."""

@@ -70,6 +70,18 @@ def insert_of_flow(text: str) -> str:
     return text
 
 
+def query_of_flow(text: str) -> str:
+    """Return the query whose rows a flow of a pipeline adds to its table, by the names of their columns."""
+    words, at = ["", ""], 0
+    for token in tokens(text):
+        at += len(token.text)
+        if token.kind is TokenKind.WORD:
+            words = [words[-1], token.text.upper()]
+            if words == ["BY", "NAME"]:
+                return text[at:].strip()
+    return text
+
+
 def without_refresh(text: str) -> str:
     """Return a statement with blanks for Databricks' OR REFRESH, which Spark's pipelines do not have."""
     found = _REFRESHED.match(text)
