@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import attrs
+from openlineage_pyspark.facets.model.dataset import Identifier
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable, DeclaredTables
 from openlineage_pyspark.workbench.predict.tables.parsed import written_name
 
@@ -33,6 +35,24 @@ def test_a_name_of_a_store_may_lack_its_catalog_and_its_database() -> None:
     assert tables.get(("lake", "default", "orders")) == table("orders")
     tables.drop(("shop", "orders"))
     assert tables.get(("lake", "shop", "orders")) == table("orders")
+
+
+def test_the_metadata_tables_of_a_known_table_are_known() -> None:
+    at = Identifier("s3://lake", "db/t")
+    tables = DeclaredTables([attrs.evolve(table("ice", "db", "t"), identifier=at), table("ice", "db", "files")])
+    history = tables.get(("ice", "db", "T", "History"))
+    assert history is not None
+    assert (history.parts, history.identifier) == (
+        ("ice", "db", "T", "History"),
+        Identifier("s3://lake", "db/t#history"),
+    )
+    assert [name for name, _ in history.columns] == [
+        *("made_current_at", "snapshot_id", "parent_id", "is_current_ancestor"),
+    ]
+    assert tables.get(("ice", "db", "files")) == table("ice", "db", "files")
+    assert [tables.get(("ice", "db", name, "files")) for name in ("files", "t")] != [None, None]
+    assert [tables.get(each) for each in (("ice", "db", "none", "files"), ("ice", "t", "files"))] == [None, None]
+    assert tables.get(("ice", "db", "t", "orders")) is None
 
 
 def test_columns_come_and_go() -> None:

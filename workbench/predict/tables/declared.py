@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.datasets.naming import is_absolute
+from openlineage_pyspark.workbench.predict.tables.iceberg_metadata import columns_of_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 SPARK_CATALOG = "spark_catalog"
 """The name of Spark's own catalog."""
+
+_LEAST_PARTS = 3
 
 Parts = tuple[str, ...]
 """The name of a table: its catalog, its database and its own name."""
@@ -116,12 +119,23 @@ class DeclaredTables:
         Return the table of a full name; None if there is none.
 
         A name from a store may have fewer parts: of the names that are an end of the full name, the longest one counts.
+        The metadata tables of a known table, such as `lake.db.t.snapshots`, are known too.
         """
         key = name_key(parts)
         if key in self._tables:
             return self._tables[key]
         ends = [each for each in self._ends.get(key[-1], ()) if key[-len(each) :] == each and len(each) < len(key)]
-        return self._tables[max(ends, key=len)] if ends else None
+        return self._tables[max(ends, key=len)] if ends else self._metadata(parts)
+
+    def _metadata(self, parts: Parts) -> DeclaredTable | None:
+        """Return the metadata table of a full name: Iceberg has some for each table; None for any other name."""
+        columns = columns_of_metadata(parts[-1]) if len(parts) > _LEAST_PARTS else None
+        table = None if columns is None else self.get(parts[:-1])
+        if columns is None or table is None:
+            return None
+        of = table.identifier
+        identifier = None if of is None else attrs.evolve(of, name=f"{of.name}#{parts[-1].lower()}")
+        return DeclaredTable(parts, columns, identifier=identifier)
 
 
 def name_key(parts: Parts) -> Parts:
