@@ -49,7 +49,7 @@ class _Made:
 
     Args:
         models: the name of the function of a loaded model -> its folder.
-        frames: the name of a file that stands for the rows of a DataFrame in an RDD -> the sources of these rows.
+        frames: the name of a file that stands for rows in an RDD -> the sources of these rows.
     """
 
     models: dict[str, Dataset] = attrs.field(factory=dict)
@@ -75,8 +75,11 @@ def lineage_of_script(records: ScriptRecords, tables: Sequence[DeclaredTable]) -
         if line["k"] == "model":
             made.models.update((str(line["name"]), each) for each in _at_place(str(line["place"])))
         if line["k"] == "frame":
-            read = _of_plan(_statement(Spot("", 1)), str(line["plan"]), known, made)
-            made.frames[str(line["file"]).rpartition("/")[2]] = read.inputs
+            made.frames[str(line["file"]).rpartition("/")[2]] = (
+                _at_place(str(line["place"]))
+                if "place" in line
+                else _of_plan(_statement(Spot("", 1)), str(line["plan"]), known, made).inputs
+            )
         found += _statements(line, known, made)
     return tuple(found)
 

@@ -903,6 +903,53 @@ Pipeline.load("/models/unfitted").fit(k).transform(k).select("n").write.parquet(
     assert found.problems == [(16, "UNKNOWN_SCHEMA")]
 
 
+def test_texts_have_the_columns_of_their_folders_and_keep_no_name(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+k = spark.read.parquet("data/k")
+k.select(F.col("v").alias("line"), "id").write.partitionBy("id").text("out/texts")
+spark.read.text("out/texts").write.saveAsTable("t")
+spark.sql("SELECT id FROM text.`out/texts`").write.saveAsTable("u")
+"""
+    found = seen(runner, tmp_path, text)
+    assert sorted(found.edges) == [
+        "data/k.id -> out/texts.id",
+        "data/k.v -> out/texts.line",
+        "out/texts.id -> default.t.id",
+        "out/texts.id -> default.u.id",
+        "out/texts.value -> default.t.value",
+    ]
+    assert found.problems == []
+
+
+def test_an_rdd_of_a_path_with_an_unknown_part_names_the_path(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+import boto3
+day = boto3.client("s3").get_object(Bucket="b", Key="k")["Body"]
+lines = spark.sparkContext.textFile(f"s3a://raw/{day}/log.txt,s3a://raw/fixed/{{a,b}}.txt")
+lines.map(lambda line: (line, 1)).toDF("line STRING, n INT").write.parquet("out/lines")
+"""
+    found = seen(runner, tmp_path, text)
+    assert found.writes == [(["fixed", "{boto3.client().get_object().Body}/log.txt"], "out/lines")]
+
+
+def test_metadata_tables_of_iceberg_have_columns(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+spark.table("sales.fact").writeTo("lake.db.t").using("iceberg").createOrReplace()
+spark.table("lake.db.t.snapshots").select("snapshot_id").write.saveAsTable("s")
+query = "SELECT h.is_current_ancestor, f.record_count FROM lake.db.t.history h, lake.db.t.files f"
+spark.sql(query).write.saveAsTable("m")
+"""
+    found = seen(runner, tmp_path, text)
+    assert (found.edges[:3], found.problems) == (
+        [
+            "lake.db.t.files.record_count -> default.m.record_count",
+            "lake.db.t.history.is_current_ancestor -> default.m.is_current_ancestor",
+            "lake.db.t.snapshots.snapshot_id -> default.s.snapshot_id",
+        ],
+        [],
+    )
+
+
 def test_an_rdd_of_a_dataframe_has_the_sources_of_the_dataframe(runner: ScriptRunner, tmp_path: Path) -> None:
     text = """\
 k, a = spark.read.parquet("data/k"), spark.read.option("header", True).csv("data/raw/a.csv")

@@ -181,16 +181,14 @@ class Reads:
         if place.short == "libsvm":
             vector = self.jvm.org.apache.spark.ml.linalg.SQLDataTypes.VectorType()
             return self.jvm.org.apache.spark.sql.types.StructType().add("label", "double").add("features", vector)
-        known: Columns | None = _FIXED.get(place.short)
+        known: Columns | None = self._columns_at(
+            place,
+            header=reader.is_on("header"),
+            inferred=reader.is_on("inferSchema"),
+            base=reader.given_text("basePath"),
+        )
         if place.format == "kafka":
             known = (*_KAFKA, _HEADERS) if reader.is_on("includeHeaders") else _KAFKA
-        if known is None:
-            known = self.stage.columns_of(
-                place,
-                header=reader.is_on("header"),
-                inferred=reader.is_on("inferSchema"),
-                base=reader.given_text("basePath"),
-            )
         if known is None and place.is_of_files and len(place.paths) == 1:
             table = self.session.known((SPARK_CATALOG, place.short, place.paths[0]))
             known = table.columns if table is not None else None
@@ -198,6 +196,20 @@ class Reads:
             names = {name.lower() for name, _ in known}
             known = (*(each for each in _OF_HUDI if each[0] not in names), *known)
         return None if known is None else self.schema_of_ddl(", ".join(f"{in_backticks(n)} {t}" for n, t in known))
+
+    def _columns_at(
+        self, place: DataPlace, *, header: bool = False, inferred: bool = False, base: str = ""
+    ) -> Columns | None:
+        """Return the columns at a place, of which some formats have always the same; None if they are unknown."""
+        fixed = _FIXED.get(place.short)
+        if fixed is not None and not place.is_of_files:
+            return fixed
+        found = self.stage.columns_of(place, header=header, inferred=inferred, base=base)
+        if fixed is None or found is None:
+            return fixed or found
+        # Only the folders of partitions add columns. A file does not keep the name that a column had before.
+        names = [name.lower() for name, _ in found[: len(fixed)]]
+        return (*fixed, *found[len(fixed) :]) if names == [name.lower() for name, _ in fixed] else fixed
 
     def _declared_schema(self, place: DataPlace, reader: Reader) -> Any:
         """Return the schema that a data source of the script states for its options; None if that is unknown."""
@@ -305,7 +317,7 @@ class Reads:
 
     def know_path(self, place: DataPlace) -> bool:
         """Declare a path to SQL statements, if it is undeclared and its columns are known; return whether it was."""
-        columns = _FIXED.get(place.short) or self.stage.columns_of(place, header=False, inferred=False)
+        columns = self._columns_at(place)
         parts = (SPARK_CATALOG, place.short, place.paths[0])
         if columns is None or self.session.known(parts) is not None:
             return False

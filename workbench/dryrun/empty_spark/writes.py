@@ -41,8 +41,6 @@ class Writes:
         self._spark = reads.spark
         self._session = reads.session
         self._stage = reads.stage
-        # The name of a table -> its columns that Delta Lake computes from others with each write.
-        self._rdds = 0
 
     def writer(self, frame: Any) -> Writer:
         """Return the replacement of a writer in the JVM."""
@@ -83,8 +81,7 @@ class Writes:
 
     def rows_of(self, frame: Any) -> Any:
         """Return the rows of a DataFrame as an RDD of the JVM, which has none but shows that they come from it."""
-        self._rdds += 1
-        file = self._stage.file_of_rows(self._rdds)
+        file = self._stage.file_of_rows()
         self._stage.record("frame", file=file, plan=self._reads.plan(frame))
         return self._spark.sparkContext._jsc.textFile(file, 1)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.workbench.dryrun.empty_spark.reads import NAME_OF_UNKNOWN
 from openlineage_pyspark.workbench.dryrun.sandbox.modules import NoPairs, NoRows, StandIn
-from openlineage_pyspark.workbench.dryrun.script.places import qualified
+from openlineage_pyspark.workbench.dryrun.script.places import DataPlace, qualified
 from pyspark import SparkContext, SparkFiles
 from pyspark.accumulators import Accumulator
 from pyspark.rdd import RDD, PipelinedRDD
@@ -27,6 +29,8 @@ _SINGLE = ("aggregate", "countApprox", "countApproxDistinct", "first", "fold", "
 _SAVES = ("saveAsPickleFile", "saveAsSequenceFile", "saveAsTextFile")
 _NOTHING = ("foreach", "foreachPartition")
 _SHIPPED = "/{SparkFiles}"
+_COMMA = re.compile(r",(?![^{}]*\})")
+"""A comma between paths, and not in an unknown value or in a pattern."""
 
 
 def install_rdds(stage: Stage, write: Callable[[Any, str], None]) -> None:
@@ -107,13 +111,20 @@ def _of_path(read: Callable[..., Any], stage: Stage) -> Callable[..., Any]:
         # Spark calls it `name` or `path`.
         key = next((each for each in ("name", "path") if each in named), None)
         path, rest = (given[0], given[1:]) if key is None else (named.pop(key), given)
-        paths = [qualified(each, stage.request.folder) for each in str(path).split(",")]
+        paths = [qualified(each, stage.request.folder) for each in _COMMA.split(str(path))]
         for each in paths:
             stage.opens_data(each)
-        whole = ",".join(paths)
+        whole = ",".join(_file_instead(each, stage) if NAME_OF_UNKNOWN.search(each) else each for each in paths)
         return read(context, whole, *rest, **named)
 
     return reading
+
+
+def _file_instead(path: str, stage: Stage) -> str:
+    """Return a file that stands for one whose path contains an unknown value: Hadoop takes braces for a pattern."""
+    file = stage.file_of_rows()
+    stage.record("frame", file=file, place=DataPlace("text", {}, (path,)).to_text())
+    return file
 
 
 def schema_of_names(names: Any) -> Any:

@@ -66,6 +66,7 @@ class Stage:
         self._recorded: set[tuple[object, ...]] = set()
         self._begins = os.path.realpath(request.begins) + os.sep
         self._count = 0
+        self._files_of_rows = 0
         self._instead: Spot | None = None
         self.own_files = OwnFiles(request.scratch)
         """The files that the script has made."""
@@ -229,10 +230,11 @@ class Stage:
     def _key_of_path(self, path: str) -> str:
         return key_of_dataset(location(qualified(path, self.request.folder))).rstrip("/")
 
-    def file_of_rows(self, number: int) -> str:
-        """Return a new file that stands for the rows of a DataFrame in an RDD: Spark reports it as their source."""
+    def file_of_rows(self) -> str:
+        """Return a new file that stands for rows in an RDD: Spark reports it as their source."""
+        self._files_of_rows += 1
         # It has a byte, because Spark leaves out RDDs without partitions.
-        made = Path(self.request.scratch) / file_of_rows(number)
+        made = Path(self.request.scratch) / file_of_rows(self._files_of_rows)
         made.write_bytes(b" ")
         return str(made)
 
