@@ -932,6 +932,42 @@ lines.map(lambda line: (line, 1)).toDF("line STRING, n INT").write.parquet("out/
     assert found.writes == [(["fixed", "{boto3.client().get_object().Body}/log.txt"], "out/lines")]
 
 
+@pytest.mark.skipif(SPARK_VERSION < "4.1", reason="SQL scripts are a feature of Spark 4")
+def test_each_statement_of_a_script_in_sql_counts(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+spark.sql("CREATE TABLE sums (v STRING, n BIGINT)")
+last = spark.sql(\'\'\'BEGIN
+  DECLARE n INT DEFAULT 0;
+  FOR r AS SELECT DISTINCT v FROM sales.fact DO
+    INSERT INTO sums SELECT v, count(id) FROM sales.fact WHERE v = r.v OR v = :other GROUP BY v;
+    SET n = n + 1;
+  END FOR;
+  IF n > 0 THEN CREATE TABLE days AS SELECT day FROM sales.fact; END IF;
+  SELECT v FROM sums;
+END\'\'\', args={"other": "x"})
+last.write.saveAsTable("found")
+spark.table("days").write.saveAsTable("copied")
+"""
+    found = seen(runner, tmp_path, text)
+    assert sorted(set(found.edges)) == [
+        "default.days.day -> default.copied.day",
+        "default.sums.v -> default.found.v",
+        "sales.fact.day -> default.days.day",
+        "sales.fact.id -> default.sums.n",
+        "sales.fact.v -> default.sums.*",
+        "sales.fact.v -> default.sums.v",
+    ]
+    assert found.problems == []
+
+
+def test_what_spark_asks_the_files_of_a_table_is_left_open(runner: ScriptRunner, tmp_path: Path) -> None:
+    text = """\
+for what in ("DESCRIBE EXTENDED sales.fact", "SHOW PARTITIONS sales.fact", "SHOW TABLE EXTENDED IN sales LIKE 'fact'"):
+    assert spark.sql(what).columns, what
+"""
+    assert seen(runner, tmp_path, text).problems == []
+
+
 def test_metadata_tables_of_iceberg_have_columns(runner: ScriptRunner, tmp_path: Path) -> None:
     text = """\
 spark.table("sales.fact").writeTo("lake.db.t").using("iceberg").createOrReplace()

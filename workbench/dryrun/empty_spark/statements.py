@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from openlineage_pyspark.workbench.predict.from_text.text import is_format_and_p
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, analyzed, read_text
 from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.sql.databricks import reads_changes, with_columns_of_changes
-from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
+from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement, statements_of
 from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, DeclaredTable, in_backticks, name_key
 from openlineage_pyspark.workbench.predict.tables.following import FILLS
 from openlineage_pyspark.workbench.predict.tables.parsed import text_items
@@ -49,6 +50,7 @@ _PROVIDED_VIEW = "CreateTempViewUsing"
 _TEMPORARY_VIEW, _DROPPED_VIEW, _CACHED = "CreateViewCommand", "DropView", "CacheTableAsSelect"
 _INSERT = "InsertIntoStatement"
 _DATABASE = "CreateNamespace"
+_SCRIPT = "CompoundBody"
 _BEFORE_DATABASE = ("EXISTS", "DATABASE", "SCHEMA", "NAMESPACE")
 _PLACED = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect", "SetTableLocation"})
 _OF_TEXT = frozenset({"csv", "json", "text", "xml"})
@@ -65,7 +67,7 @@ _TABLE_FUNCTIONS = frozenset(
 """The conditions of the errors about functions that return tables and are unknown here."""
 _READS_NOTHING = ("Show", "Describe", "List")
 _STATEMENTS = frozenset(
-    {"Call", "InsertIntoStatement", "InsertIntoDir", "UpdateTable", "DeleteFromTable", "MergeIntoTable"}
+    {"Call", _SCRIPT, "InsertIntoStatement", "InsertIntoDir", "UpdateTable", "DeleteFromTable", "MergeIntoTable"}
 )
 
 
@@ -266,8 +268,30 @@ class Statements:
             hidden: the values of its parameters, which are not shown, as in a real run.
         """
         spot = self._stage.spot()
-        statement = ScriptStatement(text, spot.file, spot.line, 1)
         self._session.use_from_this_thread()
+        parsed = self._parsed_plan(text)
+        if parsed is not None and str(parsed.nodeName()) == _SCRIPT:
+            return self._record_script(text, written or text, hidden)
+        return self._record(ScriptStatement(text, spot.file, spot.line, 1), written, hidden)
+
+    def _record_script(self, text: str, written: str, hidden: Sequence[str]) -> Any:
+        """Record each statement of an SQL script, and return the answer of a query at its end."""
+        # Which of them run, and how often, depends on values.
+        self._stage.hides("a script in SQL")
+        spot = self._stage.spot()
+        parts, shown = statements_of(text, spot.file), statements_of(written, spot.file)
+        for at, each in enumerate(parts):
+            if not self.is_query(each.text):
+                own = shown[at].text if len(shown) == len(parts) else ""
+                self._record(attrs.evolve(each, line=spot.line, column=1), own, hidden)
+            elif each is parts[-1]:
+                with contextlib.suppress(*spark_errors()):
+                    return self._session.with_known(lambda: self._spark._jsparkSession.sql(parts[-1].text))
+        return self._spark._jsparkSession.emptyDataFrame()
+
+    def _record(self, statement: ScriptStatement, written: str, hidden: Sequence[str]) -> Any:
+        """Record a single statement, and return its answer."""
+        text = statement.text
         if self._viewed(text):
             return self._spark._jsparkSession.emptyDataFrame()
         found = self._analyzed(statement)
@@ -439,7 +463,8 @@ class Statements:
         if found.kind.startswith(_READS_NOTHING):
             try:
                 return self._session.with_known(lambda: self._spark._jsparkSession.sql(text))
-            except analysis_errors():
+            except spark_errors():
+                # Some ask for what only the files of a table show.
                 pass
         return self._empty_answer(text)
 
