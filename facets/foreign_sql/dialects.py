@@ -55,9 +55,11 @@ class ForeignDialect:
 
     Args:
         name: the name of its SQL: sqlglot's name, or that of a database that sqlglot does not know.
+        keeps_spelling: whether names keep the spelling that the text has, and not that in the database.
     """
 
     name: str
+    keeps_spelling: bool = False
 
     @property
     def is_clickhouse(self) -> bool:
@@ -111,6 +113,8 @@ class ForeignDialect:
         """Return a name as the database spells it."""
         if not isinstance(identifier, exp.Identifier) or identifier.args.get("quoted"):
             return identifier.name if isinstance(identifier, NODE) else str(identifier or "")
+        if self.keeps_spelling:
+            return identifier.name
         if self.name in _UPPER:
             return identifier.name.upper()
         return identifier.name.lower() if self.name in _LOWER else identifier.name

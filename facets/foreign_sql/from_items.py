@@ -129,7 +129,8 @@ class FromItems:
         for name in join.args.get("using") or ():
             key, right = self._dialect.key(name.name), scope.rows[len(before) :]
             left = scope.using.get(key) or self._names.holders(before, key)
-            sides = [self._names.named(rows, self._dialect.spelled(name)) for rows in (*left, *right)]
+            spelled = scope.spelled.setdefault(key, self._dialect.spelled(name))
+            sides = [self._names.named(rows, spelled) for rows in (*left, *right)]
             scope.decides.append(by_rows(self._effort.all(sides), UseKind.JOIN))
             if kind in ("ANTI", "SEMI"):
                 continue

@@ -147,7 +147,7 @@ def read_query(text: str, dialect: str | None) -> Query:
         statements = parsed(text, sqlglot.Dialect.get(dialect or ""))
     except UnparsableError as problem:
         raise UnreadableError from problem
-    return read_parsed(statements[0] if len(statements) == 1 else None, dialect, keeps_quotes=True)
+    return read_parsed(statements[0] if len(statements) == 1 else None, dialect, as_in_database=True)
 
 
 def read_parsed(
@@ -156,7 +156,7 @@ def read_parsed(
     columns: Mapping[str, Sequence[str]] | None = None,
     used: Mapping[str, Collection[str]] | None = None,
     *,
-    keeps_quotes: bool = False,
+    as_in_database: bool = False,
 ) -> Query:
     """
     Return the sources of a query that sqlglot has parsed.
@@ -167,14 +167,16 @@ def read_parsed(
         dialect: the name of its SQL, as for `read_query`.
         columns: the tables whose columns are known, by their names as they are written -> all their columns.
         used: other tables -> some of their columns, which other queries use.
-        keeps_quotes: whether the names of tables keep the quotes without which they would be other names.
+        as_in_database: whether names are those in the database: in its spelling, and those of tables with the quotes
+            without which they would be other names. Otherwise, names are spelled as the query writes them.
 
     Raises:
         UnreadableError: it is not a query, or is nested too deeply.
     """
     if not isinstance(query, QUERIES):
         raise UnreadableError
-    reader = _QueryReader(ForeignDialect(dialect or ""), columns or {}, used or {}, keeps_quotes=keeps_quotes)
+    rules = ForeignDialect(dialect or "", keeps_spelling=not as_in_database)
+    reader = _QueryReader(rules, columns or {}, used or {}, keeps_quotes=as_in_database)
     try:
         result = reader.query(query, None, {})
     except (SqlglotError, RecursionError) as problem:

@@ -56,6 +56,7 @@ class SelectScope:
     windows: dict[str, Any] = attrs.Factory(dict)
     using: dict[str, list[SourceRows]] = attrs.Factory(dict)
     merged: dict[str, list[SourceRows]] = attrs.Factory(dict)
+    spelled: dict[str, str] = attrs.Factory(dict)
     is_natural: bool = False
     decides: list[SourceKinds | None] = attrs.Factory(list)
     solving: set[str] = attrs.Factory(set)
@@ -82,6 +83,8 @@ class ScopeNames:
         self.dialect = dialect
         self.effort = effort
         self.proven: set[SourceColumn] = set()
+        # Tables and the compared form of their columns -> the spelling of these.
+        self._spellings: dict[SourceColumn, str] = {}
         self._key = dialect.key
         self._value = value
 
@@ -127,13 +130,23 @@ class ScopeNames:
         if found:
             return found[0].kinds if len(found) == 1 else None
         if self._key(name) in rows.used:
-            return rows.used[self._key(name)]
+            used = rows.used[self._key(name)]
+            return used and self._as_written(used, name)
         if rows.every is not ABSENT or not rows.tables:
             return rows.every
         if len(rows.tables) > 1:
             return None
-        self.proven.add((rows.tables[0], name))
-        return {(rows.tables[0], name): SAME}
+        made = self._as_written({(rows.tables[0], name): SAME}, name)
+        self.proven.update(made)
+        return made
+
+    def _as_written(self, sources: SourceKinds, name: str) -> SourceKinds:
+        """Return sources in which a column of a table has one spelling, the first one, however often it is named."""
+        key = self._key(name)
+        return {
+            (table, self._spellings.setdefault((table, key), name) if self._key(column) == key else column): kinds
+            for (table, column), kinds in sources.items()
+        }
 
     def item(self, column: Any, scope: SelectScope) -> ResultColumn | None:
         """Return the column of a subquery that a name means; None for all other names."""
@@ -149,7 +162,7 @@ class ScopeNames:
         """Return all columns of the tables in a scope, or of one of them."""
         chosen, merged, found = scope.rows, scope.merged, list[ResultColumn]()
         if qualifier is None:
-            found += [ResultColumn(key, self.shared(scope, key)) for key in scope.using]
+            found += [ResultColumn(self._shared_name(scope, key), self.shared(scope, key)) for key in scope.using]
         else:
             named = self.table(scope, self._key(qualifier))
             chosen, merged = [named if named is not None else SourceRows([], None)], {}
@@ -191,6 +204,11 @@ class ScopeNames:
             return sides[0]  # type: ignore[no-any-return]
         # The first of them that is not NULL.
         return all_of(self.effort.joined(sides, UseKind.TRANSFORMATION), self.effort.joined(sides, UseKind.CONDITIONAL))
+
+    def _shared_name(self, scope: SelectScope, key: str) -> str:
+        """Return the name of a column that joined tables have in common: that of the first one, if it is known."""
+        named = (each.name for rows in scope.using[key] for each in rows.columns(key, self._key))
+        return next(filter(None, named), scope.spelled[key])
 
     def holders(self, rows: list[SourceRows], key: str) -> list[SourceRows]:
         """Return the table that has a column, which one of these must have; unknown rows if several may have it."""

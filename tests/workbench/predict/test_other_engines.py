@@ -702,8 +702,8 @@ def test_a_merge_without_the_word_into_inserts_values_of_its_source() -> None:
     ("statement", "columns", "rows"),
     [
         ("CREATE TABLE x AS SELECT f.value:id AS i FROM s t, LATERAL FLATTEN(input => t.items) f", ["items"], []),
-        ("SELECT t.a FROM t, u WHERE t.x = u.x(+)", ["A"], ["X", "X"]),
-        ("SELECT level, t.a FROM t CONNECT BY PRIOR id = p", ["A"], []),
+        ("SELECT t.a FROM t, u WHERE t.x = u.x(+)", ["a"], ["x", "x"]),
+        ("SELECT level, t.a FROM t CONNECT BY PRIOR id = p", ["a"], []),
     ],
 )
 def test_what_only_another_dialect_means_is_read_in_it(statement: str, columns: list[str], rows: list[str]) -> None:

@@ -75,8 +75,8 @@ def test_the_columns_that_an_insert_names_are_filled_even_if_it_may_change_rows(
 def test_an_insert_of_one_query_into_several_tables_fills_each_with_its_values() -> None:
     found = told("INSERT ALL INTO t1 (a, b) VALUES (x, y + 1) INTO t2 (c) VALUES (y) SELECT x, y FROM src", "oracle")
     assert [(each.target, columns(each), each.tables, each.rows) for each in found] == [
-        ("t1", {"a": ["src.X"], "b": ["src.Y"]}, ("src",), {}),
-        ("t2", {"c": ["src.Y"]}, ("src",), {}),
+        ("t1", {"a": ["src.x"], "b": ["src.y"]}, ("src",), {}),
+        ("t2", {"c": ["src.y"]}, ("src",), {}),
     ]
 
 
@@ -87,11 +87,11 @@ def test_the_conditions_of_an_insert_into_several_tables_decide_about_their_rows
         "snowflake",
     )
     assert [(each.target, sorted(name for _, name in each.rows)) for each in found] == [
-        ("t1", ["N"]),
-        ("t2", ["M", "N"]),
-        ("t3", ["M", "N"]),
+        ("t1", ["n"]),
+        ("t2", ["m", "n"]),
+        ("t3", ["m", "n"]),
     ]
-    assert columns(found[2]) == {"X": ["src.X"], "N": ["src.N"], "M": ["src.M"]}
+    assert columns(found[2]) == {"x": ["src.x"], "n": ["src.n"], "m": ["src.m"]}
 
 
 def test_what_a_merge_of_oracle_deletes_and_skips_decides_about_its_rows() -> None:
@@ -219,16 +219,40 @@ def test_a_change_at_a_cursor_is_one_of_rows_that_the_text_does_not_state() -> N
 @pytest.mark.parametrize(
     ("star", "expected"),
     [
-        ("* RENAME (a AS b)", {"B": ["T.A"], "X": ["T.X"]}),
-        ("* EXCLUDE (x) REPLACE (y + x AS a)", {"A": ["T.X", "T.Y"]}),
+        ("* RENAME (a AS b)", {"b": ["t.a"], "x": ["t.x"], "y": ["t.y"]}),
+        ("* EXCLUDE (x) REPLACE (y + x AS a)", {"a": ["t.x", "t.y"], "y": ["t.y"]}),
         ("* ILIKE '%x%'", {}),
     ],
 )
 def test_a_star_may_have_other_names_and_values(star: str, expected: dict[str, list[str]]) -> None:
     (found,) = told(f"SELECT {star} FROM (SELECT a, x FROM t) JOIN (SELECT y FROM t) AS q", "snowflake")
-    made = {name.upper(): [each.upper() for each in sources or ()] for name, sources in columns(found).items()}
-    assert {name: sources for name, sources in made.items() if name != "Y"} == expected
+    assert columns(found) == expected
     assert not found.whole
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT a + A AS x, T.A AS y FROM t", {"x": ["t.a"], "y": ["t.a"]}),
+        ("SELECT t.Id AS x, ID AS y FROM t JOIN u USING (id)", {"x": ["t.id"], "y": ["t.id"]}),
+        ("SELECT * FROM (SELECT a AS Key FROM t) x JOIN (SELECT c AS KEY FROM u) y USING (key)", {"Key": ["t.a"]}),
+        ("SELECT q.ID AS x, t.id AS y FROM t JOIN (SELECT id FROM t) q", {"x": ["t.id"], "y": ["t.id"]}),
+    ],
+)
+def test_a_column_is_one_source_however_it_is_spelled(query: str, expected: dict[str, list[str]]) -> None:
+    (found,) = told(query)
+    assert columns(found) == expected
+
+
+def test_clickhouse_tells_columns_apart_by_their_case() -> None:
+    (found,) = told("SELECT a + A AS x FROM t", "clickhouse")
+    assert columns(found) == {"x": ["t.A", "t.a"]}
+
+
+@pytest.mark.parametrize("dialect", ["oracle", "postgres", "snowflake", "trino"])
+def test_names_keep_their_spelling_in_each_dialect(dialect: str) -> None:
+    (found,) = told('SELECT UserId, q.Mail AS eMail, "Zip" FROM Users q', dialect)
+    assert columns(found) == {"UserId": ["Users.UserId"], "eMail": ["Users.Mail"], "Zip": ["Users.Zip"]}
 
 
 @pytest.mark.parametrize(
@@ -689,4 +713,4 @@ def test_a_function_of_a_schema_may_return_a_table() -> None:
     (found,) = told(
         "CREATE TABLE t AS SELECT q.a FROM TABLE(p.system.query(query => 'SELECT a FROM b')) q", "snowflake"
     )
-    assert (found.target, found.columns) == ("t", (("A", None),))
+    assert (found.target, found.columns) == ("t", (("a", None),))
