@@ -9,6 +9,7 @@ from openlineage_pyspark.workbench.predict.from_text.reading import Known, TextL
 from openlineage_pyspark.workbench.predict.scripts import StatementAnswer, lineage_of_answers
 from openlineage_pyspark.workbench.predict.session import Analyzed
 from openlineage_pyspark.workbench.predict.sql.databricks import has_no_lineage
+from openlineage_pyspark.workbench.predict.sql.forgotten_ends import without_forgotten_ends
 from openlineage_pyspark.workbench.predict.sql.pipes import with_read_pipes
 from openlineage_pyspark.workbench.predict.sql.statements import ScriptStatement
 
@@ -714,3 +715,44 @@ def test_a_function_of_a_schema_may_return_a_table() -> None:
         "CREATE TABLE t AS SELECT q.a FROM TABLE(p.system.query(query => 'SELECT a FROM b')) q", "snowflake"
     )
     assert (found.target, found.columns) == ("t", (("a", None),))
+
+
+def test_statements_without_an_end_between_them_are_read_apart() -> None:
+    found = told(
+        "CREATE TABLE a (x INT, y INT) WITH ('k' = 'v')\n\nCREATE TABLE b (z INT)\n-- fill it\nINSERT INTO b\n"
+        "SELECT x FROM a\n\n  insert into c SELECT (SELECT max(x)\nFROM a) AS m FROM d"
+    )
+    assert [(each.target, each.tables, columns(each)) for each in found] == [
+        ("a", (), {"x": [], "y": []}),
+        ("b", ("a",), {"x": ["a.x"]}),
+        ("c", ("d", "a"), {"m": ["a.x"]}),
+    ]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON a FOR EACH ROW\nINSERT INTO b VALUES (1)",
+        "FROM a\nINSERT INTO b SELECT x\nINSERT INTO c SELECT y",
+        "MERGE INTO a USING b ON a.i = b.i WHEN NOT MATCHED THEN\nINSERT (i) VALUES (b.i)",
+        "INSERT INTO a SELECT x FROM b WHERE y = '\nINSERT INTO c'",
+        "INSERT INTO a SELECT x FROM (\nINSERT INTO c)",
+    ],
+)
+def test_a_statement_within_another_one_is_not_read_apart(statement: str) -> None:
+    assert without_forgotten_ends(statement) == (statement,)
+
+
+def test_watermarks_and_metadata_of_flink_are_no_parts_of_columns() -> None:
+    (found,) = told(
+        "CREATE TABLE f (id INT, ts TIMESTAMP(3) METADATA FROM 'timestamp' VIRTUAL, h MAP<STRING, INT> METADATA, "
+        "metadata STRING, p AS PROCTIME(), WATERMARK FOR ts AS ts - INTERVAL '5' SECOND, "
+        "PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'kafka')"
+    )
+    assert (found.target, [name for name, _ in found.columns], found.whole) == (
+        "f",
+        ["id", "ts", "h", "metadata", "p"],
+        True,
+    )
+    (found,) = told("CREATE TABLE f WITH ('a' = 'b') AS SELECT metadata, id FROM s")
+    assert columns(found) == {"metadata": ["s.metadata"], "id": ["s.id"]}

@@ -30,6 +30,7 @@ from openlineage_pyspark.workbench.predict.from_text.units import with_units_fir
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark, reads_changes
 from openlineage_pyspark.workbench.predict.sql.directories import into_paths, unloaded
 from openlineage_pyspark.workbench.predict.sql.foreign_quotes import in_quotes_of
+from openlineage_pyspark.workbench.predict.sql.forgotten_ends import without_forgotten_ends
 from openlineage_pyspark.workbench.predict.sql.inserts import single_inserts
 from openlineage_pyspark.workbench.predict.sql.other_engines import (
     as_others_write,
@@ -190,6 +191,11 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
     Raises:
         ImportError: sqlglot is not installed.
     """
+    apart = without_forgotten_ends(statement)
+    if len(apart) > 1:
+        read = [one for each in apart for one in read_statement(each, known, dialect) or tables_in(each, dialect)]
+        filled = {each.target for each in read if each.tables}
+        return tuple(each for each in read if each.tables or each.target not in filled)
     if loads_file(statement) or _EXECUTED.match(statement) is not None:
         return (TextLineage(target_in(statement), ()),)
     from openlineage_pyspark.facets.foreign_sql.reader import MOST_CHARACTERS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
-from openlineage_pyspark.workbench.predict.sql.parts import closing
+from openlineage_pyspark.workbench.predict.sql.parts import closing, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +38,12 @@ _AFTER_OUTPUT = frozenset({"EXEC", "FROM", "OPTION", "SELECT", "VALUES", "WHERE"
 _STORED = re.compile(rf"\bINTO\s+({_NAME})(?=[\s(]|\Z)", re.IGNORECASE)
 _CHANGED_ROWS = re.compile(r"\b(?:FINAL|NEW|OLD)\s+TABLE\s*\(\s*(?=(?:DELETE|INSERT|MERGE|UPDATE)\b)", re.IGNORECASE)
 _OF_CURSOR = re.compile(r"\bWHERE\s+CURRENT\s+OF\s+[@\w$.]+\s*;?\s*\Z", re.IGNORECASE)
+# In a CREATE TABLE of Flink: when rows are late, which is no column, and columns that are metadata of a message.
+_WATERMARK = re.compile(r",\s*WATERMARK\s+FOR\b", re.IGNORECASE)
+_METADATA = re.compile(
+    r"(?<=[\w)>`])\s+METADATA(?:\s+FROM\s+'[^']*')?(?:\s+VIRTUAL)?(?=\s*(?:[,)]|COMMENT\b|--|/\*))", re.IGNORECASE
+)
+_CREATED = re.compile(rf"\s*CREATE\s+(?:\w+\s+){{0,3}}?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?{_NAME}\s*\(", re.IGNORECASE)
 _STRING = re.compile(r"'([^']*)'")
 _PLAIN = re.compile(r"[A-Za-z_]\w*|`[^`]+`")
 
@@ -53,6 +59,9 @@ def as_others_write(text: str) -> str:
         text = _with_deletions(text)
     if _OF_WINDOWS.search(text) is not None:
         text = _without_windows(text)
+    created = _CREATED.match(text)
+    if created is not None:
+        text = _with_plain_columns(text, created.end())
     text = _OF_CURSOR.sub("WHERE TRUE", text)
     top = _TOP.match(text)
     for begin, end in (_output_in(text), (0, 0) if top is None else top.span(1)):
@@ -146,6 +155,16 @@ def _without_windows(text: str) -> str:
         text = f"{text[: found.start()]}{rows}{text[end:]}"
         found = _WINDOW.search(text, found.start() + len(rows))
     return text
+
+
+def _with_plain_columns(text: str, begin: int) -> str:
+    """Return a CREATE TABLE, whose columns begin at a position, without what only Flink says of columns."""
+    end = closing(text, begin)
+    columns = text[begin:end]
+    for found in _WATERMARK.finditer(columns):
+        time = next(parts_of(columns[found.end() :]))
+        columns = f"{columns[: found.start()]}{' ' * len(found[0])}{blanked(time)}{columns[found.end() + len(time) :]}"
+    return f"{text[:begin]}{_METADATA.sub(lambda found: blanked(found[0]), columns)}{text[end:]}"
 
 
 def _named(found: re.Match[str]) -> str:
