@@ -41,10 +41,12 @@ from openlineage_pyspark.workbench.model.joined import StatementGraph, join_stat
 from openlineage_pyspark.workbench.predict.caching.answers import answers_of
 from openlineage_pyspark.workbench.predict.caching.readings import kept_readings
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, summary_of
+from openlineage_pyspark.workbench.predict.project.dataform import scripts_of_dataform
 from openlineage_pyspark.workbench.predict.project.dbt import read_project, scripts_of_models
 from openlineage_pyspark.workbench.predict.project.exposures import lineage_of_exposures
 from openlineage_pyspark.workbench.predict.project.raw_models import scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.project.revisions import is_changed_since, scripts_at, scripts_now
+from openlineage_pyspark.workbench.predict.project.sqlmesh import scripts_of_sqlmesh
 from openlineage_pyspark.workbench.predict.project_code import PROJECT_FILES, changed_code
 from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers, problems_of_files, session_of
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
@@ -75,8 +77,8 @@ changes. Arguments after -- are passed to the scripts."""
 _ENDS = """\
 exit codes: 0 success; 1 a reason of --fail-on applies; 2 invalid command line, or nothing to read; with --diff also 3:
 a change affects something downstream."""
-_FILES = """files in the order in which they run, and folders, whose .sql, .hql and .ddl files, notebooks and PySpark
-scripts are read, except hidden ones and those that git ignores"""
+_FILES = """files in the order in which they run, and folders, whose .sql, .hql, .ddl and .sqlx files, notebooks and
+PySpark scripts are read, except hidden ones and those that git ignores"""
 _MANIFEST = """dbt's manifest: the files of target/compiled are models, with the table names that it gives them. The
 columns of sources and seeds come from the catalog.json beside it"""
 _FUNCTIONS = "declare a function of yours, such as one in Python; edges through it are opaque; repeatable, or NAME,NAME"
@@ -367,6 +369,7 @@ def _readable(
     found = [each for each in scripts if not each.unreadable and each.name not in names]
     if project is not None:
         return scripts_of_models(found, project, is_compared=options.diff is not None)
+    found = scripts_of_sqlmesh(scripts_of_dataform(found))
     return scripts_of_raw_models(found, None if options.diff is None else files_of)
 
 

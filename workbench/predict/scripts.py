@@ -7,6 +7,7 @@ Spark's session (`session.py`) analyzes each statement once. Its results are val
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,7 @@ _VIEWS = frozenset({"CreateView", "CreateViewCommand"})
 # What one statement shows helps to read a second one, which helps to read a third one.
 _MOST_ROUNDS = 4
 _TEMPORARY = "CreateViewCommand"
+_QUERY = re.compile(r"(?:FROM|SELECT|VALUES|WITH)\b|\(", re.IGNORECASE)
 
 
 @attrs.frozen
@@ -261,10 +263,11 @@ def session_in(spark: Any, given: Given) -> ScriptSession:
 
 
 def _statements(script: Script, dialect: str) -> Iterator[ScriptStatement]:
-    """Yield the statements of a script, the first one with the script's head."""
-    for at, each in enumerate(statements_of(script.text, script.name, dialect)):
-        is_headed = script.head and not at
-        yield attrs.evolve(each, text=script.head + each.text, head=len(script.head)) if is_headed else each
+    """Yield the statements of a script, the first query with the script's head; the first statement if none is one."""
+    found = statements_of(script.text, script.name, dialect)
+    headed = next((each for each in found if _QUERY.match(each.text)), *found[:1]) if script.head and found else None
+    for each in found:
+        yield attrs.evolve(each, text=script.head + each.text, head=len(script.head)) if each is headed else each
 
 
 @attrs.frozen

@@ -23,7 +23,7 @@ _PART = 1 << 20
 _WILD = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|[*?{}\[\]]+")
 # Files that only people read.
 _FOR_PEOPLE = (".md", ".rst")
-_CODE = (".ddl", ".hql", ".ipynb", ".py", ".sql", ".toml", ".yaml", ".yml")
+_CODE = (".ddl", ".hql", ".ipynb", ".py", ".sql", ".sqlx", ".toml", ".yaml", ".yml")
 _NO_PATH = re.compile(r"[\s,;]+")
 
 

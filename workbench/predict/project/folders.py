@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.workbench.predict.project.dataform import ENDING
 from openlineage_pyspark.workbench.predict.project.jobs import JOB_ENDINGS, is_job
 from openlineage_pyspark.workbench.predict.sql.notebooks import NOTEBOOK_ENDINGS, is_notebook
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 _TESTS = ("conftest.py", "test_*.py", "*_test.py")
-SQL_ENDINGS = (".sql", ".hql", ".ddl")
+SQL_ENDINGS = (".sql", ".hql", ".ddl", ENDING)
 """The endings of the names of SQL files, in any case."""
 
 
