@@ -13,6 +13,8 @@ from sqlglot.errors import SqlglotError
 _parsing = threading.local()
 _WITHOUT_LAMBDAS = frozenset({"postgres", "redshift", "mysql", "sqlite"})
 """The dialects in which an arrow always takes a part of a JSON value."""
+_CASE_MATTERS = frozenset({"clickhouse"})
+"""The dialects in which names are told apart by their case."""
 _WITH_MARKS = frozenset({"fabric", "tsql"})
 """The dialects in which the name of a temporary table begins with `#` or `##`."""
 
@@ -54,6 +56,9 @@ def _statements(text: str, dialect: Any) -> list[Any]:
     if "->" in text and _name(dialect) in _WITHOUT_LAMBDAS:
         for statement in found:
             _read_arrows(statement)
+    elif "->" in text and _name(dialect) not in _CASE_MATTERS:
+        for statement in found:
+            _read_parameters(statement)
     if "#" in text and _name(dialect) in _WITH_MARKS:
         for statement in found:
             _keep_marks(statement)
@@ -71,6 +76,15 @@ def _read_arrows(statement: Any) -> None:
         names = node.expressions
         if len(names) == 1 and isinstance(names[0], exp.Identifier):
             node.replace(exp.JSONExtract(this=exp.Column(this=names[0]), expression=node.this))
+
+
+def _read_parameters(statement: Any) -> None:
+    """Take the parameters of functions without a name for no columns: sqlglot knows them in the same case only."""
+    for function in list(statement.find_all(exp.Lambda)):
+        names = {each.name.lower() for each in function.expressions}
+        for column in list(function.this.find_all(exp.Column)):
+            if column.parts[0].name.lower() in names:
+                column.replace(column.to_dot() if column.table else column.this)
 
 
 def _keep_marks(statement: Any) -> None:

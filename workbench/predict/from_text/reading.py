@@ -27,6 +27,7 @@ from openlineage_pyspark.workbench.predict.from_text.targets import (
     single_updates,
 )
 from openlineage_pyspark.workbench.predict.from_text.units import with_units_first
+from openlineage_pyspark.workbench.predict.sql.blank import with_blank_comments
 from openlineage_pyspark.workbench.predict.sql.databricks import as_spark, reads_changes
 from openlineage_pyspark.workbench.predict.sql.directories import into_paths, unloaded
 from openlineage_pyspark.workbench.predict.sql.foreign_quotes import in_quotes_of
@@ -191,6 +192,8 @@ def read_statement(statement: str, known: Known | None = None, dialect: str = ""
     Raises:
         ImportError: sqlglot is not installed.
     """
+    # For sqlglot, a comment between the words of GROUP BY makes them something else.
+    statement = with_blank_comments(statement)
     apart = without_forgotten_ends(statement)
     if len(apart) > 1:
         read = [one for each in apart for one in read_statement(each, known, dialect) or tables_in(each, dialect)]
@@ -734,6 +737,7 @@ class _Changes:
             if not path:
                 continue
             name, *fields = path
+            name = self._own(name)
             made = _spelled(item.kinds, spelled)
             if made is not None and fields:
                 # The other fields keep their values.
@@ -770,6 +774,11 @@ class _Changes:
         self.columns = moved
         # Of several tables, it is unknown which one is changed.
         self.target = behind.pop() if len(behind) == 1 else ""
+
+    def _own(self, name: str) -> str:
+        """Return the name of a column of the target as the table spells it, or else as the statement first does."""
+        named = (*self._known.columns.get(self.target, ()), *(each for each, _ in self.columns.values()))
+        return next((each for each in named if each.lower() == name.lower()), name)
 
     def keep(self) -> None:
         """Make each changed column a source of itself, because it keeps its value in some rows."""
