@@ -18,6 +18,14 @@ _CASE_MATTERS = frozenset({"clickhouse"})
 _WITH_MARKS = frozenset({"fabric", "tsql"})
 """The dialects in which the name of a temporary table begins with `#` or `##`."""
 
+_AGGREGATES = frozenset(
+    "appx_median approx_set approx_top_count approx_top_k approximate_percentile arbitrary avgif count_big "
+    "count_distinct count_min_sketch every favg fsum geometric_mean histogram histogram_numeric json_arrayagg list mad "
+    "map_union multimap_agg ndv numeric_histogram product reservoir_quantile skew std stdevp st_union sum_distinct "
+    "sumif try_avg try_sum varp wm_concat xmlagg".split()
+)
+"""The aggregates of several engines that sqlglot does not know, besides those whose names end with `_agg`."""
+
 
 class UnparsableError(ValueError):
     """A text that can't be parsed; its message has the reason, on one line."""
@@ -59,6 +67,8 @@ def _statements(text: str, dialect: Any) -> list[Any]:
     elif "->" in text and _name(dialect) not in _CASE_MATTERS:
         for statement in found:
             _read_parameters(statement)
+    for statement in found:
+        _know_aggregates(statement)
     if "#" in text and _name(dialect) in _WITH_MARKS:
         for statement in found:
             _keep_marks(statement)
@@ -85,6 +95,14 @@ def _read_parameters(statement: Any) -> None:
         for column in list(function.this.find_all(exp.Column)):
             if column.parts[0].name.lower() in names:
                 column.replace(column.to_dot() if column.table else column.this)
+
+
+def _know_aggregates(statement: Any) -> None:
+    """Make aggregates of calls that sqlglot takes for those of any function."""
+    for call in list(statement.find_all(exp.Anonymous)):
+        name = call.name.lower()
+        if name in _AGGREGATES or name.endswith("_agg"):
+            call.replace(exp.AnonymousAggFunc(this=call.name, expressions=call.expressions))
 
 
 def _keep_marks(statement: Any) -> None:

@@ -28,7 +28,8 @@ _DECIDING = frozenset(
 )
 # Functions that count, so that no value can be recovered.
 _COUNTING = frozenset(
-    "count countif approxdistinct hll uniq uniqexact uniqcombined uniqcombined64 uniqhll12 uniqthetasketch".split()
+    "approxdistinct count count_big count_distinct countif hll ndv uniq uniqcombined uniqcombined64 uniqexact "
+    "uniqhll12 uniqthetasketch".split()
 )
 # ClickHouse's aggregates that sqlglot knows as aggregates alone, and those of them with a suffix, such as sumIf.
 _OF_CLICKHOUSE: Any = (exp.AnonymousAggFunc, exp.ParameterizedAgg)

@@ -20,7 +20,8 @@ QUERIES: Any = (exp.Select, SET_OPERATION, exp.Subquery)
 
 def function_name(node: Any) -> str:
     """Return the name of a function in lower case, or of another node's class."""
-    return str(node.this if isinstance(node, exp.Anonymous) else type(node).__name__).lower()
+    is_named = isinstance(node, (exp.Anonymous, exp.AnonymousAggFunc))
+    return str(node.this if is_named else type(node).__name__).lower()
 
 
 def plain_name(node: Any) -> str:

@@ -41,7 +41,12 @@ from openlineage_pyspark.workbench.predict.sql.databricks import (
 from openlineage_pyspark.workbench.predict.sql.headers import plainly_created
 from openlineage_pyspark.workbench.predict.sql.loop_rows import with_loop_rows
 from openlineage_pyspark.workbench.predict.sql.quoted_names import with_parts_of_names
-from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, placeheld, substituted
+from openlineage_pyspark.workbench.predict.sql.variables import (
+    UnknownVariableError,
+    default_of_widget,
+    placeheld,
+    substituted,
+)
 from openlineage_pyspark.workbench.predict.sql.versions import with_versions
 from openlineage_pyspark.workbench.predict.tables.consequence import Consequence, Consequences
 from openlineage_pyspark.workbench.predict.tables.declared import (
@@ -186,6 +191,8 @@ class ScriptSession:
         self._named: tuple[str, ...] = ()
         self._is_rewritten = False
         self._unset: Refusal | None = None
+        # The parameters of notebooks that have their defaults.
+        self._widgets: set[str] = set()
 
     def use_from_this_thread(self) -> None:
         """Make Spark find the catalogs: it loads them by their names, with the class loader of the calling thread."""
@@ -262,10 +269,20 @@ class ScriptSession:
             names = names_after(read.text, "EXISTS") or names_after(read.text, "FUNCTION")
             self._knowledge.know_function(".".join(names))
             return None
+        if not read.kind and (widget := default_of_widget(read.text)) is not None:
+            self._take_default(*widget)
+            return None
         # In an SQL script, SET may set a variable of the script, or several in parentheses.
         if (in_script and first_word(read.text) == "SET") or (not read.kind and has_no_lineage(read.text)):
             return None
         return self._knowledge.missed or self._explained(self._placed(refusal_of(problem)))
+
+    def _take_default(self, name: str, value: str) -> None:
+        """Give a parameter of a notebook its default, unless --conf or a SET has given it another value."""
+        if self._variable(name) is None or name in self._widgets:
+            self._widgets.add(name)
+            self._spark.session.conf.set(name, value)
+            self._consequences.add("setting")
 
     def table(self, name: str) -> FoundTable | None:
         """Return a table or a view by its name as a statement writes it; None if it is unknown."""

@@ -55,6 +55,16 @@ def edges(found: StatementLineage) -> set[str]:
             id="a renamed table has its new name",
         ),
         pytest.param(
+            ["CREATE WIDGET TEXT p DEFAULT 'id'; CREATE WIDGET TEXT p DEFAULT \"v\"", "SELECT ${p} AS x FROM a"],
+            {"x <- default.a.v IDENTITY"},
+            id="a parameter of a notebook has its last default",
+        ),
+        pytest.param(
+            ["SET p = v; CREATE WIDGET DROPDOWN p DEFAULT 'id' CHOICES SELECT id FROM a", "SELECT ${p} FROM a"],
+            {"v <- default.a.v IDENTITY"},
+            id="a parameter that is given keeps its value",
+        ),
+        pytest.param(
             ["CREATE TABLE c (id INT, n INT GENERATED ALWAYS AS (id * 2))", "INSERT INTO c (id) SELECT v FROM a"],
             {"id <- default.a.v IDENTITY", "n <- default.a.v TRANSFORMATION"},
             id="a computed column has the sources of those in its expression",

@@ -756,3 +756,19 @@ def test_watermarks_and_metadata_of_flink_are_no_parts_of_columns() -> None:
     )
     (found,) = told("CREATE TABLE f WITH ('a' = 'b') AS SELECT metadata, id FROM s")
     assert columns(found) == {"metadata": ["s.metadata"], "id": ["s.id"]}
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        ("count_big(DISTINCT o.id)", UseKind.MASKED_AGGREGATION),
+        ("JSONB_AGG(o.id)", UseKind.AGGREGATION),
+        ("hll_sketch_agg(o.id)", UseKind.AGGREGATION),
+        ("try_sum(o.id)", UseKind.AGGREGATION),
+        ("array_agg(o.id)", UseKind.AGGREGATION),
+        ("aggregated(o.id)", UseKind.TRANSFORMATION),
+    ],
+)
+def test_the_aggregates_of_each_engine_aggregate(call: str, kind: UseKind) -> None:
+    (found,) = told(f"SELECT {call} AS n FROM @schema.t o GROUP BY o.k")
+    assert [(name, list((sources or {}).values())) for name, sources in found.columns] == [("n", [frozenset({kind})])]

@@ -27,7 +27,11 @@ from openlineage_pyspark.workbench.dryrun.script.notebooks import (
 )
 from openlineage_pyspark.workbench.dryrun.script.stage import shortened
 from openlineage_pyspark.workbench.dryrun.script.values import passed_values, value_like
-from openlineage_pyspark.workbench.predict.sql.variables import UnknownVariableError, substituted
+from openlineage_pyspark.workbench.predict.sql.variables import (
+    UnknownVariableError,
+    default_of_widget,
+    substituted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +41,6 @@ if TYPE_CHECKING:
 _DEFAULT_IS_SECOND = ("text", "dropdown", "combobox", "multiselect")
 _ENDINGS = ("", ".py", ".ipynb", ".sql", ".scala", ".r")
 _IN_FABRIC = "notebook-content.py"
-_WIDGET = re.compile(r"""\s*CREATE\s+WIDGET\s+\w+\s+`?(\w+)`?\s+DEFAULT\s+(["'])(.*?)\2.*""", re.IGNORECASE | re.DOTALL)
 _ARGUMENT = re.compile(r"""(\$\{)?\bgetArgument\(\s*["'](\w+)["']\s*\)(?(1)\})""", re.IGNORECASE)
 _NO_WIDGET = re.compile(r"\s*REMOVE\s+WIDGET\s+`?(\w+)`?\s*", re.IGNORECASE)
 
@@ -229,9 +232,9 @@ class NotebookEnvironment:
 
     def _sql(self, spark: Any) -> Any:
         def sql(text: str) -> Any:
-            made, removed = _WIDGET.fullmatch(text), _NO_WIDGET.fullmatch(text)
-            if made:
-                return self.widgets.text(made[1], made[3])
+            made, removed = default_of_widget(text), _NO_WIDGET.fullmatch(text)
+            if made is not None:
+                return self.widgets.text(*made)
             if removed:
                 return self.widgets.remove(removed[1])
             text = _ARGUMENT.sub(lambda found: f"${{{found[2]}}}" if found[1] else f":{found[2]}", text)

@@ -64,6 +64,8 @@ _NAMING = re.compile(r"(?:ref|source)\s*\((\s*['\"][^'\"]+['\"]\s*(?:,\s*['\"][^
 _BRANCH = re.compile(r"\{%[-+]?\s*(if|for|elif|else|endif|endfor)\b.*?%\}", re.DOTALL)
 _OPENING, _ENDING = frozenset({"if", "for"}), frozenset({"endif", "endfor"})
 _STATEMENT_OF_TEMPLATE = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+# A parameter of a notebook of Databricks.
+_WIDGET = re.compile(r"""\s*CREATE\s+WIDGET\s+\w+\s+`?(\w+)`?\s+DEFAULT\s+(["'])(.*?)\2.*""", re.IGNORECASE | re.DOTALL)
 
 
 _BEFORE_DATE = re.compile(r"(?<![\w.])(?:DATE|TIME|TIMESTAMP(?:_NTZ|_LTZ)?)\s*$", re.IGNORECASE)
@@ -111,6 +113,12 @@ def substituted(text: str, value_of: Callable[[str], str | None], *, keeps: bool
     if "{{" in text or "{%" in text:
         text = _with_templates(text, value_of, keeps=keeps)
     return _with_parameters(text, value_of, keeps=keeps) if "@" in text or ":" in text else text
+
+
+def default_of_widget(text: str) -> tuple[str, str] | None:
+    """Return the name and the default of the parameter that a CREATE WIDGET declares; None for other statements."""
+    found = _WIDGET.fullmatch(text)
+    return None if found is None else (found[1], found[3])
 
 
 def loads_file(text: str) -> bool:
