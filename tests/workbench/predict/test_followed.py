@@ -55,6 +55,12 @@ def edges(found: StatementLineage) -> set[str]:
             id="a renamed table has its new name",
         ),
         pytest.param(
+            ["CREATE TABLE IDENTIFIER('db' || '.made') USING parquet AS SELECT v FROM a", "SELECT v FROM db.made"],
+            {"v <- db.made.v IDENTITY"},
+            id="a table has the name that an expression makes",
+            marks=of_spark_4,
+        ),
+        pytest.param(
             ["CREATE WIDGET TEXT p DEFAULT 'id'; CREATE WIDGET TEXT p DEFAULT \"v\"", "SELECT ${p} AS x FROM a"],
             {"x <- default.a.v IDENTITY"},
             id="a parameter of a notebook has its last default",

@@ -115,6 +115,21 @@ def test_how_a_table_is_stored_is_blanked_and_every_position_stays(text: str, ke
     assert words[-1] in ("a.b", "ab", "t")
 
 
+@pytest.mark.parametrize(
+    ("text", "head"),
+    [
+        (
+            "CREATE TABLE IDENTIFIER('a' || f('.t')) USING delta AS SELECT 1",
+            "CREATE TABLE IDENTIFIER('a' || f('.t')) AS",
+        ),
+        ("CREATE TABLE identifier USING delta AS SELECT 1", "CREATE TABLE identifier AS"),
+        ("CREATE TABLE a.identifier (x) AS SELECT 1", "CREATE TABLE a.identifier AS"),
+    ],
+)
+def test_an_expression_that_makes_the_name_stays(text: str, head: str) -> None:
+    assert " ".join(plainly_created(text).split()) == f"{head} SELECT 1"
+
+
 @pytest.mark.parametrize("text", ["CREATE TABLE t (a INT) USING delta", "SELECT 1 AS a", "INSERT INTO t SELECT 1", ""])
 def test_a_statement_that_fills_no_new_table_stays(text: str) -> None:
     assert plainly_created(text) == text

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
+from openlineage_pyspark.workbench.predict.sql.parts import closing
 
 _QUERY = frozenset({"AS", "SELECT", "VALUES", "FROM", "MAP", "REDUCE"})
 _FIRST = frozenset({"CREATE", "REPLACE"})
 _NO_QUERY = frozenset({"SERDEPROPERTIES", "DBPROPERTIES"})
 _BEFORE_NAME = frozenset({"CREATE", "OR", "REPLACE", "EXTERNAL", "TABLE", "IF", "NOT", "EXISTS", "TEMPORARY", "TEMP"})
+
+_COMPUTED = re.compile(r"\bTABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?IDENTIFIER\Z", re.IGNORECASE)
+_OPENED = re.compile(r"\s*\(")
 
 
 def plainly_created(text: str) -> str:
@@ -22,6 +28,10 @@ def plainly_created(text: str) -> str:
         text: a CREATE TABLE ... AS, or a REPLACE TABLE ... AS. Any other text is returned unchanged.
     """
     begin = _end_of_name(text)
+    opened = None if begin is None or _COMPUTED.search(text[:begin]) is None else _OPENED.match(text, begin)
+    if opened is not None:
+        # An expression makes the name.
+        begin = closing(text, opened.end()) + 1
     end = None if begin is None else _start_of_query(text, begin)
     if begin is None or end is None:
         return text
