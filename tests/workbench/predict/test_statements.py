@@ -327,6 +327,20 @@ NO_VALUES: dict[str, str] = {}
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT $1, t.$2 FROM @stage t",
+        "SELECT metadata$filename FROM @db.s.stage",
+        "SELECT t.a FROM @db.s.stage/2026/ t",
+        "SELECT t.a FROM @stage (FILE_FORMAT => 'f', PATTERN => '.*') t",
+        "COPY INTO t FROM @stage",
+    ],
+)
+def test_files_of_snowflake_are_no_parameter(text: str) -> None:
+    assert substituted(text, NO_VALUES.get) == text
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("SELECT :p", "the variable p has no value: set it with --conf p=VALUE"),

@@ -772,3 +772,9 @@ def test_watermarks_and_metadata_of_flink_are_no_parts_of_columns() -> None:
 def test_the_aggregates_of_each_engine_aggregate(call: str, kind: UseKind) -> None:
     (found,) = told(f"SELECT {call} AS n FROM @schema.t o GROUP BY o.k")
     assert [(name, list((sources or {}).values())) for name, sources in found.columns] == [("n", [frozenset({kind})])]
+
+
+@pytest.mark.parametrize("files", ["@stage", "@db.s.stage/x", "@stage (FILE_FORMAT => 'f')"])
+def test_columns_of_files_have_sources_that_the_text_does_not_tell(files: str) -> None:
+    (found,) = told(f"INSERT INTO t (a, b, c) SELECT $1, q.$2::int, 3 FROM {files} q")
+    assert (found.target, found.tables, dict(found.columns)) == ("t", (), {"a": None, "b": None, "c": {}})

@@ -74,6 +74,7 @@ _MARKS = {
         r"(?:\w+|`[^`]*`)\s*=)",
         re.IGNORECASE | re.DOTALL,
     ),
+    "snowflake": re.compile(r"\A(?=.*\bFROM\s+@\w)(?=.*(?<![\w$])\$\d)", re.IGNORECASE | re.DOTALL),
     "oracle": re.compile(r"[\w\"]\s*\(\+\)|\bCONNECT\s+BY\b", re.IGNORECASE),
 }
 """What only one dialect means by a text that Spark's grammar has, too -> it."""

@@ -32,6 +32,9 @@ _LOAD = re.compile(
 _COPIES = re.compile(r"(?:\s|--.*\n)*COPY\s+INTO\b", re.IGNORECASE)
 _NEAR = 80
 _BEFORE_STAGE = re.compile(r"\b(?:FROM|INTO)\s+\Z", re.IGNORECASE)
+# What follows the name of files of Snowflake in a query; and columns that only rows of such files have.
+_STAGE = re.compile(r"(?:\.\w+)*(?:/|\s*\(\s*(?:FILE_FORMAT|PATTERN)\s*=>)", re.IGNORECASE)
+_OF_FILE = re.compile(r"(?<![\w$])\$\d+\b|\bMETADATA\$FILE", re.IGNORECASE)
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 # After these words, `:name` is a parameter; after others, it is a part of the value before it.
 _BEFORE_PARAMETER = frozenset(
@@ -303,8 +306,8 @@ def _is_stage(text: str, found: re.Match[str]) -> bool:
     """Return whether an `@name` is that of files of Snowflake, which a COPY or a FROM names."""
     is_copied = _COPIES.match(text) is not None
     before = text[max(0, found.start() - _NEAR) : found.start()]
-    is_path = text[found.end() : found.end() + 1] == "/"
-    return _BEFORE_STAGE.search(before) is not None and (is_copied or is_path)
+    is_read = _STAGE.match(text, found.end()) is not None or _OF_FILE.search(text) is not None
+    return _BEFORE_STAGE.search(before) is not None and (is_copied or is_read)
 
 
 def _is_parameter(text: str, found: re.Match[str]) -> bool:
