@@ -68,6 +68,7 @@ def test_a_string_of_oracle_ends_at_its_own_mark(text: str, expected: list[str])
         ('COPY INTO t FROM "s3://lake/x"', ""),
         ("SELECT a['k'], map[\"k\"], array(1)[0] FROM t", ""),
         ('SELECT \'JOIN "t"\' FROM t -- FROM "t"', ""),
+        ('SELECT date_trunc(d) AS "Month", sum(v) AS s FROM t GROUP BY "Month"', "unknown"),
     ],
 )
 def test_a_dialect_is_recognized_by_what_spark_does_not_have(text: str, expected: str) -> None:
@@ -107,6 +108,8 @@ def test_a_dialect_is_recognized_by_what_spark_does_not_have(text: str, expected
         'RAISE USING MESSAGE = FORMAT("Wrong: %s", @@error.message)',
         'SELECT a FROM [p:d.t] WHERE b = "c"',
         'SELECT 1. "x" FROM t',
+        'SELECT a AS "x", b FROM t WHERE b = "y" ORDER BY "x"',
+        'SELECT a AS "x" FROM t ORDER BY "y"',
     ],
 )
 def test_no_dialect_is_recognized_by_what_spark_hive_bigquery_or_templates_have(text: str) -> None:

@@ -78,6 +78,10 @@ _IN_THREE_QUOTES = re.compile(
     re.IGNORECASE,
 )
 _MAYBE_NAMED = re.compile(r"\"\s*\.|\.\s*\"|\b(?:FROM|INTO|JOIN|TABLE|UPDATE|VIEW)\s+\"", re.IGNORECASE)
+# In Spark, an alias is no string. In MySQL it may be one, but no group or order follows from one.
+_ALIASED = re.compile(r"\bAS\s+\"([^\"\n]+)\"", re.IGNORECASE)
+_BY_ALIAS = re.compile(r"\b(?:GROUP|ORDER|PARTITION)\s+BY\s+\"([^\"\n]+)\"", re.IGNORECASE)
+_COMPARED = re.compile(r"(?:[=<>]|\bLIKE\b|\bIN\s*\()\s*\"", re.IGNORECASE)
 _PLAIN = re.compile(r'"[^\W\d][\w $#-]*"')
 _UNQUOTING = re.compile(r"\bSET\s+(?:\w+\s*,\s*)*QUOTED_IDENTIFIER\s+OFF\b", re.IGNORECASE)
 # After these words, every engine that has them has a string.
@@ -147,7 +151,9 @@ def recognized(text: str) -> str:
     """Return the dialect of a text: `tsql`, another one that has names in double quotes, or empty for any other."""
     lower = text.lower()
     is_maybe = any(each in lower for each in _IN_SQL_SERVER) or _BATCH.search(text) is not None
-    if not (is_maybe and _MAYBE_OF_SQL_SERVER.search(text)) and not ('"' in text and _MAYBE_NAMED.search(text)):
+    is_by_alias = '"' in text and _is_by_alias(text)
+    is_maybe_named = is_by_alias or ('"' in text and _MAYBE_NAMED.search(text))
+    if not is_maybe_named and not (is_maybe and _MAYBE_OF_SQL_SERVER.search(text)):
         return ""
     templates = "|".join(_templates(text))
     given = re.sub(templates, _without_template, text) if templates else text
@@ -156,8 +162,13 @@ def recognized(text: str) -> str:
     plain = "".join(_without_content(tokens(parsed.sql)))
     if parsed.has_batches or _OF_SQL_SERVER.search(plain) is not None:
         return "tsql"
-    is_named = _NAMED.search(plain) is not None or _READ.search(_COPIED.sub(" ", plain)) is not None
+    is_named = is_by_alias or _NAMED.search(plain) is not None or _READ.search(_COPIED.sub(" ", plain)) is not None
     return _UNKNOWN if is_named else ""
+
+
+def _is_by_alias(text: str) -> bool:
+    """Return whether a text groups or orders by an alias in double quotes, which are around no string there."""
+    return not set(_ALIASED.findall(text)).isdisjoint(_BY_ALIAS.findall(text)) and _COMPARED.search(text) is None
 
 
 def _without_template(found: re.Match[str]) -> str:
