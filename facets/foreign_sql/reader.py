@@ -379,7 +379,9 @@ class _QueryReader:
         return found
 
     def _is_several(self, value: Any) -> bool:
-        """Return whether an expression makes as many columns as a pattern finds, such as max(COLUMNS('a.*'))."""
+        """Return whether an expression makes columns that it does not name, such as f(x).* and max(COLUMNS('a.*'))."""
+        if isinstance(value, exp.Dot) and isinstance(value.expression, exp.Star):
+            return True
         inner = self._effort.walk([value]) if self._dialect.has_patterns else (value,)
         return any(type(each).__name__ in _SEVERAL_COLUMNS for each in inner)
 

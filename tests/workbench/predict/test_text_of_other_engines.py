@@ -778,3 +778,9 @@ def test_the_aggregates_of_each_engine_aggregate(call: str, kind: UseKind) -> No
 def test_columns_of_files_have_sources_that_the_text_does_not_tell(files: str) -> None:
     (found,) = told(f"INSERT INTO t (a, b, c) SELECT $1, q.$2::int, 3 FROM {files} q")
     assert (found.target, found.tables, dict(found.columns)) == ("t", (), {"a": None, "b": None, "c": {}})
+
+
+@pytest.mark.parametrize("dialect", ["bigquery", "postgres", "spark"])
+def test_a_star_behind_an_expression_is_any_number_of_columns(dialect: str) -> None:
+    (found,) = told("CREATE TABLE c AS SELECT a, if(x IS NULL, p, q).* FROM t", dialect)
+    assert (columns(found), found.whole) == ({"a": ["t.a"]}, False)
