@@ -41,12 +41,12 @@ from openlineage_pyspark.workbench.model.joined import StatementGraph, join_stat
 from openlineage_pyspark.workbench.predict.caching.answers import answers_of
 from openlineage_pyspark.workbench.predict.caching.readings import kept_readings
 from openlineage_pyspark.workbench.predict.outcome import GATES, fails, summary_of
-from openlineage_pyspark.workbench.predict.project.dataform import scripts_of_dataform
+from openlineage_pyspark.workbench.predict.project.dataform import DATAFORM_CODE, scripts_of_dataform
 from openlineage_pyspark.workbench.predict.project.dbt import read_project, scripts_of_models
 from openlineage_pyspark.workbench.predict.project.exposures import lineage_of_exposures
 from openlineage_pyspark.workbench.predict.project.raw_models import scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.project.revisions import is_changed_since, scripts_at, scripts_now
-from openlineage_pyspark.workbench.predict.project.sqlmesh import scripts_of_sqlmesh
+from openlineage_pyspark.workbench.predict.project.sqlmesh import SQLMESH_CODE, scripts_of_sqlmesh
 from openlineage_pyspark.workbench.predict.project_code import PROJECT_FILES, changed_code
 from openlineage_pyspark.workbench.predict.scripts import Given, lineage_of_answers, problems_of_files, session_of
 from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
@@ -62,7 +62,7 @@ from openlineage_pyspark.workbench.rebuild.findings import CHANGE_GATES
 from openlineage_pyspark.workbench.report import QUERY
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.workbench.model.graph import Graph
     from openlineage_pyspark.workbench.predict.project.dbt import Exposure, Project
@@ -360,17 +360,19 @@ def _readable(
         revision: the revision of the scripts; None for the working tree.
     """
 
-    def files_of(folder: Path) -> list[Script]:
-        if revision is None:
-            return scripts_now([folder], globs=PROJECT_FILES)
-        return scripts_at(revision, [folder], globs=PROJECT_FILES)
+    def files_of(globs: Sequence[str]) -> Callable[[Path], list[Script]] | None:
+        if options.diff is None:
+            return None
+        return lambda folder: (
+            scripts_now([folder], globs=globs) if revision is None else scripts_at(revision, [folder], globs=globs)
+        )
 
     names = {each.name for each in unreadable}
     found = [each for each in scripts if not each.unreadable and each.name not in names]
     if project is not None:
         return scripts_of_models(found, project, is_compared=options.diff is not None)
-    found = scripts_of_sqlmesh(scripts_of_dataform(found))
-    return scripts_of_raw_models(found, None if options.diff is None else files_of)
+    found = scripts_of_sqlmesh(scripts_of_dataform(found, files_of(DATAFORM_CODE)), files_of(SQLMESH_CODE))
+    return scripts_of_raw_models(found, files_of(PROJECT_FILES))
 
 
 def _warn_of_code(base: Iterable[Script], now: Iterable[Script]) -> None:

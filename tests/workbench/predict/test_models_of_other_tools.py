@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import pytest
 from openlineage_pyspark.workbench.predict.project.dataform import scripts_of_dataform
 from openlineage_pyspark.workbench.predict.project.sqlmesh import scripts_of_sqlmesh
 from openlineage_pyspark.workbench.predict.scripts import Script, statements_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _MODEL = """-- daily
 MODEL (
@@ -74,3 +80,33 @@ LIMIT ${constants.most}, ${f( {a: "b c"} )}""",
         "DELETE FROM t WHERE x = 1",
         "CREATE TABLE `d` AS SELECT x FROM `a`",
     ]
+
+
+_SQLX = 'config { type: "table", uniqueKey: ["x"] }\nSELECT x FROM ${ref("b")} WHERE ${lib.of("x")}'
+_OF_MESH = "MODEL (name s.a, kind FULL, description 'why');\nSELECT @m(x) AS x FROM s.b"
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "beside", "states"),
+    [
+        ("a.sqlx", _SQLX, _SQLX, "1", 1),
+        ("a.sqlx", _SQLX, _SQLX, "2", 2),
+        ("a.sqlx", _SQLX, _SQLX.replace('["x"]', '["y"]'), "1", 2),
+        ("a.sql", _OF_MESH, _OF_MESH, "1", 1),
+        ("a.sql", _OF_MESH, _OF_MESH, "2", 2),
+        ("a.sql", _OF_MESH, _OF_MESH.replace("FULL", "VIEW"), "1", 2),
+        ("a.sql", _OF_MESH, _OF_MESH.replace("why", "what"), "1", 1),
+    ],
+)
+def test_the_settings_of_a_model_and_the_code_of_its_project_decide_about_its_table(
+    tmp_path: Path, name: str, before: str, after: str, beside: str, states: int
+) -> None:
+    for root in ("dataform.json", "config.yaml"):
+        (tmp_path / root).touch()
+    read = scripts_of_dataform if name.endswith(".sqlx") else scripts_of_sqlmesh
+    script = str(tmp_path / "models" / name)
+    projects = set()
+    for text, code in ((before, "1"), (after, beside)):
+        (made,) = read([Script(script, text)], lambda root, code=code: [Script(str(root / "of.js"), code)])
+        projects.add(made.project)
+    assert len(projects - {None}) == states

@@ -13,16 +13,22 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.predict.project.dbt import Model, ordered
+from openlineage_pyspark.workbench.predict.project_code import code_beside
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.tables.declared import in_backticks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
+    from openlineage_pyspark.workbench.predict.project_code import ProjectCode
     from openlineage_pyspark.workbench.predict.scripts import Script
 
 ENDING = ".sqlx"
 """The ending of the names of such files."""
+DATAFORM_CODE = ("*.js", "*.json", "*.yaml")
+"""The patterns of the other files that decide about its tables."""
+_ROOTS = ("dataform.json", "workflow_settings.yaml")
 _BLOCK = re.compile(r"^[ \t]*(config|js|pre_operations|post_operations|input\s+\"[^\"]*\")\s*\{", re.MULTILINE)
 _TOKEN = re.compile(
     r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`|//[^\n]*|/\*.*?\*/|[{}]|.""", re.DOTALL
@@ -40,7 +46,9 @@ _TABLES = frozenset({"incremental", "inline", "table", "view"})
 _OPERATIONS = "operations"
 
 
-def scripts_of_dataform(scripts: Iterable[Script]) -> list[Script]:
+def scripts_of_dataform(
+    scripts: Iterable[Script], files_of: Callable[[Path], Iterable[Script]] | None = None
+) -> list[Script]:
     """
     Return scripts, in which the files of Dataform create their tables, each after those that it reads.
 
@@ -48,12 +56,15 @@ def scripts_of_dataform(scripts: Iterable[Script]) -> list[Script]:
 
     Args:
         scripts: the scripts.
+        files_of: returns the files of a project that match `DATAFORM_CODE`, in the state of the scripts; None if nobody
+            asks.
     """
+    code_of = code_beside(_ROOTS, files_of)
     others: list[Script] = []
     files: list[_File] = []
     for script in scripts:
         if script.name.lower().endswith(ENDING) and not script.is_ddl:
-            files.append(_File(script))
+            files.append(_File(script, code_of))
         else:
             others.append(script)
     kept = [each for each in files if each.type in _TABLES or each.type == _OPERATIONS]
@@ -69,6 +80,7 @@ class _File:
 
     Args:
         script: the file.
+        code_of: returns what decides about it, beside its query and the blocks around it.
 
     Attributes:
         type: its type, such as `table`.
@@ -76,16 +88,18 @@ class _File:
         makes_table: whether its query makes this table.
     """
 
-    def __init__(self, script: Script) -> None:
-        self.script = script
+    def __init__(self, script: Script, code_of: Callable[[Script, str], ProjectCode | None]) -> None:
         text, given = script.text, dict[str, str]()
+        blocks: list[str] = []
         found = _BLOCK.search(text)
         while found is not None:
             end = _end(text, found.end())
             if found[1] == "config":
                 given |= {key: value or flag for key, value, flag in _PROPERTY.findall(text[found.end() : end])}
+            blocks.append(text[found.start() : end])
             text = f"{text[: found.start()]}{blanked(text[found.start() : end])}{text[end:]}"
             found = _BLOCK.search(text, end)
+        self.script = attrs.evolve(script, project=code_of(script, "\n".join(blocks)))
         self._text = text
         self.type = given.get("type", _OPERATIONS)
         self.name = given.get("name") or PurePath(script.name).stem

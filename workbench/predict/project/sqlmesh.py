@@ -13,14 +13,21 @@ from typing import TYPE_CHECKING
 import attrs
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.predict.project.dbt import Model, ordered
+from openlineage_pyspark.workbench.predict.project_code import code_beside
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.parts import closing, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from openlineage_pyspark.workbench.predict.scripts import Script
 
+SQLMESH_CODE = ("*.py", "*.yaml", "*.yml", "*.csv")
+"""The patterns of the other files that decide about its tables: those of macros, of the configuration, and seeds."""
+_ROOTS = ("config.yaml", "config.yml", "config.py")
+# What a header says for people and for tests alone.
+_FOR_PEOPLE = re.compile(r"\s*(?:audits|column_descriptions|description|owner|tags)\b", re.IGNORECASE)
 _HEADER = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*(MODEL|AUDIT|METRIC)\s*\(", re.DOTALL | re.IGNORECASE)
 _NAME = re.compile(r"\s*name\s+([^\s,)]+)", re.IGNORECASE)
 _COLUMNS = re.compile(r"\s*columns\s*\(", re.IGNORECASE)
@@ -30,7 +37,9 @@ _LATER = re.compile(r"\bON_VIRTUAL_UPDATE_BEGIN\b.*?\bON_VIRTUAL_UPDATE_END\b\s*
 _BORDER = re.compile(r"\bJINJA_(?:QUERY|STATEMENT)_BEGIN\b\s*;?|(;?)(\s*)\bJINJA_END\b\s*;?", re.IGNORECASE)
 
 
-def scripts_of_sqlmesh(scripts: Iterable[Script]) -> list[Script]:
+def scripts_of_sqlmesh(
+    scripts: Iterable[Script], files_of: Callable[[Path], Iterable[Script]] | None = None
+) -> list[Script]:
     """
     Return scripts, in which the models of SQLMesh create their tables, each after those that it reads.
 
@@ -38,7 +47,10 @@ def scripts_of_sqlmesh(scripts: Iterable[Script]) -> list[Script]:
 
     Args:
         scripts: the scripts.
+        files_of: returns the files of a project that match `SQLMESH_CODE`, in the state of the scripts; None if nobody
+            asks.
     """
+    code_of = code_beside(_ROOTS, files_of)
     others: list[Script] = []
     found: dict[str, tuple[Script, str]] = {}
     for script in scripts:
@@ -50,7 +62,9 @@ def scripts_of_sqlmesh(scripts: Iterable[Script]) -> list[Script]:
         items = list(parts_of(script.text[header.end() : end]))
         name = next((each[1] for item in items if (each := _NAME.match(item)) is not None), "")
         if header[1].upper() == "MODEL" and name:
-            found[script.name] = _as_table(script, name, items, end + 1), name
+            own = "\n".join(each for each in items if _FOR_PEOPLE.match(each) is None)
+            made = attrs.evolve(script, project=code_of(script, own))
+            found[script.name] = _as_table(made, name, items, end + 1), name
     if not found:
         return others
     ids = {name.lower(): id_ for id_, (_, name) in found.items()}
