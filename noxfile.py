@@ -87,7 +87,7 @@ TRUTH = f"{RECOVERY}/test_truth.py"
 ROWS = "tests/workbench/blame/test_live_rows.py"
 NAMES = " ".join(
     f"tests/lineage/test_{name}.py"
-    for name in ("identity_lakes", "lake_streams", "matrix", "stream_batches", "versions")
+    for name in ("delta", "iceberg", "identity_lakes", "lake_streams", "matrix", "stream_batches", "versions")
 )
 PARTS = (
     Part("whole", "test-4.3", "--all", "Long tests, and all the examples of Hypothesis."),
@@ -112,7 +112,7 @@ PARTS = (
         "lakes-4.1",
         "test-4.1",
         f"{LAKES} {ROWS} {NAMES} --all",
-        "And the names of sources, and the versions of tables.",
+        "And the names of sources, the versions of tables, and what changes them.",
         "RECOVERY_LAKES=iceberg,delta",
     ),
     Part(

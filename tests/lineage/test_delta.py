@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.lakes import LAKE_JARS
 from support.spark_jobs import Jobs
 
 # Spark's version -> the Delta Lake that is tested with it.
 JARS = {
     "3.5": ("io.delta:delta-spark_2.12:3.3.2", "io.delta:delta-storage:3.3.2"),
     "4.0": ("io.delta:delta-spark_2.13:4.0.0", "io.delta:delta-storage:4.0.0"),
+    "4.1": LAKE_JARS["4.1"][:2],
 }
 CATALOG = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
