@@ -153,6 +153,8 @@ def v2_table(
     name = name or own_name
     if not name:
         return None
+    if (state := _STATE.match(own_name)) is not None:
+        return at_location(f"{state[1]}/{state[2]}", fields)
     if table is None and (made := v2_table_to_be(catalog, name, fields)) is not None:
         return made
     facet = _catalog(described)
@@ -170,6 +172,9 @@ def v2_table(
         namespace = _links(described, name, session)[0].namespace
     return Dataset(Identifier(namespace, name), fields, (), facet, type="TABLE")
 
+
+_STATE = re.compile(r"StateTable \[stateCkptLocation=(.+?)\](?:\[batchId=.*?\])?\[operatorId=(\d+)\]")
+"""The name that Spark gives to the states of an operator of a stream; it contains the micro-batch."""
 
 _OF_REWRITES = frozenset({"SparkCachedTableCatalog", "SparkRewriteTableCatalog"})
 """Catalogs in which Iceberg's procedures find the tables that they rewrite, each time under another random name."""

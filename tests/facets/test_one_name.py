@@ -235,6 +235,13 @@ def test_a_path_in_the_session_catalog_keeps_its_case(parts, expected):
     assert found.identifier.name == expected
 
 
+@pytest.mark.parametrize("batch", ["", "[batchId=0]", "[batchId=17]"])
+def test_the_states_of_an_operator_of_a_stream_have_one_name_whichever_batch_they_are_read_at(batch):
+    own = f"StateTable [stateCkptLocation=file:/states/[a] b/state]{batch}[operatorId=2][storeName=default]"
+    found = v2_table(Described("openlineage.StateTable", {"name": own}), None, None, Session("file:/wh"))
+    assert named(found) == (("file", "/states/[a] b/state/2"), [])
+
+
 @pytest.mark.parametrize("reference", ["branch_b1", "tag_t1", "snapshot_id_1", "at_timestamp_1"])
 def test_a_branch_or_a_tag_is_the_table(reference):
     there = v2_table(iceberg("i1.db.t"), HADOOP, identifier("db", "t", reference), Session("file:/wh"))

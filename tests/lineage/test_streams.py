@@ -105,7 +105,7 @@ def test_rows_that_are_dropped_from_a_stream_are_so_by_their_keys(job):
 
 
 def test_code_that_keeps_a_state_has_groups_and_no_edge_of_its_own(job):
-    (event,) = completed(job, "third.streaming_query.", "counted")
+    event, _ = completed(job, "third.streaming_query.", "counted")
     (output,) = event["outputs"]
 
     assert {name: sorted(set(each)) for name, each in edges(output).items()} == {
@@ -113,6 +113,15 @@ def test_code_that_keeps_a_state_has_groups_and_no_edge_of_its_own(job):
         "n": ["at", "k", "v"],
     }
     assert influences(output) == {("visits", "k", "GROUP_BY")}
+
+
+@pytest.mark.skipif(SPARK_VERSION < "4", reason="there is no source of states before Spark 4")
+def test_a_state_has_the_same_name_whichever_batch_it_is_read_at(job):
+    for name in ("latest_state", "first_state"):
+        (event,) = completed(job, "third.", name)
+        place = f"{job.folder}/state/counted/state/0"
+        assert [(each["namespace"], each["name"]) for each in event["inputs"]] == [("file", place)]
+        assert edges(event["outputs"][0]) == {"k": ["key"]}
 
 
 def test_a_socket_is_a_dataset_of_lines(job):

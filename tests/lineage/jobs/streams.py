@@ -131,6 +131,12 @@ run(met, "joined", lambda w: w.start("joined"))
 run(visits.dropDuplicates(["k"]).select("k", "v"), "deduplicated", lambda w: w.start("deduplicated"))
 counted = visits.groupBy("k").applyInPandasWithState(count, "k INT, n BIGINT", "n BIGINT", "append", "NoTimeout")
 run(counted, "counted", lambda w: w.outputMode("append").start("counted"))
+# The next micro-batch has a state of its own.
+spark.sql(f"SELECT {ROWS.format(*READ['visits'])} FROM range(3, 5)").write.mode("append").parquet("visits")
+run(counted, "counted", lambda w: w.outputMode("append").start("counted"))
+if pyspark.__version__ >= "4":
+    for to, options in {"latest_state": {}, "first_state": {"batchId": 0}}.items():
+        spark.read.format("statestore").options(**options).load("state/counted").selectExpr("key.k").write.parquet(to)
 with socket.create_server(("127.0.0.1", 0)) as server:
     threading.Thread(target=tell, args=[server], daemon=True).start()
     told = spark.readStream.format("socket").option("host", "127.0.0.1").option("port", server.getsockname()[1]).load()
