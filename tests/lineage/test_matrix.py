@@ -44,7 +44,8 @@ MISSING = """
 - **Instants of Hudi** are in no event, neither of writes nor of reads and time travel: only the table's files state
   what a write has made ([limits.md](limits.md)).
 - **Streams that read Hudi** have its table or the folders of its files, and no columns ([limits.md](limits.md)).
-- **rate, rate-micro-batch, state stores**: what they read is no dataset, or has no other way to be read.
+- **State stores** (`statestore`) have the folder of their operator in the checkpoint: tests/lineage/test_streams.py.
+- **rate, rate-micro-batch**: what they read is no dataset.
 """
 
 
@@ -74,18 +75,30 @@ class Ran:
                     (found[way],) = event["inputs"]
         return found
 
-    def writes(self, row: str) -> set[tuple[str, str]]:
-        """Give the names under which a row's thing is written: all that end as the right one does, in any case."""
+    def outputs(self, row: str) -> list[dict[str, Any]]:
+        """Give the outputs that are a row's thing: all whose names end as the right one does, in any case."""
 
         def last(name: str) -> str:
             return re.split(r"[/.]", name)[-1].lower()
 
         outputs = (o for event in self.done for o in event["outputs"] if "/sinks/" not in o["name"])
-        return {named(output) for output in outputs if last(output["name"]) == last(self.expected(row)[1])}
+        return [output for output in outputs if last(output["name"]) == last(self.expected(row)[1])]
+
+    def writes(self, row: str) -> set[tuple[str, str]]:
+        """Give the names under which a row's thing is written."""
+        return set(map(named, self.outputs(row)))
+
+    def links(self, row: str) -> tuple[tuple[str, str], ...]:
+        """Give the symlinks of a row's thing in a statement that names its table."""
+        return tuple((namespace.format(**self.words), name) for namespace, name in ROWS[row].get("links", ()))
 
 
 def named(dataset: dict[str, Any]) -> tuple[str, str]:
     return dataset["namespace"], dataset["name"]
+
+
+def linked(dataset: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple(map(named, dataset["facets"].get("symlinks", {}).get("identifiers", ())))
 
 
 def page() -> str:
@@ -93,16 +106,18 @@ def page() -> str:
     lines = [
         "# One name for each source and sink",
         "",
-        "Each row is written in one way and read in every other on a real Spark; all events have one name for it.",
+        "Each row is written in one way and read in every other on a real Spark; all events have one name for it, and",
+        "those of statements that name its table have that as a symlink.",
         "[tests/lineage/test_matrix.py](../tests/lineage/test_matrix.py) runs the rows and holds this page.",
         "",
-        "| What | Written by | Read by | Its name | Needs |",
-        "|---|---|---|---|---|",
+        "| What | Written by | Read by | Its name | Its table | Needs |",
+        "|---|---|---|---|---|---|",
     ]
     for name, row in ROWS.items():
         place = " ".join(row["name"]) if "name" in row else f"file {{lake}}/things/{name}"
-        ways = ", ".join(row["ways"])
-        lines.append(f"| {row['thing']} | {row.get('written', '')} | {ways} | `{place}` | {row.get('needs', '')} |")
+        table = ", ".join(f"`{' '.join(link)}`" for link in row.get("links", ()))
+        told = (row["thing"], row.get("written", ""), ", ".join(row["ways"]), f"`{place}`", table, row.get("needs", ""))
+        lines.append(f"| {' | '.join(told)} |")
     return "\n".join([*lines, ""]) + MISSING
 
 
@@ -218,14 +233,13 @@ def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s3.Server]:
 
 
 def check(ran: Ran, row: str, *others: str) -> None:
-    one, reads = ran.expected(row), ran.reads(row)
-    assert {way: named(dataset) for way, dataset in reads.items() if way not in others} == dict.fromkeys(
-        ROWS[row]["ways"], one
-    )
-    wanted = [[namespace.format(**ran.words), name] for namespace, name in ROWS[row].get("links", ())]
-    if wanted:
-        way = reads["name"]["facets"]["symlinks"]["identifiers"]
-        assert [[link["namespace"], link["name"]] for link in way] == wanted
+    one, reads = ran.expected(row), {way: found for way, found in ran.reads(row).items() if way not in others}
+    assert {way: named(dataset) for way, dataset in reads.items()} == dict.fromkeys(ROWS[row]["ways"], one)
+    links, by_name = ran.links(row), ROWS[row].get("by_name", ())
+    assert {way: linked(dataset) for way, dataset in reads.items()} == {
+        way: links if way in by_name else () for way in reads
+    }
+    assert {linked(dataset) for dataset in ran.outputs(row) if named(dataset) == one} <= {links, ()}
 
 
 @pytest.mark.any_spark
