@@ -48,6 +48,8 @@ _DEFAULT_SCHEMA = {
     "derby": "APP",
     **dict.fromkeys(("clickhouse", "databricks", "hive2", "impala", "athena"), "default"),
 }
+_MAIN = frozenset({"sqlite", "duckdb"})
+"""JDBC's names of databases in which `main` is the schema of the file that the URL names."""
 _FOLDED: dict[str, Callable[[str], str]] = {
     **dict.fromkeys(("postgresql", "redshift", "trino", "athena"), str.lower),
     **dict.fromkeys(("oracle", "db2", "derby", "h2", "hsqldb", "snowflake"), str.upper),
@@ -138,10 +140,12 @@ def jdbc_table(url: str, table: str) -> str:
     if found.kind == "bigquery":
         # Its quotes may be around a whole path, and no part of a path has a dot.
         table = table.replace("`", "")
-    elif found.kind in ("athena", "trino"):
+    elif found.kind in ("athena", "trino", *_MAIN):
         # Quotes do not keep upper case.
         table = table.lower()
     parts = _name_parts(table, _FOLDED.get(found.kind, str))
+    if found.kind in _MAIN and parts[:-1] == ["main"]:
+        parts = parts[-1:]
     levels = _LEVELS.get(found.kind)
     around, current = _names_in_url(found)
     if levels is None:

@@ -192,7 +192,7 @@ def sqlite():
     with contextlib.closing(sqlite3.connect(LAKE / "things" / "shop.db")) as database:
         database.execute("CREATE TABLE thing (k BIGINT, v VARCHAR(9))")
     rows.write.mode("append").jdbc(url, "thing", properties={"driver": driver})
-    over_jdbc("sqlite", url, driver, ("thing", '"thing"'))
+    over_jdbc("sqlite", url, driver, ("thing", "THING", '"thing"', "main.thing"))
 
 
 def python():
