@@ -230,12 +230,16 @@ def _is_older(existing: Described, made: object) -> bool:
 
 @command(
     {COMMAND: "CreateTableLikeCommand"},
-    reads={**named_only("target", "targetTable"), "sourceMetadata": "#table:sourceTable"},
+    reads={
+        **named_only("target", "targetTable"),
+        "sourceMetadata": "#table:sourceTable",
+        "place": "#locationOf:fileFormat.locationUri:targetTable",
+    },
 )
 def _create_like(plan: Plan, operator: Operator, session: Session) -> Target:
     """CREATE TABLE LIKE: the columns of another table, without its rows."""
     source, storage = operator.described("sourceMetadata"), operator.described("fileFormat")
-    place = storage.text("locationUri") if storage is not None else None
+    place = operator.text("place")
     given = operator.text("provider") or (storage.text("serde") if storage is not None else None)
     table = {
         "identifier": operator.described("targetIdentifier"),
@@ -404,11 +408,11 @@ def _alter(_: Plan, operator: Operator, session: Session) -> Target:
 
 @command(
     {COMMAND: "AlterTableSetLocationCommand"},
-    reads={**named_only("table", "tableName"), "absolute": "#pathOf:location"},
+    reads={**named_only("table", "tableName"), "place": "#locationOf:location:tableName"},
 )
 def _set_location(_: Plan, operator: Operator, session: Session) -> Target:
     """ALTER TABLE SET LOCATION: the table gets the new location, unless the location is that of a partition."""
-    found, location = _named(operator, session, "ALTER"), operator.text("absolute") or operator.text("location")
+    found, location = _named(operator, session, "ALTER"), operator.text("place")
     if not isinstance(found, Write) or not location or operator.arguments.get("partitionSpec") is not None:
         return found
     metadata = operator.described("tableMetadata")
@@ -721,7 +725,8 @@ def resolved_table(
     """
     table, path = operator.described("tableMetadata"), operator.text("tablePath")
     if table is None and path is not None:
-        known = {"identifier": _session_identifier(operator), "locationUri": location, "defaultPath": path}
+        uri = naming.uri_of(location) if location is not None else None
+        known = {"identifier": _session_identifier(operator), "locationUri": uri, "defaultPath": path}
         table = Described("CatalogTable", known)
     if table is not None:
         return catalog_table(table, session, fields)

@@ -97,6 +97,11 @@ def uri_location(uri: str) -> Identifier:
     return Identifier(encoded.namespace, unquote(encoded.name))
 
 
+def uri_of(path: str) -> str:
+    """Return the text that `uri_location` reads as this path."""
+    return path.replace("%", "%25")
+
+
 def parent(path: str) -> str:
     """Return the directory of a path."""
     return path.rstrip("/").rpartition("/")[0] or "/"

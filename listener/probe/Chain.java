@@ -40,7 +40,11 @@ final class Chain {
     if (chain.equals("#database")) return database(o, session);
     if (chain.startsWith("#pathOf:")) return Paths.qualified(read(o, argument(chain), session), session);
     if (chain.startsWith("#localPathOf:")) return Paths.qualifiedLocal(read(o, argument(chain), session), session);
-    if (chain.equals("#tableLocation")) return tableLocation(o, session);
+    if (chain.equals("#tableLocation")) return tableLocation(o, "storage.locationUri", "identifier", session);
+    if (chain.startsWith("#locationOf:")) {
+      String[] chains = argument(chain).split(":");
+      return tableLocation(o, chains[0], chains[1], session);
+    }
     if (chain.startsWith("#conf:")) return lookUp(follow(session, "sessionState.conf.getAllConfs"), argument(chain));
     if (chain.equals("#isMetadata")) return Boolean.valueOf(IcebergTables.isMetadata(IcebergTables.tableOf(o)));
     if (chain.equals("#rootFiles")) return Paths.rootFiles(o);
@@ -123,15 +127,21 @@ final class Chain {
     return given == null ? follow(session, "sessionState.catalog.getCurrentDatabase") : given;
   }
 
-  /** Returns the location of a `CatalogTable`, qualified: a relative one is below that of the table's database. */
-  private static Object tableLocation(Object table, Object session) {
-    Object uri = follow(table, "storage.locationUri");
-    if (!(uri instanceof URI) || ((URI) uri).isAbsolute()) return uri;
-    Path path = new Path((URI) uri);
+  /**
+   * Returns the location of a table as a URI, qualified: a relative one is below that of the table's database.
+   *
+   * `o`: what has the location, as a URI or as a user wrote it, and the table's identifier.
+   */
+  private static Object tableLocation(Object o, String location, String identifier, Object session) {
+    Object given = follow(o, location);
+    Path path = Paths.path(given);
+    if (path == null) return given;
+    URI uri = path.toUri();
+    if (uri.isAbsolute()) return uri;
     Configuration conf = Paths.configuration(session);
     if (path.isAbsolute()) return conf == null ? uri : Paths.qualified(path, conf).toUri();
     // Such a table is next to the one that the catalog would create for the name.
-    Object beside = inCatalog("defaultTablePath", Reflection.call(table, "identifier"), session);
+    Object beside = inCatalog("defaultTablePath", follow(o, identifier), session);
     return beside instanceof URI ? new Path(new Path((URI) beside).getParent(), path).toUri() : uri;
   }
 

@@ -60,7 +60,8 @@ final class Paths {
     return uri.getScheme() != null && (uri.getAuthority() != null || "file".equals(uri.getScheme()));
   }
 
-  private static Path path(Object given) {
+  /** Returns Hadoop's path for a path as text, as a URI or as such a path; null for anything else. */
+  static Path path(Object given) {
     try {
       if (given instanceof Path) return (Path) given;
       if (given instanceof URI) return new Path((URI) given);

@@ -385,9 +385,9 @@ THERE = Described(
         ({}, {}, ("/wh/sales.db/w", "CREATE", "orc")),
         ({"provider": "csv"}, {}, ("/wh/sales.db/w", "CREATE", "csv")),
         (
-            {"fileFormat": Described("CatalogStorageFormat", {"locationUri": "file:/data", "serde": "x.AvroSerDe"})},
+            {"place": "file:/data%20a", "fileFormat": Described("CatalogStorageFormat", {"serde": "x.AvroSerDe"})},
             {},
-            ("/data", None, "avro"),
+            ("/data a", None, "avro"),
         ),
         ({"ifNotExists": True}, {}, ("/wh/sales.db/w", "CREATE", "orc")),
         ({"ifNotExists": True}, {"spark_catalog.sales.w": "/else"}, ("/else", None, None)),

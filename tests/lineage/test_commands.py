@@ -53,6 +53,15 @@ def test_a_table_whose_location_is_set_is_what_lies_there(understood, tmp_path):
     assert [field.name for field in found.outputs[0].write.dataset.fields] == ["id", "name", "total"]
 
 
+@pytest.mark.parametrize("place", ["a%20b", "{}/a%20b", "file:{}//a%20b/"])
+def test_a_location_is_that_of_the_catalog_however_it_is_spelled(understood, warehouse, tmp_path, place):
+    given = place.format(tmp_path)
+    expected = f"{tmp_path if '{}' in place else warehouse}/a%20b"
+    for statement in (f"ALTER TABLE report SET LOCATION '{given}'", f"CREATE TABLE odd LIKE report LOCATION '{given}'"):
+        (output,) = understood(statement).outputs
+        assert output.write.dataset.identifier.name == expected
+
+
 def test_a_renamed_table_is_moved_by_the_catalog(session, understood, warehouse):
     session.sql("CREATE DATABASE IF NOT EXISTS other")
     session.sql("CREATE TABLE IF NOT EXISTS other.kept (id INT) USING parquet")
