@@ -21,6 +21,7 @@ usage: ./run demo [--spark X.Y] [--marquez URL]   a real job on real data, then 
                   [--pipelines N] [--seed S]      with a correct run; --kills ends the recovery at random statements
        ./run truth rebuild [--changes N] [--seed S]  rebuild plans of random changes, compared with the data
        ./run truth structs [--queries N] [--seed S]  sources of struct fields, compared with results of random queries
+       ./run truth names [--statements N] [--seed S]  names in the events of random statements, compared with their use
        ./run truth fuzz [--events N] [--seed S]   every command on mutated events, stores and arguments
        ./run truth sql_files [--statements N]     `lineage` on mutated statements in files of 50
        ./run truth text_pairs [--statements N]    lineage from the text of random statements, compared with Spark's
