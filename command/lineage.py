@@ -54,6 +54,7 @@ from openlineage_pyspark.workbench.predict.tables.knowledge import TEXT_TYPE
 from openlineage_pyspark.workbench.predict.tables.spark_types import spark_type
 from openlineage_pyspark.workbench.questions.table_schemas import (
     dataset_columns,
+    named_in,
     names_of_dropped,
     names_of_several,
     table_schemas,
@@ -165,7 +166,8 @@ def run(options: argparse.Namespace) -> int:
         if stores:
             refuse_spark_stores(stores)
         project = None if options.manifest is None else read_project(options.manifest)
-        known = _known(options)
+        files = with_unreadable_notebooks(scripts_now(options.files, globs=options.glob))
+        known = _known(options, [each.text for each in files])
         if options.write_schemas is not None:
             schemas = known.to_text()
             if not may_overwrite(options.write_schemas, schemas, (), options):
@@ -174,7 +176,6 @@ def run(options: argparse.Namespace) -> int:
             if not options.files:
                 return 0
         known.tables += () if project is None else _sources_of(project)
-        files = with_unreadable_notebooks(scripts_now(options.files, globs=options.glob))
         now = [*scripts_now(options.ddl, is_ddl=True), *files]
         base = None if options.diff is None else _base(options)
         unreadable = _unreadable(now, base or (), options)
@@ -479,8 +480,14 @@ class _Progress:
             complain(f"{done:,} of {whole:,} {self._done}")
 
 
-def _known(options: argparse.Namespace) -> KnownColumns:
-    """Return the columns of tables and other places, from schema files and from a store or event files."""
+def _known(options: argparse.Namespace, texts: Sequence[str]) -> KnownColumns:
+    """
+    Return the columns of tables and other places, from schema files and from a store or event files.
+
+    Args:
+        options: those of the command line.
+        texts: those of the files whose tables matter; if there are none, all tables do.
+    """
     found = KnownColumns()
     if options.catalog:
         from openlineage_pyspark.command.view import opened_from
@@ -505,12 +512,12 @@ def _known(options: argparse.Namespace) -> KnownColumns:
         for problem in problems:
             complain(problem)
         _warn_of_names(
-            names_of_several(schemas),
+            named_in(names_of_several(schemas), texts),
             "several tables in --catalog have the name {}, and different columns: each name means the table that a run "
             "reported last",
         )
         _warn_of_names(
-            names_of_dropped(schemas),
+            named_in(names_of_dropped(schemas), texts),
             "tables in --catalog were dropped: {}; each is taken to be as it was before",
         )
     for file in options.schemas:

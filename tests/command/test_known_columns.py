@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.main import main
+from openlineage_pyspark.workbench.questions.table_schemas import named_in
 from support.lineage_events import dataset, run_event, symlink, text_of_events
 
 if TYPE_CHECKING:
@@ -60,3 +61,9 @@ def test_tables_that_were_dropped_are_named(tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr().err == (
         "openlineage-pyspark: tables in --catalog were dropped: shop.gone; each is taken to be as it was before\n"
     )
+
+
+def test_a_doubt_about_a_table_matters_if_a_file_may_name_it() -> None:
+    names = ("shop.orders", "shop.odd name", "shop.gone")
+    assert named_in(names, ["SELECT * FROM Shop.ORDERS JOIN `odd name`", "x = spark.table('t')"]) == list(names[:2])
+    assert named_in(names, []) == names

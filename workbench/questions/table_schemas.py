@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
@@ -24,6 +25,7 @@ _DROPS = (
     "JOIN run r ON r.run_id = w.run_id AND r.state = 'COMPLETE' WHERE w.change = 'DROP' GROUP BY i.dataset_id"
 )
 _UNKNOWN = "STRING"
+_WORD = re.compile(r"\w+")
 _MOST_PARTS = 4
 
 
@@ -84,6 +86,14 @@ def names_of_dropped(schemas: Iterable[TableSchema]) -> tuple[str, ...]:
     """Return the names whose tables were all dropped, sorted: a run may create them again, with other columns."""
     known = {each.parts for each in schemas if not each.is_dropped}
     return tuple(sorted({".".join(each.parts) for each in schemas if each.parts not in known}))
+
+
+def named_in(names: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
+    """Return those names of tables whose last parts are in some text; all of them if there is no text."""
+    if not texts or not names:
+        return names
+    words = {word for text in texts for word in _WORD.findall(text.lower())}
+    return [each for each in names if words.issuperset(_WORD.findall(each.rpartition(".")[2].lower()))]
 
 
 def dataset_columns(tables: QueriedTables) -> Iterator[tuple[str, str, tuple[tuple[str, str], ...]]]:

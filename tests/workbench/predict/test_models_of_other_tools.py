@@ -107,6 +107,7 @@ def test_the_settings_of_a_model_and_the_code_of_its_project_decide_about_its_ta
     script = str(tmp_path / "models" / name)
     projects = set()
     for text, code in ((before, "1"), (after, beside)):
-        (made,) = read([Script(script, text)], lambda root, code=code: [Script(str(root / "of.js"), code)])
+        files = [Script(str(tmp_path / "of.js"), code)]
+        (made,) = read([Script(script, text)], {tmp_path: files}.__getitem__)
         projects.add(made.project)
     assert len(projects - {None}) == states
