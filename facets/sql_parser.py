@@ -14,7 +14,7 @@ _parsing = threading.local()
 _WITHOUT_LAMBDAS = frozenset({"postgres", "redshift", "mysql", "sqlite"})
 """The dialects in which an arrow always takes a part of a JSON value."""
 _CASE_MATTERS = frozenset({"clickhouse"})
-"""The dialects in which names are told apart by their case."""
+"""The dialects in which names that differ in case are different ones."""
 _WITH_MARKS = frozenset({"fabric", "tsql"})
 """The dialects in which the name of a temporary table begins with `#` or `##`."""
 

@@ -1,4 +1,4 @@
-"""Split a text in which no `;` is between statements, as far as the words at the beginnings of lines tell."""
+"""Split a text in which no `;` is between statements, by the words at the beginnings of lines."""
 
 from __future__ import annotations
 
