@@ -972,14 +972,14 @@ def test_metadata_tables_of_iceberg_have_columns(runner: ScriptRunner, tmp_path:
     text = """\
 spark.table("sales.fact").writeTo("lake.db.t").using("iceberg").createOrReplace()
 spark.table("lake.db.t.snapshots").select("snapshot_id").write.saveAsTable("s")
-query = "SELECT h.is_current_ancestor, f.record_count FROM lake.db.t.history h, lake.db.t.files f"
+query = "SELECT h.is_current_ancestor, m.length FROM lake.db.t.history h, lake.db.t.manifests m"
 spark.sql(query).write.saveAsTable("m")
 """
     found = seen(runner, tmp_path, text)
     assert (found.edges[:3], found.problems) == (
         [
-            "lake.db.t.files.record_count -> default.m.record_count",
             "lake.db.t.history.is_current_ancestor -> default.m.is_current_ancestor",
+            "lake.db.t.manifests.length -> default.m.length",
             "lake.db.t.snapshots.snapshot_id -> default.s.snapshot_id",
         ],
         [],
