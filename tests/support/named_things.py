@@ -34,7 +34,7 @@ class Use(NamedTuple):
     table: str = ""
 
 
-class Told(NamedTuple):
+class Executed(NamedTuple):
     """A statement that Spark has run: its text, when it ran, and what it reads and writes."""
 
     text: str
@@ -57,7 +57,7 @@ class World:
 
     def __init__(self, spark: SparkSession, folder: Path, chance: random.Random, *, lakes: bool) -> None:
         self.spark, self.folder, self.chance, self.lakes = spark, folder, chance, lakes
-        self.told: list[Told] = []
+        self.executed: list[Executed] = []
         self.refused: Counter[str] = Counter()
         self.rows = spark.range(3).selectExpr("id AS k", "CAST(id AS STRING) AS v").coalesce(1)
         self.rows.createOrReplaceTempView("rows")
@@ -85,7 +85,7 @@ class World:
 
     def run(self, text: str, what: Callable[[], object], writes: Iterable[Use], reads: Iterable[Use] = ()) -> bool:
         """Run a statement, and remember it unless Spark refuses it."""
-        # Statements are told apart by their times in milliseconds.
+        # Statements have different times, in milliseconds.
         time.sleep(0.02)
         began = time.time()
         try:
@@ -93,7 +93,7 @@ class World:
         except Exception as error:  # noqa: BLE001
             self.refuse(text, error)
             return False
-        self.told.append(Told(text, began, time.time(), tuple(reads), tuple(writes)))
+        self.executed.append(Executed(text, began, time.time(), tuple(reads), tuple(writes)))
         time.sleep(0.02)
         return True
 
@@ -309,7 +309,7 @@ class CatalogTable(Thing):
         """Run a statement that says where the table is then; only Spark knows where its relative paths begin."""
         done = self.world.run(text, what, [])
         if done:
-            self.world.told.append(self.world.told.pop()._replace(writes=(self.use,)))
+            self.world.executed.append(self.world.executed.pop()._replace(writes=(self.use,)))
         return done
 
     def make_empty(self) -> bool:

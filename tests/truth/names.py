@@ -29,7 +29,7 @@ import pyspark
 from pyspark.sql import SparkSession
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.maven import fetched
-from support.named_things import FILES, KINDS, Told, Use, World
+from support.named_things import FILES, KINDS, Executed, Use, World
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,40 +53,40 @@ class Comparison:
         self._jobs: dict[tuple[object, ...], set[str]] = defaultdict(set)
         self._things: dict[str, set[object]] = defaultdict(set)
 
-    def take(self, told: Told, runs: Sequence[tuple[Event, Event]]) -> None:
+    def take(self, statement: Executed, runs: Sequence[tuple[Event, Event]]) -> None:
         """Compare a statement with the first and the last event of each of its runs."""
         ends = [end for _, end in runs]
-        for side, uses in (("inputs", told.reads), ("outputs", told.writes)):
+        for side, uses in (("inputs", statement.reads), ("outputs", statement.writes)):
             wanted = sorted({use.name for use in uses})
             # What a stream writes is known when it writes.
             begins = [] if any(_is_stream(end) for end in ends) else [begin for begin, _ in runs]
             for events in filter(None, (begins, ends)):
                 names = sorted({_named(dataset) for event in events for dataset in event[side]})
                 if names != wanted:
-                    self._wrong(told.text, f"{side} {names}, not {wanted}, of {[_job(each) for each in events]}")
-            self._links(told, side, uses, ends)
+                    self._wrong(statement.text, f"{side} {names}, not {wanted}, of {[_job(each) for each in events]}")
+            self._links(statement, side, uses, ends)
         for end in ends:
             errors = end["run"]["facets"].get("extractionError", {}).get("errors", ())
             remarks = [each["errorMessage"] for each in errors]
             if end["eventType"] != "COMPLETE" or remarks:
-                self._wrong(told.text, f"{end['eventType']} {remarks}")
+                self._wrong(statement.text, f"{end['eventType']} {remarks}")
         if not runs:
-            self._wrong(told.text, "no run")
-        for use in told.writes if len(told.writes) == 1 else ():
+            self._wrong(statement.text, "no run")
+        for use in statement.writes if len(statement.writes) == 1 else ():
             for end in ends:
                 self._jobs[use, _job(end).split(".")[1]].add(_job(end))
                 # The table of a name may be another one later.
                 self._things[_job(end)].add(use.table or use.name)
 
-    def _links(self, told: Told, side: str, uses: Iterable[Use], ends: Iterable[Event]) -> None:
+    def _links(self, statement: Executed, side: str, uses: Iterable[Use], ends: Iterable[Event]) -> None:
         for use in uses:
             datasets = (each for end in ends for each in end[side] if _named(each) == use.name)
             links = [each["facets"].get("symlinks", {}).get("identifiers", ()) for each in datasets]
             found = {tuple(link["name"] for link in each) for each in links}
             if any(set(each) != ({use.table} if use.table else set()) for each in found):
-                self._wrong(told.text, f"symlinks {sorted(found)} of {side}, not {use.table or 'none'}")
+                self._wrong(statement.text, f"symlinks {sorted(found)} of {side}, not {use.table or 'none'}")
 
-    def tell(self, told: Sequence[Told], refused: Iterable[tuple[str, int]]) -> int:
+    def report(self, statements: Sequence[Executed], refused: Iterable[tuple[str, int]]) -> int:
         """Print what was found, and return the exit code."""
         for what, jobs in self._jobs.items():
             if len(jobs) > 1:
@@ -94,7 +94,7 @@ class Comparison:
         for job, things in self._things.items():
             if len(things) > 1:
                 self._wrong(job, f"things {things}")
-        print(f"{len(told):,} statements: {self.found} findings")
+        print(f"{len(statements):,} statements: {self.found} findings")
         for why, count in refused:
             print(f"  refused {count}: {why.splitlines()[0]}")
         return int(bool(self.found))
@@ -171,7 +171,7 @@ def main() -> int:
     chance = random.Random(options.seed)  # noqa: S311 (no secret)
     world = World(spark, folder, chance, lakes=lakes)
     weights = {"folder": 3, "table": 5, "jdbc": 1, "iceberg": 2 if lakes else 0}
-    while len(world.told) < options.statements:
+    while len(world.executed) < options.statements:
         kind = chance.choices(options.only, [weights[each] for each in options.only])[0]
         formats = [*FILES, *(["text"] if kind == "folder" else []), *(["delta"] * 3 if lakes else [])]
         world.live(kind, chance.choice(formats))
@@ -179,10 +179,10 @@ def main() -> int:
     lines = (folder / "events.ndjson").read_text("utf-8").splitlines()
     runs = runs_of(json.loads(line) for line in lines)
     comparison = Comparison(options.findings)
-    for told in world.told:
-        those = [(a, z) for at, a, z in runs if told.began - _SLACK <= at <= told.ended + _SLACK]
-        comparison.take(told, those)
-    return comparison.tell(world.told, world.refused.most_common(20))
+    for statement in world.executed:
+        those = [(a, z) for at, a, z in runs if statement.began - _SLACK <= at <= statement.ended + _SLACK]
+        comparison.take(statement, those)
+    return comparison.report(world.executed, world.refused.most_common(20))
 
 
 if __name__ == "__main__":
