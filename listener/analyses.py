@@ -186,6 +186,22 @@ def session_settings_of(
     )
 
 
+@attrs.frozen
+class _Begun:
+    """
+    What the start of an execution states about all of its plans.
+
+    Args:
+        time: when it began; None if nothing states it.
+        saves_model: whether it is a part of saving a model.
+        loads: as for `ExecutionStarted`.
+    """
+
+    time: datetime.datetime | None = None
+    saves_model: bool = False
+    loads: tuple[str, ...] = ()
+
+
 class Analyses:
     """Analyzes the plans of one application, in order."""
 
@@ -224,9 +240,7 @@ class Analyses:
         self._guard = guard
         # The lineage of the executions that have not ended.
         self._open: dict[int, PlanLineage] = {}
-        self._models: set[int] = set()
-        self._began: dict[int, datetime.datetime] = {}
-        self._loads: dict[int, tuple[str, ...]] = {}
+        self._begun: dict[int, _Begun] = {}
         self._loaded = LoadedModels()
         self._rows = RememberedRows()
         self._tables: Latest[str, Dataset] = Latest(_MOST_TABLES)
@@ -249,20 +263,17 @@ class Analyses:
         """
         if isinstance(step, ExecutionEnded):
             done = self._open.pop(step.id, None)
-            self._models.discard(step.id)
-            self._began.pop(step.id, None)
-            self._loads.pop(step.id, None)
+            self._begun.pop(step.id, None)
             if done is not None and step.failure is None:
                 self._learn(done)
         if not isinstance(step, (ExecutionStarted, ExecutionAnalyzed)):
             return None
         if isinstance(step, ExecutionStarted):
-            self._begin(step)
+            self._begun[step.id] = _Begun(step.time, step.model, step.loads)
         found = None
         if wanted:
-            found = self._open[step.id] = self._with_models(
-                step.id, self._analysis(step.query, self._began.get(step.id))
-            )
+            begun = self._begun.get(step.id, _Begun())
+            found = self._open[step.id] = self._with_models(begun, self._analysis(step.query, begun.time))
         if step.id in self._open:
             if isinstance(step, ExecutionAnalyzed) and step.is_checkpoint:
                 self._rows.remember_checkpoint(self._open[step.id], step.rdd)
@@ -270,18 +281,11 @@ class Analyses:
                 self._rows.remember_batch(found)
         return found
 
-    def _begin(self, step: ExecutionStarted) -> None:
-        self._began[step.id] = step.time
-        if step.model:
-            self._models.add(step.id)
-        if step.loads:
-            self._loads[step.id] = step.loads
-
-    def _with_models(self, execution: int, found: PlanLineage) -> PlanLineage:
+    def _with_models(self, begun: _Begun, found: PlanLineage) -> PlanLineage:
         """Return the lineage of an execution, with the models that it saves, loads or applies as datasets."""
-        if execution in self._loads:
-            return self._loaded.load(found, self._loads[execution])
-        if execution in self._models:
+        if begun.loads:
+            return self._loaded.load(found, begun.loads)
+        if begun.saves_model:
             return saved_model(found)
         return self._loaded.applied(found) if found.models else found
 
