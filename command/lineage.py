@@ -54,7 +54,7 @@ from openlineage_pyspark.workbench.predict.tables.knowledge import TEXT_TYPE
 from openlineage_pyspark.workbench.predict.tables.spark_types import spark_type
 from openlineage_pyspark.workbench.questions.table_schemas import (
     dataset_columns,
-    named_in,
+    names_in_texts,
     names_of_dropped,
     names_of_several,
     table_schemas,
@@ -512,12 +512,12 @@ def _known(options: argparse.Namespace, texts: Sequence[str]) -> KnownColumns:
         for problem in problems:
             complain(problem)
         _warn_of_names(
-            named_in(names_of_several(schemas), texts),
+            names_in_texts(names_of_several(schemas), texts),
             "several tables in --catalog have the name {}, and different columns: each name means the table that a run "
             "reported last",
         )
         _warn_of_names(
-            named_in(names_of_dropped(schemas), texts),
+            names_in_texts(names_of_dropped(schemas), texts),
             "tables in --catalog were dropped: {}; each is taken to be as it was before",
         )
     for file in options.schemas:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from openlineage_pyspark.command.main import main
-from openlineage_pyspark.workbench.questions.table_schemas import named_in
+from openlineage_pyspark.workbench.questions.table_schemas import names_in_texts
 from support.lineage_events import dataset, run_event, symlink, text_of_events
 
 if TYPE_CHECKING:
@@ -65,5 +65,7 @@ def test_tables_that_were_dropped_are_named(tmp_path: Path, capsys: pytest.Captu
 
 def test_a_doubt_about_a_table_matters_if_a_file_may_name_it() -> None:
     names = ("shop.orders", "shop.odd name", "shop.gone")
-    assert named_in(names, ["SELECT * FROM Shop.ORDERS JOIN `odd name`", "x = spark.table('t')"]) == list(names[:2])
-    assert named_in(names, []) == names
+    assert names_in_texts(names, ["SELECT * FROM Shop.ORDERS JOIN `odd name`", "x = spark.table('t')"]) == list(
+        names[:2]
+    )
+    assert names_in_texts(names, []) == names

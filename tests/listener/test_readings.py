@@ -112,7 +112,7 @@ class Reflection:
         if "#conf:" in chain or "#catalog:" in chain:
             # A setting of the session.
             return None
-        for getters in WORDS.get(chain) or SESSION_WORDS.get(chain) or (re.sub(r"^#\w+:", "", chain),):
+        for getters in WORDS.get(chain) or SESSION_WORDS.get(chain) or re.sub(r"^#\w+:", "", chain).split(":"):
             here = self.type(BEARERS.get(class_name, class_name))
             for step in "" if getters in WORDS else re.sub(r"\[.*", "", getters).split("."):
                 after = self._field(here, step[1:]) if step.startswith("@") else self._after(here, step)

@@ -88,7 +88,7 @@ def names_of_dropped(schemas: Iterable[TableSchema]) -> tuple[str, ...]:
     return tuple(sorted({".".join(each.parts) for each in schemas if each.parts not in known}))
 
 
-def named_in(names: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
+def names_in_texts(names: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
     """Return those names of tables whose last parts are in some text; all of them if there is no text."""
     if not texts or not names:
         return names

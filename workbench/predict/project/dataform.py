@@ -12,8 +12,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import attrs
+from openlineage_pyspark.workbench.predict.project.code_beside import code_beside
 from openlineage_pyspark.workbench.predict.project.dbt import Model, ordered
-from openlineage_pyspark.workbench.predict.project_code import code_beside
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.tables.declared import in_backticks
 
