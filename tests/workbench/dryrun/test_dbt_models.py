@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openlineage_pyspark.workbench.dryrun.files import ScriptSettings, lineage_of_files
+from openlineage_pyspark.workbench.dryrun.libraries.dbt_models import ModelTable
 from openlineage_pyspark.workbench.dryrun.schemas import KnownColumns
 from openlineage_pyspark.workbench.predict.project.raw_models import scripts_of_raw_models
 from openlineage_pyspark.workbench.predict.scripts import Script
@@ -111,6 +112,13 @@ def test_a_model_that_makes_no_table_says_why(found: dict[str, list[StatementLin
     message = "the script fails here: TypeError: the model returns nothing: dbt needs a DataFrame"
     assert problems_of(found["nothing.py"]) == [(1, message)]
     assert [(line, "UNRESOLVED_COLUMN" in text) for line, text in problems_of(found["wrong.py"])] == [(3, True)]
+
+
+def test_a_model_knows_the_name_of_its_table() -> None:
+    full, short = (ModelTable(parts) for parts in (("lake", "mart", "a.b"), ("reporting.ratio",)))
+    assert (full.database, full.schema, full.identifier, str(full)) == ("lake", "mart", "a.b", "`lake`.`mart`.`a.b`")
+    assert (short.database, short.schema, short.identifier) == ("spark_catalog", "default", "reporting.ratio")
+    assert str(short) == "`reporting.ratio`"
 
 
 def test_a_model_does_not_import_the_models_beside_it(found: dict[str, list[StatementLineage]]) -> None:

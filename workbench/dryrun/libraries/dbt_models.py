@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from openlineage_pyspark.facets.sql_lexer import dotted
 from openlineage_pyspark.workbench.predict.project.python_models import MODEL, function_in
-from openlineage_pyspark.workbench.predict.tables.declared import in_backticks
+from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG, in_backticks
 
 if TYPE_CHECKING:
     from openlineage_pyspark.workbench.dryrun.script.stage import Stage
 
 _MAKE = "_make_model"
+_DATABASE = "default"
 _COMPILED = "dbtObj"
 """The class that dbt adds to a compiled model: it knows the tables of the project."""
 
@@ -45,16 +47,15 @@ class ModelTable:
     The table of a model.
 
     Args:
-        identifier: its name.
+        parts: its name, perhaps without a catalog and a schema.
     """
 
-    database, schema = "spark_catalog", "default"
-
-    def __init__(self, identifier: str) -> None:
-        self.identifier = identifier
+    def __init__(self, parts: tuple[str, ...]) -> None:
+        self._parts = parts
+        self.database, self.schema, self.identifier = (SPARK_CATALOG, _DATABASE, *parts)[-3:]
 
     def __str__(self) -> str:
-        return in_backticks(self.identifier)
+        return ".".join(map(in_backticks, self._parts))
 
 
 class ModelContext:
@@ -64,12 +65,12 @@ class ModelContext:
     Args:
         stage: records what is unknown.
         spark: the session.
-        own: the name of the model's table.
+        own: the name of the model's table, as for `ModelTable`.
     """
 
     is_incremental = False
 
-    def __init__(self, stage: Stage, spark: Any, own: str) -> None:
+    def __init__(self, stage: Stage, spark: Any, own: tuple[str, ...]) -> None:
         self._spark = spark
         self.config = ModelConfig(stage)
         self.this = ModelTable(own)
@@ -96,7 +97,7 @@ def make_model(stage: Stage, spark: Any, names: dict[str, Any]) -> None:
 
     def make() -> None:
         compiled = names.get(_COMPILED)
-        own = request.model.rpartition(".")[2].strip("`")
+        own = dotted(request.model)
         found = names[MODEL](ModelContext(stage, spark, own) if compiled is None else compiled(spark.table), spark)
         if hasattr(found, "to_spark"):
             found = found.to_spark()
