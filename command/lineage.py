@@ -53,11 +53,12 @@ from openlineage_pyspark.workbench.predict.tables.declared import DeclaredTable
 from openlineage_pyspark.workbench.predict.tables.knowledge import TEXT_TYPE
 from openlineage_pyspark.workbench.predict.tables.spark_types import spark_type
 from openlineage_pyspark.workbench.questions.table_schemas import (
+    Uncertainty,
     dataset_columns,
     names_in_texts,
-    names_of_dropped,
     names_of_several,
     table_schemas,
+    uncertain_names,
 )
 from openlineage_pyspark.workbench.rebuild.findings import CHANGE_GATES
 from openlineage_pyspark.workbench.report import QUERY
@@ -110,6 +111,13 @@ _WRONG, _PROBLEM, _DOWNSTREAM = 2, 1, 3
 _QUERY = Identifier("", QUERY)
 _COMMENT = "comment"
 _MOST_NAMES = 3
+_UNCERTAIN = {
+    Uncertainty.GONE: "tables in --catalog were dropped or renamed: {}; each is taken to be as it was before",
+    Uncertainty.FAILED: "only runs that failed have written {}, according to --catalog: each is taken to be as these "
+    "would have made it",
+    Uncertainty.PARTLY_READ: "according to --catalog, later runs have read fewer columns of {} than the last one "
+    "wrote: each is taken to have all of these",
+}
 _PICTURES = ("mermaid", "dot", "html", "svg")
 
 
@@ -503,6 +511,7 @@ def _known(options: argparse.Namespace, texts: Sequence[str]) -> KnownColumns:
                     identifier=Identifier(each.namespace, each.name),
                 )
                 for each in schemas
+                if each.parts
             ]
             found.add_datasets(
                 (namespace, name, _of_spark_types(name, columns, foreign))
@@ -516,10 +525,8 @@ def _known(options: argparse.Namespace, texts: Sequence[str]) -> KnownColumns:
             "several tables in --catalog have the name {}, and different columns: each name means the table that a run "
             "reported last",
         )
-        _warn_of_names(
-            names_in_texts(names_of_dropped(schemas), texts),
-            "tables in --catalog were dropped: {}; each is taken to be as it was before",
-        )
+        for why, message in _UNCERTAIN.items():
+            _warn_of_names(names_in_texts(uncertain_names(schemas, why), texts), message)
     for file in options.schemas:
         found.read(file, str(Path.cwd()))
     return found

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def test_a_name_of_several_tables_means_the_one_that_was_reported_last(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def made(minute: int, namespace: str, *columns: str) -> dict[str, object]:
+    def load(minute: int, namespace: str, *columns: str) -> dict[str, object]:
         link = symlink("shop.orders", namespace=namespace)
         made_here = dataset("wh/orders", namespace=namespace, columns=columns, symlinks=link)
         same = dataset(
@@ -27,7 +27,7 @@ def test_a_name_of_several_tables_means_the_one_that_was_reported_last(
         return run_event("load", "COMPLETE", minute, outputs=(made_here, same))
 
     events, file = tmp_path / "events.ndjson", tmp_path / "schemas.json"
-    events.write_text(text_of_events([made(2, "dev", "id", "extra"), made(1, "prod", "id")]))
+    events.write_text(text_of_events([load(2, "dev", "id", "extra"), load(1, "prod", "id")]))
 
     assert main(["lineage", "--catalog", str(events), "--write-schemas", str(file)]) == 0
 
@@ -39,27 +39,100 @@ def test_a_name_of_several_tables_means_the_one_that_was_reported_last(
     )
 
 
+def made(
+    minute: int, name: str, *columns: str, change: str = "", before: str = "", state: str = "COMPLETE"
+) -> dict[str, object]:
+    """Return the event of a run that writes a table, and reads it if it has other columns `before`."""
+    link = symlink(f"shop.{name}")
+    facets: dict[str, Any] = {"lifecycleStateChange": {"lifecycleStateChange": change}} if change else {}
+    inputs = (dataset(f"wh/{name}", columns=tuple(before.split()), symlinks=link),) if before else ()
+    outputs = (dataset(f"wh/{name}", columns=columns, symlinks=link, **facets),) if columns else ()
+    return run_event(f"{name}{minute}", state, minute, inputs=inputs, outputs=outputs)
+
+
+def known_by(
+    events: list[dict[str, object]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> tuple[dict[str, str], str]:
+    """Return the columns that a catalog of events supplies, by name, and what the command says about them."""
+    file, schemas = tmp_path / "events.ndjson", tmp_path / "schemas.json"
+    file.write_text(text_of_events(events))
+    assert main(["lineage", "--catalog", str(file), "--write-schemas", str(schemas)]) == 0
+    return json.loads(schemas.read_text("utf-8")), capsys.readouterr().err
+
+
 def test_tables_that_were_dropped_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def made(minute: int, name: str, change: str = "", state: str = "COMPLETE") -> dict[str, object]:
-        facets: dict[str, Any] = {"lifecycleStateChange": {"lifecycleStateChange": change}} if change else {}
-        link = symlink(f"shop.{name}")
-        return run_event(
-            f"{name}{minute}", state, minute, outputs=(dataset(f"wh/{name}", columns=("id",), symlinks=link, **facets),)
-        )
-
-    events, file = tmp_path / "events.ndjson", tmp_path / "schemas.json"
     steps = [
-        *(made(minute, name) for minute, name in enumerate(("gone", "again", "kept"), 1)),
-        *(made(4, "gone", "DROP"), made(5, "again", "DROP"), made(6, "kept", "DROP", "FAIL"), made(7, "again")),
+        *(made(minute, name, "id") for minute, name in enumerate(("gone", "again", "kept"), 1)),
+        *(made(4, name, "id", change="DROP") for name in ("gone", "again")),
+        *(made(6, "kept", "id", change="DROP", state="FAIL"), made(7, "again", "id")),
     ]
-    events.write_text(text_of_events(steps))
-
-    assert main(["lineage", "--catalog", str(events), "--write-schemas", str(file)]) == 0
-
-    known = json.loads(file.read_text("utf-8"))
+    known, said = known_by(steps, tmp_path, capsys)
     assert [known[f"shop.{name}"] for name in ("gone", "again", "kept")] == ["`id` int"] * 3
-    assert capsys.readouterr().err == (
-        "openlineage-pyspark: tables in --catalog were dropped: shop.gone; each is taken to be as it was before\n"
+    assert said == (
+        "openlineage-pyspark: tables in --catalog were dropped or renamed: shop.gone; each is taken to be as it was "
+        "before\n"
+    )
+
+
+def test_the_old_names_of_renamed_tables_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def renamed(path: str, name: str, namespace: str, before: str) -> dict[str, object]:
+        change = {"lifecycleStateChange": "RENAME", "previousIdentifier": {"namespace": namespace, "name": before}}
+        to = dataset(path, columns=("id",), symlinks=symlink(f"shop.{name}"), lifecycleStateChange=change)
+        return run_event(f"rename_{name}", "COMPLETE", 2, outputs=(to,))
+
+    steps = [
+        *(made(1, name, "id") for name in ("moved", "swapped", "outside")),
+        # The files of a managed table move with it, and those of another one stay.
+        *(renamed(f"wh/{name}_new", f"{name}_new", "lake", f"wh/{name}") for name in ("moved", "swapped")),
+        *(renamed("wh/outside", "outside_new", "catalog", "shop.outside"), made(4, "swapped", "day")),
+    ]
+    known, said = known_by(steps, tmp_path, capsys)
+    assert {name: columns for name, columns in known.items() if name.startswith("shop.")} == {
+        **dict.fromkeys(("shop.moved", "shop.moved_new", "shop.outside", "shop.outside_new"), "`id` int"),
+        "shop.swapped": "`day` int",
+        "shop.swapped_new": "`id` int",
+    }
+    assert said == (
+        "openlineage-pyspark: tables in --catalog were dropped or renamed: shop.moved, shop.outside; each is taken to "
+        "be as it was before\n"
+    )
+
+
+def test_a_run_that_failed_changes_no_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = [
+        *(made(1, "orders", "id"), made(2, "orders", "wrong", change="OVERWRITE", state="FAIL")),
+        *(made(3, "never", "id", change="CREATE", state="FAIL"), made(4, "back", "old")),
+        *(
+            {**made(minute, "back", "id", state=state), "job": {"namespace": "n", "name": "load"}}
+            for minute, state in ((1, "COMPLETE"), (5, "FAIL"))
+        ),
+        run_event("path", "FAIL", 6, outputs=(dataset("lake/never", columns=("id",)),)),
+    ]
+    known, said = known_by(steps, tmp_path, capsys)
+    assert [known[f"shop.{name}"] for name in ("orders", "never", "back")] == ["`id` int", "`id` int", "`old` int"]
+    assert said == (
+        "openlineage-pyspark: only runs that failed have written lake/lake/never, shop.never, according to --catalog: "
+        "each is taken to be as these would have made it\n"
+    )
+
+
+def test_a_table_has_the_columns_that_the_last_run_made_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [
+        *(made(1, name, "id", "day", "name") for name in ("replaced", "partly", "changed")),
+        made(2, "replaced", "name", "id", change="OVERWRITE", before="id day name"),
+        *(made(3, "partly", before="day"), made(3, "changed", before="id other")),
+    ]
+    known, said = known_by(steps, tmp_path, capsys)
+    assert [known[f"shop.{name}"] for name in ("replaced", "partly", "changed")] == [
+        "`name` int, `id` int",
+        "`id` int, `day` int, `name` int",
+        "`id` int, `other` int",
+    ]
+    assert said == (
+        "openlineage-pyspark: according to --catalog, later runs have read fewer columns of shop.partly than the last "
+        "one wrote: each is taken to have all of these\n"
     )
 
 
