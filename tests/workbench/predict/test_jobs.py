@@ -29,6 +29,7 @@ def notebook(*cells: str, kind: str = "code", language: str = "python") -> str:
         f"{SESSION}try:\n    SparkSession.builder.getOrCreate()\nexcept Exception:\n    pass",
         f"{SESSION}def f(:",
         "def model(dbt, session):\n    return dbt.ref('a')",
+        "def model(dbt, session):\n    return dbt.ref('a'",
     ],
 )
 def test_a_script_that_uses_spark_is_a_job(text: str) -> None:

@@ -7,7 +7,7 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.predict.project.python_models import DBT, function_in
+from openlineage_pyspark.workbench.predict.project.python_models import DBT, MODEL, function_in
 from openlineage_pyspark.workbench.predict.sql.jupyter import (
     JUPYTER_ENDING,
     SPARK_SQL,
@@ -27,6 +27,7 @@ _SESSIONS = frozenset({"pyspark", "dlt", "awsglue"})
 """The packages of which a script that uses Spark imports one, unless it uses the `spark` of a platform."""
 _PIPELINES = frozenset({"dlt", "pipelines"})
 _NAME = "spark"
+_BROKEN = re.compile(rf"^\s*(?:from|import)\s+(?:pyspark|dlt|awsglue)\b|^def {MODEL}\({DBT}\b", re.MULTILINE)
 _OF_CELL = re.compile(r"spark|%sql|\bdlt\b|\bawsglue\b", re.IGNORECASE)
 
 
@@ -52,7 +53,7 @@ def is_job(text: str, ending: str) -> bool:
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         # A script that is broken should say so, and not disappear.
-        return re.search(r"^\s*(?:from|import)\s+(?:pyspark|dlt|awsglue)\b", text, re.MULTILINE) is not None
+        return _BROKEN.search(text) is not None
     imported = frozenset(_imports(tree))
     uses_spark = not _SESSIONS.isdisjoint(imported) or _names_spark(tree)
     return uses_spark and any(_acts(each, is_pipeline=not _PIPELINES.isdisjoint(imported)) for each in tree.body)
