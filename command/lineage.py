@@ -117,6 +117,8 @@ _UNCERTAIN = {
     "would have made it",
     Uncertainty.PARTLY_READ: "according to --catalog, later runs have read fewer columns of {} than the last one "
     "wrote: each is taken to have all of these",
+    Uncertainty.PARTLY_APPENDED: "according to --catalog, the last run appended rows without some columns of {}: each "
+    "is taken to have only the columns of that run",
 }
 _PICTURES = ("mermaid", "dot", "html", "svg")
 

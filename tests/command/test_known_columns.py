@@ -84,7 +84,7 @@ def test_the_old_names_of_renamed_tables_are_named(tmp_path: Path, capsys: pytes
         *(made(1, name, "id") for name in ("moved", "swapped", "outside")),
         # The files of a managed table move with it, and those of another one stay.
         *(renamed(f"wh/{name}_new", f"{name}_new", "lake", f"wh/{name}") for name in ("moved", "swapped")),
-        *(renamed("wh/outside", "outside_new", "catalog", "shop.outside"), made(4, "swapped", "day")),
+        *(renamed("wh/outside", "outside_new", "catalog", "shop.outside"), made(4, "swapped", "day", change="CREATE")),
     ]
     known, said = known_by(steps, tmp_path, capsys)
     assert {name: columns for name, columns in known.items() if name.startswith("shop.")} == {
@@ -101,7 +101,7 @@ def test_the_old_names_of_renamed_tables_are_named(tmp_path: Path, capsys: pytes
 def test_a_run_that_failed_changes_no_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     steps = [
         *(made(1, "orders", "id"), made(2, "orders", "wrong", change="OVERWRITE", state="FAIL")),
-        *(made(3, "never", "id", change="CREATE", state="FAIL"), made(4, "back", "old")),
+        *(made(3, "never", "id", change="CREATE", state="FAIL"), made(4, "back", "old", change="OVERWRITE")),
         *(
             {**made(minute, "back", "id", state=state), "job": {"namespace": "n", "name": "load"}}
             for minute, state in ((1, "COMPLETE"), (5, "FAIL"))
@@ -133,6 +133,26 @@ def test_a_table_has_the_columns_that_the_last_run_made_of_it(
     assert said == (
         "openlineage-pyspark: according to --catalog, later runs have read fewer columns of shop.partly than the last "
         "one wrote: each is taken to have all of these\n"
+    )
+
+
+def test_a_table_to_which_a_run_appends_fewer_columns_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [
+        *(made(1, name, "id", "name", change="CREATE") for name in ("fewer", "more", "again")),
+        *(made(2, "fewer", "id", "day"), made(2, "more", "id", "name", "day")),
+        *(made(2, "again", "id", "day", change="OVERWRITE"), made(3, "again", "id", "day")),
+    ]
+    known, said = known_by(steps, tmp_path, capsys)
+    assert [known[f"shop.{name}"] for name in ("fewer", "more", "again")] == [
+        "`id` int, `day` int",
+        "`id` int, `name` int, `day` int",
+        "`id` int, `day` int",
+    ]
+    assert said == (
+        "openlineage-pyspark: according to --catalog, the last run appended rows without some columns of shop.fewer: "
+        "each is taken to have only the columns of that run\n"
     )
 
 

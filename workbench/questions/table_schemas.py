@@ -10,7 +10,7 @@ import attrs
 from openlineage_pyspark.workbench.store.names import name_with_namespace, rows_by_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from openlineage_pyspark.workbench.store.names import QueriedTables
 
@@ -18,11 +18,11 @@ _NAMES = (
     "SELECT i.dataset_id, d.name_id, d.namespace, d.name FROM dataset_identity i "
     "JOIN dataset d ON d.name_id = i.name_id ORDER BY i.dataset_id, d.name_id"
 )
-# Each mention of a dataset with columns, by one job: if it writes the dataset, and if its last run failed. A query that
+# Each mention of a dataset by one job: how it changes the dataset, and if its last run failed. A streaming query that
 # fails has written its micro-batches before.
 _STATEMENTS = (
     "SELECT i.dataset_id, d.description, d.first_time, d.last_time, "
-    "EXISTS (SELECT 1 FROM writing w WHERE w.description = d.description), "
+    "(SELECT max(w.change) FROM writing w WHERE w.description = d.description), "
     "EXISTS (SELECT 1 FROM run r WHERE r.run_id = d.last_run AND r.state IN ('FAIL', 'ABORT')) "
     "AND NOT EXISTS (SELECT 1 FROM sink_snapshot_lineage w WHERE w.run_id = d.last_run) "
     "FROM dataset_identity i JOIN description d ON d.name_id = i.name_id"
@@ -59,6 +59,8 @@ class Uncertainty(enum.Enum):
     """Only runs that failed to write it have reported columns."""
     PARTLY_READ = enum.auto()
     """Runs have read fewer columns than the last run stated that wrote it."""
+    PARTLY_APPENDED = enum.auto()
+    """The last run that wrote it appended rows, without some columns of the run before."""
 
 
 @attrs.frozen
@@ -177,12 +179,14 @@ class _Statement(NamedTuple):
         is_written: 1 if it is of a run that writes the dataset: what the same run reads is the state before.
         is_exact: 1 if no later run repeats it that failed.
         description: the mention of the dataset.
+        change: how the run changes the dataset; empty if it appends rows, and None if it reads them.
     """
 
     time: int
     is_written: int
     is_exact: int
     description: int
+    change: str | None
 
 
 def _current(tables: QueriedTables) -> dict[int, _Schema]:
@@ -192,26 +196,35 @@ def _current(tables: QueriedTables) -> dict[int, _Schema]:
         fields.setdefault(description, {})[column] = type_
     rows = [row for row in tables.query(_STATEMENTS) if row[1] in fields]
     writes: dict[int, list[int]] = {}
-    for dataset, time in rows_by_id(tables, _WRITES, {row[0] for row in rows if row[4] and row[5]}):
+    for dataset, time in rows_by_id(tables, _WRITES, {row[0] for row in rows if row[4] is not None and row[5]}):
         writes.setdefault(dataset, []).append(time)
     every: dict[int, list[_Statement]] = {}
     failed: dict[int, list[_Statement]] = {}
-    for dataset, description, first, last, is_written, has_failed in rows:
+    for dataset, description, first, last, change, has_failed in rows:
+        is_written = int(change is not None)
         if not (is_written and has_failed):
-            every.setdefault(dataset, []).append(_Statement(last, is_written, 1, description))
+            every.setdefault(dataset, []).append(_Statement(last, is_written, 1, description, change))
         elif done := [time for time in writes.get(dataset, ()) if first <= time <= last]:
-            every.setdefault(dataset, []).append(_Statement(max(done), is_written, 0, description))
+            every.setdefault(dataset, []).append(_Statement(max(done), is_written, 0, description, change))
         else:
-            failed.setdefault(dataset, []).append(_Statement(last, is_written, 0, description))
-    found = {}
-    for dataset in every.keys() | failed.keys():
-        latest = max(every.get(dataset) or failed[dataset])
-        written = max((each for each in every.get(dataset, ()) if each.is_written), default=latest)
-        uncertainty = Uncertainty.NONE if dataset in every else Uncertainty.FAILED
-        if fields[latest.description].keys() < fields[written.description].keys():
-            latest, uncertainty = written, Uncertainty.PARTLY_READ
-        found[dataset] = _Schema(latest.time, tuple(_top(fields[latest.description])), uncertainty)
-    return found
+            failed.setdefault(dataset, []).append(_Statement(last, is_written, 0, description, change))
+    return {
+        **{dataset: _schema(Uncertainty.FAILED, each, fields) for dataset, each in failed.items()},
+        **{dataset: _schema(Uncertainty.NONE, each, fields) for dataset, each in every.items()},
+    }
+
+
+def _schema(why: Uncertainty, statements: Iterable[_Statement], fields: Mapping[int, dict[str, str]]) -> _Schema:
+    """Return the columns of a dataset by some statements, and why they are uncertain, if it is not for `why`."""
+    in_order = sorted(statements)
+    latest, written = in_order[-1], [each for each in in_order if each.is_written]
+    if written and fields[latest.description].keys() < fields[written[-1].description].keys():
+        latest, why = written[-1], Uncertainty.PARTLY_READ
+    elif written[-1:] == [latest] and latest.change == "":
+        before = written[-2:][0]
+        if not fields[before.description].keys() <= fields[latest.description].keys():
+            why = Uncertainty.PARTLY_APPENDED
+    return _Schema(latest.time, tuple(_top(fields[latest.description])), why)
 
 
 def _top(types: dict[str, str]) -> Iterator[tuple[str, str]]:
