@@ -234,7 +234,8 @@ SOURCES.unread.update({"LogicalRelation": ("output",)})
 @reads(
     {
         f"{_DATASOURCES}.HadoopFsRelation": {
-            "rootPaths": "location.rootPaths",
+            # Those of a folder that a stream has written are as the user has spelled them.
+            "rootPaths": "#pathOf:location.rootPaths",
             "index": "location",
             "format": "fileFormat",
             "path": "options[path]",

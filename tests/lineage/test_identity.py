@@ -67,6 +67,11 @@ def test_a_table_of_files_is_what_lies_at_its_location(job, lake, kind, place):
     }
 
 
+def test_what_a_stream_has_written_has_one_name_however_its_path_is_spelled(job, lake):
+    one = ("file", f"{lake}/sinks/outside stream of the path")
+    assert uses(job, "streamed") == {way: [one] for way in ("path", "relative path", "in URI")}
+
+
 def test_a_catalogs_entry_for_a_jdbc_table_is_that_table(job):
     one = ("derby:memory:shop", "APP.ORDERS")
     assert uses(job, "jdbc") == {way: [one] for way in ("format", "query", "sql", "frame")}

@@ -1,5 +1,6 @@
 """Each kind of table is written in one way and read in every other; the name of a sink tells which."""
 
+import os
 import sys
 
 from pyspark.sql import SparkSession
@@ -44,6 +45,9 @@ files("managed", "managed", f"{LAKE}/warehouse/managed")
 spark.sql(f"CREATE TABLE outside (id BIGINT, amount BIGINT) USING parquet LOCATION '{LAKE}/outside'")
 rows.write.insertInto("outside")
 files("outside", "outside", f"{LAKE}/outside")
+streamed = f"{LAKE}/sinks/outside stream of the path"
+for way, path in (("path", streamed), ("relative path", os.path.relpath(streamed)), ("in URI", f"file:{streamed}/")):
+    read("streamed", way, spark.read.parquet(path))
 
 rows.write.format("jdbc").option("url", URL).option("dbtable", "orders").mode("overwrite").save()
 spark.sql(f"CREATE TABLE dim USING jdbc OPTIONS (url '{URL}', dbtable 'orders')")
