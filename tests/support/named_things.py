@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import sqlite3
 import time
 from collections import Counter
@@ -23,7 +24,8 @@ SCHEMA = "k BIGINT, v STRING"
 FILES = ("parquet", "orc", "json", "csv")
 PARTS = ("Data", "data", "with space", "100%", "a%20b", "a b", "über", "日本", "a+b", "a&b", "a,b", "a#b", "it's",
          "x.parquet", "v1.0", "a;b", "(a)", "~a", "@a", "a--b")  # fmt: skip
-DATABASES = ("default", "sales", "Mixed_Db")
+DATABASES = ("default", "sales", "Mixed_Db", "Placed")
+WAREHOUSE = "Ware House 100%41"
 DERBY = f"org.apache.derby.{'iapi.' if pyspark.__version__ >= '4' else ''}jdbc.AutoloadedDriver"
 
 
@@ -66,7 +68,9 @@ class World:
         self._count = 0
         self._paths: set[str] = set()
         for database in DATABASES[1:]:
-            spark.sql(f"CREATE DATABASE {database}")
+            place = f"LOCATION '{self.folder}/Databases/{database} %41'" if database == "Placed" else ""
+            spark.sql(f"CREATE DATABASE {database} {place}")
+        spark.sql(f"CREATE TABLE pattern ({SCHEMA}) USING {'delta' if lakes else 'parquet'}")
 
     @property
     def source(self) -> str:
@@ -76,7 +80,7 @@ class World:
     @property
     def warehouse(self) -> str:
         """The folder of managed tables."""
-        return str(self.folder / "warehouse")
+        return str(self.folder / WAREHOUSE)
 
     def number(self) -> int:
         """Return another number each time."""
@@ -305,9 +309,9 @@ class CatalogTable(Thing):
         here = [name, f"`{name}`"] if self.world.current == self.database else []
         return self.chance.choice([*ways, *here, *here])
 
-    def ran(self, text: str, what: Callable[[], object]) -> bool:
+    def ran(self, text: str, what: Callable[[], object], reads: Iterable[Use] = ()) -> bool:
         """Run a statement that says where the table is then; only Spark knows where its relative paths begin."""
-        done = self.world.run(text, what, [])
+        done = self.world.run(text, what, [], reads)
         if done:
             self.world.executed.append(self.world.executed.pop()._replace(writes=(self.use,)))
         return done
@@ -315,6 +319,23 @@ class CatalogTable(Thing):
     def make_empty(self) -> bool:
         text = f"CREATE TABLE {self.called()} ({SCHEMA}) USING {self.format}"
         return self.ran(text, lambda: self.spark.sql(text))
+
+    def make_in_parts(self) -> bool:
+        text = f"CREATE TABLE {self.called()} ({SCHEMA}) USING {self.format} PARTITIONED BY (v)"
+        return self.ran(text, lambda: self.spark.sql(text))
+
+    def make_like(self) -> bool:
+        text = f"CREATE TABLE {self.called()} LIKE default.pattern USING parquet"
+        self.format = "parquet"
+        return self.ran(text, lambda: self.spark.sql(text))
+
+    def make_clone(self) -> bool:
+        if not self.world.lakes:
+            return self.make_empty()
+        text = f"CREATE TABLE {self.called()} SHALLOW CLONE default.pattern"
+        self.format = "delta"
+        read = Use(("file", f"{self.world.warehouse}/pattern"), "default.pattern")
+        return self.ran(text, lambda: self.spark.sql(text), [read])
 
     def make_by_query(self) -> bool:
         text = f"CREATE TABLE {self.called()} USING {self.format} AS SELECT * FROM rows"
@@ -363,7 +384,8 @@ class CatalogTable(Thing):
     def write_sql(self) -> None:
         self.frame().createOrReplaceTempView("shaped")
         word = self.chance.choice(["INTO", "INTO TABLE", "OVERWRITE", "OVERWRITE TABLE"])
-        self.world.sql(f"INSERT {word} {self.called()} SELECT * FROM shaped", [self.use])
+        by_name = self.chance.choice(["", "", "BY NAME "])
+        self.world.sql(f"INSERT {word} {self.called()} {by_name}SELECT * FROM shaped", [self.use])
 
     def write_to_path(self) -> None:
         use, frame = self.use, self.frame()
@@ -400,20 +422,46 @@ class CatalogTable(Thing):
         self.spark.table(called).createOrReplaceTempView("between")
         self.world.read(f"a temporary view of {called}", lambda: self.spark.table("between"), self.use)
 
+    def view(self, name: str) -> Use:
+        """Return the use of a view; a namespace has none of the characters that receivers refuse in it."""
+        return Use((f"file://{re.sub('[ %]', '_', self.world.warehouse)}", name.lower()))
+
+    def read_cached_query(self) -> None:
+        name, called = f"kept_{self.world.number()}", self.called()
+        self.world.sql(f"CACHE TABLE {name} AS SELECT * FROM {called}", [])
+        self.world.read(f"{name} of {called}", lambda: self.spark.table(name), self.use)
+
+    def read_nothing(self) -> None:
+        ways = [
+            "ANALYZE TABLE {} COMPUTE STATISTICS",
+            "CACHE TABLE {}",
+            "REFRESH TABLE {}",
+            "UNCACHE TABLE IF EXISTS {}",
+        ]
+        self.world.sql(self.chance.choice(ways).format(self.called()), [])
+
     def read_view(self) -> None:
         view = f"default.view_{self.world.number()}"
-        there = Use((f"file://{self.world.warehouse}", view))
+        there = self.view(view)
         if self.world.sql(f"CREATE VIEW {view} AS SELECT * FROM {self.called()}", [there], [self.use]):
             self.world.read(view, lambda: self.spark.table(view), self.use, there)
+            over = f"Placed.over_{self.world.number()}"
+            self.world.sql(f"CREATE VIEW {over} AS SELECT * FROM {view}", [self.view(over)], [self.use, there])
+            self.world.read(over, lambda: self.spark.table(over), self.use, there, self.view(over))
+
+    def has_files(self) -> bool:
+        return any(Path(self.use.name[1]).rglob("part-*"))
 
     def read_stream(self) -> None:
         called = self.called()
-        self.world.read_stream(f"table {called}", lambda: self.spark.readStream.table(called), self.use)
+        # A stream has no run until there is something to read.
+        if self.has_files():
+            self.world.read_stream(f"table {called}", lambda: self.spark.readStream.table(called), self.use)
 
     def read_path(self) -> None:
         use = self.use
         at = self.world.spelled(use.name[1])
-        if any(Path(use.name[1]).rglob("part-*")):
+        if self.has_files():
             self.world.read(
                 f"the path of {self.name} {at}", lambda: self.spark.read.format(self.format).load(at), Use(use.name)
             )
@@ -434,6 +482,13 @@ class CatalogTable(Thing):
     def change_columns(self) -> None:
         if self.format in ("parquet", "delta") and self.columns() == ["k", "v"]:
             self.world.sql(f"ALTER TABLE {self.called()} ADD COLUMNS (c BIGINT)", [self.use])
+
+    def change_partitions(self) -> None:
+        if self.spark.catalog.listColumns(self.table)[-1].isPartition and self.format != "delta":
+            at, value = self.world.quoted(self.world.new_path()), self.world.number()
+            self.world.sql(f"ALTER TABLE {self.called()} ADD PARTITION (v = 'p{value}') LOCATION {at}", [self.use])
+            self.world.sql(f"INSERT INTO {self.called()} PARTITION (v = 'p{value}') SELECT 1", [self.use])
+            self.world.sql(f"MSCK REPAIR TABLE {self.called()}", [])
 
     def change_rows(self) -> None:
         use = self.use

@@ -29,7 +29,7 @@ import pyspark
 from pyspark.sql import SparkSession
 from support.lakes import LAKE_CONF, LAKE_JARS
 from support.maven import fetched
-from support.named_things import FILES, KINDS, Executed, Use, World
+from support.named_things import FILES, KINDS, WAREHOUSE, Executed, Use, World
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,8 +70,8 @@ class Comparison:
             remarks = [each["errorMessage"] for each in errors]
             if end["eventType"] != "COMPLETE" or remarks:
                 self._wrong(statement.text, f"{end['eventType']} {remarks}")
-        if not runs:
-            self._wrong(statement.text, "no run")
+        if bool(runs) != bool(statement.writes):
+            self._wrong(statement.text, f"{len(runs)} runs")
         for use in statement.writes if len(statement.writes) == 1 else ():
             for end in ends:
                 self._jobs[use, _job(end).split(".")[1]].add(_job(end))
@@ -133,26 +133,27 @@ def runs_of(events: Iterable[Event]) -> list[tuple[float, Event, Event]]:
 
 def session(folder: Path) -> tuple[SparkSession, bool]:
     """Return a session with the listener, and whether it has lakes."""
-    jars = [*LAKE_JARS.get(pyspark.__version__[:3], ()), SQLITE]
+    lakes = LAKE_JARS.get(pyspark.__version__[:3], ())
+    jars = [*lakes, SQLITE]
     files = [str(fetched(each, Path(tempfile.mkdtemp()))) for each in jars]
     conf = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.warehouse.dir": f"{folder}/warehouse",
+        "spark.sql.warehouse.dir": f"{folder}/{WAREHOUSE}",
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
         "spark.jars": ",".join(files),
         "spark.openlineage.transport.type": "file",
         "spark.openlineage.transport.location": f"{folder}/events.ndjson",
     }
-    if len(jars) > 1:
+    if lakes:
         conf |= LAKE_CONF | {"spark.sql.catalog.ice.warehouse": f"{folder}/ice"}
     builder = SparkSession.builder.appName("names").master("local[2]")
     for key, value in conf.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    return spark, len(jars) > 1
+    return spark, bool(lakes)
 
 
 def main() -> int:
