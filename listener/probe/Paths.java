@@ -11,16 +11,30 @@ import org.apache.hadoop.fs.Path;
 final class Paths {
   /** Returns a path that a user wrote, as text, as a URI or as Hadoop's path, or a sequence of them, qualified. */
   static Object qualified(Object given, Object session) {
-    if (given instanceof scala.collection.Iterable) {
-      ArrayList found = new ArrayList();
-      scala.collection.Iterator it = ((scala.collection.Iterable) given).iterator();
-      while (it.hasNext()) found.add(qualified(it.next(), session));
-      return found.toArray();
+    if (!(given instanceof scala.collection.Iterable)) {
+      return spelled(given, isUnqualified(given) ? configuration(session) : null);
     }
+    ArrayList found = new ArrayList();
+    // One for all paths: it is a copy of all settings.
+    Configuration conf = null;
+    scala.collection.Iterator it = ((scala.collection.Iterable) given).iterator();
+    while (it.hasNext()) {
+      Object each = it.next();
+      if (conf == null && isUnqualified(each)) conf = configuration(session);
+      found.add(spelled(each, conf));
+    }
+    return found.toArray();
+  }
+
+  private static boolean isUnqualified(Object given) {
+    Path path = path(given);
+    return path != null && !isWhole(path);
+  }
+
+  private static Object spelled(Object given, Configuration conf) {
     Path path = path(given);
     if (path == null) return given;
     if (isWhole(path)) return path.toString();
-    Configuration conf = configuration(session);
     return conf == null ? given : qualified(path, conf).toString();
   }
 

@@ -6,9 +6,11 @@ import ast
 import hashlib
 from typing import TYPE_CHECKING
 
+from openlineage_pyspark.facets.sql_lexer import dotted
 from openlineage_pyspark.workbench.predict.acts import FRAME, FUNCTIONS, PLACES, SETTINGS, TEMPORARY
 from openlineage_pyspark.workbench.predict.compare import name_of
 from openlineage_pyspark.workbench.predict.sql.notebooks import magics_in
+from openlineage_pyspark.workbench.predict.tables.declared import SPARK_CATALOG
 from openlineage_pyspark.workbench.rebuild.statements import FileStep, ScriptWrite, plain_text
 from openlineage_pyspark.workbench.rebuild.text_reads import has_template, makes_routines, names_read, words_in
 from openlineage_pyspark.workbench.rebuild.unrun import may_write_more
@@ -97,6 +99,12 @@ def _settings(text: str, project: ProjectCode) -> str:
     return f"{project.of_all}\n{project.of_templates if has_template(text) else ''}"
 
 
+def _without_catalog(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the name of a table as plans have it: with its database, and without Spark's own catalog."""
+    whole = (SPARK_CATALOG, "default", *parts)[-3:]
+    return whole[1:] if whole[0] == SPARK_CATALOG else whole
+
+
 def step_of_script(
     script: Script, found: Sequence[StatementLineage], surroundings: str, words: frozenset[str] = frozenset()
 ) -> FileStep:
@@ -111,6 +119,9 @@ def step_of_script(
     """
     lineages = [each.lineage for each in found if each.lineage is not None]
     written = dict.fromkeys(name_of(dataset) for each in lineages for dataset, _ in each.outputs if dataset is not None)
+    if script.model:
+        # It makes its table even if a dry run can't show how.
+        written[".".join(_without_catalog(dotted(script.model)))] = None
     read = dict.fromkeys(name_of(dataset) for each in lineages for dataset in each.inputs)
     # A script that uses values of rows, or that was not fully understood, may read anything.
     is_asking = any(each.problem is not None or each.is_of_rows for each in found)

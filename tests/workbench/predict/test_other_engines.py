@@ -519,12 +519,14 @@ def test_models_in_python_run_after_those_that_they_read(tmp_path: Path) -> None
     (tmp_path / "dbt_project.yml").write_text("name: shop", "utf-8")
     python = "def model(dbt, session):\n    dbt.config(tags=['a'])\n    return dbt.ref('pack', 'up')"
     texts = {"down.sql": "select * from {{ ref('made') }}", "made.py": python, "up.sql": "select 1", "own.py": "X = 1"}
+    texts["wrong.py"] = "def model(dbt, session:"
     made = scripts_of_raw_models(Script(str(tmp_path / "models" / name), text) for name, text in texts.items())
     assert [(PurePath(each.name).name, each.head, each.model) for each in made] == [
         ("own.py", "", ""),
         ("up.sql", "CREATE TABLE `up` AS ", ""),
         ("made.py", "", "`made`"),
         ("down.sql", "CREATE TABLE `down` AS ", ""),
+        ("wrong.py", "", "`wrong`"),
     ]
     assert made[2].text == python
 

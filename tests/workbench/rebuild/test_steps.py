@@ -91,6 +91,20 @@ def test_a_script_that_gets_values_of_rows_may_make_them_of_any_table() -> None:
     assert [step_of_script(Script("job.py", "x"), found[:n], "").reads for n in (1, 2)] == [("db/a",), None]
 
 
+@pytest.mark.parametrize(
+    ("model", "table"),
+    [
+        ("`m`", "default.m"),
+        ("`spark_catalog`.`mart`.`a.b`", "mart.a.b"),
+        ("`lake`.`mart`.`m`", "lake.mart.m"),
+        ("", None),
+    ],
+)
+def test_a_dbt_model_makes_its_table_even_if_its_run_fails(model: str, table: str | None) -> None:
+    step = step_of_script(Script("m.py", "def model(dbt, session:", model=model), (), "")
+    assert step.targets == (() if table is None else (table,))
+
+
 def test_a_magic_of_a_notebook_of_sql_decides_about_all_that_follows_but_no_text_for_people() -> None:
     text = "# Databricks notebook source\n# MAGIC %md\n# MAGIC {}\n# COMMAND ----------\n# MAGIC %%configure\n"
     text += "# MAGIC {}\n# COMMAND ----------\n# MAGIC %sql\n# MAGIC SELECT {}"

@@ -7,7 +7,7 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from openlineage_pyspark.workbench.predict.project.python_models import DBT, MODEL, function_in
+from openlineage_pyspark.workbench.predict.project.python_models import DBT, is_model_text
 from openlineage_pyspark.workbench.predict.sql.jupyter import (
     JUPYTER_ENDING,
     SPARK_SQL,
@@ -27,7 +27,7 @@ _SESSIONS = frozenset({"pyspark", "dlt", "awsglue"})
 """The packages of which a script that uses Spark imports one, unless it uses the `spark` of a platform."""
 _PIPELINES = frozenset({"dlt", "pipelines"})
 _NAME = "spark"
-_BROKEN = re.compile(rf"^\s*(?:from|import)\s+(?:pyspark|dlt|awsglue)\b|^def {MODEL}\({DBT}\b", re.MULTILINE)
+_BROKEN = re.compile(r"^\s*(?:from|import)\s+(?:pyspark|dlt|awsglue)\b", re.MULTILINE)
 _OF_CELL = re.compile(r"spark|%sql|\bdlt\b|\bawsglue\b", re.IGNORECASE)
 
 
@@ -45,7 +45,7 @@ def is_job(text: str, ending: str) -> bool:
         return any(_is_of_spark(language, cell) for language, cell in cells_of_jupyter(text) or ())
     if not any(word in text.lower() for word in MENTIONS):
         return False
-    if function_in(text) is not None:
+    if is_model_text(text):
         return True
     try:
         with warnings.catch_warnings():

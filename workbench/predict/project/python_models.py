@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import warnings
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ MODEL = "model"
 """The name of the function that dbt calls."""
 DBT = "dbt"
 """The name that its first argument must have."""
+_BEGIN = re.compile(rf"^def {MODEL}\({DBT}\b", re.MULTILINE)
 _ARGUMENTS = 2
 _ENDING = ".py"
 _SNOWFLAKE = "snowflake"
@@ -27,7 +29,13 @@ def is_python_model(script: Script) -> bool:
     Args:
         script: the file.
     """
-    return PurePath(script.name).suffix.lower() == _ENDING and function_in(script.text) is not None
+    return PurePath(script.name).suffix.lower() == _ENDING and is_model_text(script.text)
+
+
+def is_model_text(text: str) -> bool:
+    """Return whether a text is that of a model; one that is not valid Python counts by the line of its function."""
+    function, _, is_broken = _parsed(text)
+    return function is not None or (is_broken and _BEGIN.search(text) is not None)
 
 
 def function_in(text: str) -> ast.FunctionDef | None:
@@ -51,21 +59,21 @@ def _calls(text: str, method: str) -> list[ast.Call]:
 
 
 @functools.lru_cache(maxsize=256)
-def _parsed(text: str) -> tuple[ast.FunctionDef | None, tuple[ast.Call, ...]]:
-    """Return the function of a model, and the calls of methods of `dbt`, in the order of their places."""
+def _parsed(text: str) -> tuple[ast.FunctionDef | None, tuple[ast.Call, ...], bool]:
+    """Return the function of a model, the calls of methods of `dbt` in order, and whether it is not valid Python."""
     if f"def {MODEL}" not in text:
-        return None, ()
+        return None, (), False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None, ()
+        return None, (), True
     function = next((each for each in tree.body if isinstance(each, ast.FunctionDef) and _is_of_model(each)), None)
     if function is None or any(map(_is_of_snowflake, ast.walk(tree))):
-        return None, ()
+        return None, (), False
     calls = (each for each in ast.walk(tree) if isinstance(each, ast.Call) and _is_of_dbt(each.func))
-    return function, tuple(sorted(calls, key=lambda each: (each.lineno, each.col_offset)))
+    return function, tuple(sorted(calls, key=lambda each: (each.lineno, each.col_offset))), False
 
 
 def _is_of_model(function: ast.FunctionDef) -> bool:
