@@ -425,7 +425,15 @@ def write_to_relation(
     names = tuple(column.name for column in operator.output)
     if by_name and query is not None:
         names = spelt_as(names, (column.name for column in plan.operators[query].output))
+    dataset = _with_new_columns(dataset, named_fields(plan, query, names))
     return Write(dataset, reads_of(query), by_position(plan, query, names), (), lifecycle, label=label_of(dataset))
+
+
+def _with_new_columns(dataset: Dataset, written: Iterable[Field]) -> Dataset:
+    """Return a table with the columns that a write adds: its schema in the plan is that from before the write."""
+    known = {field.name.casefold() for field in dataset.fields}
+    new = [field for field in written if field.name.casefold() not in known] if known else []
+    return attrs.evolve(dataset, fields=(*dataset.fields, *new)) if new else dataset
 
 
 _SAME_JOB = {
