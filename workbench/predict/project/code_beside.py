@@ -35,7 +35,8 @@ def code_beside(
         root = next(is_root, None)
         if root is None or files_of is None:
             return ""
-        return repr(sorted((os.path.relpath(each.name, root), each.text) for each in files_of(root)))
+        texts = repr(sorted((os.path.relpath(each.name, root), each.text) for each in files_of(root)))
+        return code_of_model(texts).of_all
 
     def code_of(script: Script, own: str) -> ProjectCode | None:
         if files_of is None:
