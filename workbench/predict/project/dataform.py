@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.workbench.predict.project.code_beside import code_beside
-from openlineage_pyspark.workbench.predict.project.dbt import Model, ordered
+from openlineage_pyspark.workbench.predict.project.order import inputs_first
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.tables.declared import in_backticks
 
@@ -70,8 +70,8 @@ def scripts_of_dataform(
     kept = [each for each in files if each.type in _TABLES or each.type == _OPERATIONS]
     own = {each.name.lower(): each.script.name for each in kept if each.makes_table}
     found = {each.script.name: each.resolved(own) for each in kept}
-    models = [Model(id_, (), PurePath(id_), is_view=False, reads=tuple(reads)) for id_, (_, reads) in found.items()]
-    return [*others, *(found[each.id][0] for each in ordered(models))]
+    order = inputs_first({id_: reads for id_, (_, reads) in found.items()})
+    return [*others, *(found[each][0] for each in order)]
 
 
 class _File:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from openlineage_pyspark.errors import TextError
+from openlineage_pyspark.workbench.predict.project.order import inputs_first
 from openlineage_pyspark.workbench.predict.project.python_models import is_python_model
 from openlineage_pyspark.workbench.predict.project_code import code_of_model, text_of_config
 from openlineage_pyspark.workbench.predict.scripts import Script
@@ -128,7 +129,8 @@ def read_project(manifest: Path, text: str | None = None) -> Project:
     if not isinstance(nodes, dict):
         raise TextError(f"{manifest} is not a dbt manifest: it has no nodes", path=str(manifest))
     try:
-        models = tuple(ordered([_model(each, nodes) for each in nodes.values() if _is_model(each)]))
+        by_id = {each.id: each for each in (_model(node, nodes) for node in nodes.values() if _is_model(node))}
+        models = tuple(by_id[id_] for id_ in inputs_first({id_: each.reads for id_, each in by_id.items()}))
         catalog = manifest.with_name(_CATALOG)
         described = _document(catalog) if catalog.is_file() else {}
         sources = [*dict(document.get("sources", {})).values(), *(each for each in nodes.values() if _is_seed(each))]
@@ -265,23 +267,3 @@ def _tables(nodes: Iterable[Mapping[str, Any]], catalog: Mapping[str, Any]) -> I
         typed = tuple((str(each["name"]), str(each.get("type") or "STRING")) for each in placed)
         if typed:
             yield DeclaredTable(_parts(node), typed)
-
-
-def ordered(models: Sequence[Model]) -> Iterator[Model]:
-    """Yield models, each after those that it reads."""
-    by_id = {each.id: each for each in models}
-    done: set[str] = set()
-    for first in models:
-        waiting = [(first, iter(first.reads))]
-        entered = {first.id}
-        while waiting:
-            model, reads = waiting[-1]
-            needed = next((by_id[each] for each in reads if each in by_id and each not in done | entered), None)
-            if needed is not None:
-                waiting.append((needed, iter(needed.reads)))
-                entered.add(needed.id)
-                continue
-            waiting.pop()
-            if model.id not in done:
-                done.add(model.id)
-                yield model

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import TokenKind, tokens
-from openlineage_pyspark.workbench.predict.project.dbt import Model, is_compiled, ordered
+from openlineage_pyspark.workbench.predict.project.dbt import is_compiled
+from openlineage_pyspark.workbench.predict.project.order import inputs_first
 from openlineage_pyspark.workbench.predict.project.python_models import config_of, is_python_model, models_read_by
 from openlineage_pyspark.workbench.predict.project_code import code_of_model, code_of_project
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
@@ -56,7 +57,8 @@ def scripts_of_raw_models(
     scripts = list(scripts)
     python = {os.path.abspath(each.name) for each in scripts if is_python_model(each)}  # noqa: PTH100
     found: dict[str, Script] = {}
-    models, others = [], []
+    reads_of: dict[str, tuple[Path, tuple[str, ...]]] = {}
+    others = []
     # The models that a project has, by their names: a disabled model may have the name of another one.
     named: dict[tuple[Path, str], list[str]] = {}
     # Each folder is looked at once in a call, and again in the next one: its files may have changed.
@@ -78,7 +80,7 @@ def scripts_of_raw_models(
         code = code_of(project, is_absolute=Path(script.name).is_absolute())
         found[id_] = attrs.evolve(made, project=None if code is None else code_of_model(own, code))
         named.setdefault((project, name), []).append(id_)
-        models.append((project, Model(id_, (name,), Path(script.name), is_view=False, reads=reads)))
+        reads_of[id_] = project, reads
 
     for script in scripts:
         # The project may be around the current folder, and a link belongs to the folder that it is in.
@@ -95,8 +97,8 @@ def scripts_of_raw_models(
                 add(script, project, name, text, number)
         elif inside.parts[0] not in _NO_MODELS:
             others.append(script)
-    made = [attrs.evolve(model, reads=tuple(_ids(project, model.reads, named))) for project, model in models]
-    return [*others, *(found[each.id] for each in ordered(made))]
+    order = inputs_first({id_: tuple(_ids(project, reads, named)) for id_, (project, reads) in reads_of.items()})
+    return [*others, *(found[each] for each in order)]
 
 
 def _is_model(script: Script) -> bool:

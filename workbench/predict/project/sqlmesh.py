@@ -7,13 +7,12 @@ Each file has one query, which fills the table that the model names. Statements 
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import attrs
 from openlineage_pyspark.facets.sql_lexer import TokenKind, dotted, tokens
 from openlineage_pyspark.workbench.predict.project.code_beside import code_beside
-from openlineage_pyspark.workbench.predict.project.dbt import Model, ordered
+from openlineage_pyspark.workbench.predict.project.order import inputs_first
 from openlineage_pyspark.workbench.predict.sql.blank import blanked
 from openlineage_pyspark.workbench.predict.sql.parts import closing, parts_of
 
@@ -68,11 +67,8 @@ def scripts_of_sqlmesh(
     if not found:
         return others
     ids = {name.lower(): id_ for id_, (_, name) in found.items()}
-    models = [
-        Model(id_, (name,), PurePath(id_), is_view=False, reads=tuple(_reads(script.text, ids)))
-        for id_, (script, name) in found.items()
-    ]
-    return [*others, *(found[each.id][0] for each in ordered(models))]
+    order = inputs_first({id_: tuple(_reads(script.text, ids)) for id_, (script, _) in found.items()})
+    return [*others, *(found[each][0] for each in order)]
 
 
 def _as_table(script: Script, name: str, items: list[str], end: int) -> Script:
