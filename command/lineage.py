@@ -54,6 +54,7 @@ from openlineage_pyspark.workbench.predict.tables.knowledge import TEXT_TYPE
 from openlineage_pyspark.workbench.predict.tables.spark_types import spark_type
 from openlineage_pyspark.workbench.questions.table_schemas import (
     Uncertainty,
+    current_columns,
     dataset_columns,
     names_in_texts,
     names_of_several,
@@ -505,7 +506,8 @@ def _known(options: argparse.Namespace, texts: Sequence[str]) -> KnownColumns:
         problems: list[str] = []
         foreign: dict[str, str] = {}
         with opened_from(options.catalog, problems) as store:
-            schemas = table_schemas(store.tables)
+            current = current_columns(store.tables)
+            schemas = table_schemas(store.tables, current)
             found.tables += [
                 DeclaredTable(
                     each.parts,
@@ -517,7 +519,7 @@ def _known(options: argparse.Namespace, texts: Sequence[str]) -> KnownColumns:
             ]
             found.add_datasets(
                 (namespace, name, _of_spark_types(name, columns, foreign))
-                for namespace, name, columns in dataset_columns(store.tables)
+                for namespace, name, columns in dataset_columns(store.tables, current)
             )
         _warn_of_types(foreign)
         for problem in problems:

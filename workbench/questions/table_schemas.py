@@ -83,7 +83,7 @@ class TableSchema:
     uncertainty: Uncertainty = Uncertainty.NONE
 
 
-def table_schemas(tables: QueriedTables) -> tuple[TableSchema, ...]:
+def table_schemas(tables: QueriedTables, current: Mapping[int, CurrentColumns]) -> tuple[TableSchema, ...]:
     """
     Return each dataset that has columns, under each of its names that is a table's, or once if it has none.
 
@@ -91,8 +91,8 @@ def table_schemas(tables: QueriedTables) -> tuple[TableSchema, ...]:
 
     Args:
         tables: a store in a file or in memory.
+        current: what `current_columns` returns for it.
     """
-    current = _current(tables)
     gone, old = dict(tables.query(_DROPS)), set[int]()
     for name_id, before, after, time, last_use in tables.query(_OLD_NAMES):
         if before != after:
@@ -148,9 +148,16 @@ def _last_part(name: str) -> str:
     return name.rpartition("/" if "/" in name else ".")[2]
 
 
-def dataset_columns(tables: QueriedTables) -> Iterator[tuple[str, str, tuple[tuple[str, str], ...]]]:
-    """Yield each dataset that has columns under each of its names: the namespace, the name, and the columns."""
-    current = _current(tables)
+def dataset_columns(
+    tables: QueriedTables, current: Mapping[int, CurrentColumns]
+) -> Iterator[tuple[str, str, tuple[tuple[str, str], ...]]]:
+    """
+    Yield each dataset that has columns under each of its names: the namespace, the name, and the columns.
+
+    Args:
+        tables: as for `table_schemas`.
+        current: as for `table_schemas`.
+    """
     for dataset_id, _, namespace, name in tables.query(_NAMES):
         if dataset_id in current:
             yield namespace, name, current[dataset_id].columns
@@ -162,7 +169,7 @@ def _is_table(name: str) -> bool:
     return all(parts) and "/" not in name and len(parts) <= _MOST_PARTS
 
 
-class _Schema(NamedTuple):
+class CurrentColumns(NamedTuple):
     """The columns of a dataset, when they were stated, and why they are uncertain."""
 
     time: int
@@ -189,7 +196,7 @@ class _Statement(NamedTuple):
     change: str | None
 
 
-def _current(tables: QueriedTables) -> dict[int, _Schema]:
+def current_columns(tables: QueriedTables) -> dict[int, CurrentColumns]:
     """Return the columns of each dataset that has some, as the last run states them that did not fail to write it."""
     fields: dict[int, dict[str, str]] = {}
     for description, column, type_ in tables.query(_FIELDS):
@@ -214,7 +221,7 @@ def _current(tables: QueriedTables) -> dict[int, _Schema]:
     }
 
 
-def _schema(why: Uncertainty, statements: Iterable[_Statement], fields: Mapping[int, dict[str, str]]) -> _Schema:
+def _schema(why: Uncertainty, statements: Iterable[_Statement], fields: Mapping[int, dict[str, str]]) -> CurrentColumns:
     """Return the columns of a dataset by some statements, and why they are uncertain, if it is not for `why`."""
     in_order = sorted(statements)
     latest, written = in_order[-1], [each for each in in_order if each.is_written]
@@ -224,7 +231,7 @@ def _schema(why: Uncertainty, statements: Iterable[_Statement], fields: Mapping[
         before = written[-2:][0]
         if not fields[before.description].keys() <= fields[latest.description].keys():
             why = Uncertainty.PARTLY_APPENDED
-    return _Schema(latest.time, tuple(_top(fields[latest.description])), why)
+    return CurrentColumns(latest.time, tuple(_top(fields[latest.description])), why)
 
 
 def _top(types: dict[str, str]) -> Iterator[tuple[str, str]]:
