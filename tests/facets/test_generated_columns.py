@@ -5,29 +5,15 @@ from __future__ import annotations
 import pytest
 from openlineage_pyspark.facets.commands.generated import columns_named
 from openlineage_pyspark.facets.datasets.source import Session
-from openlineage_pyspark.facets.model.plan import Attribute, Described, Operator, OperatorRef, Output, Plan, Value
+from openlineage_pyspark.facets.model.plan import Value
 from openlineage_pyspark.facets.plan_lineage.analysis import lineage_of_plan
-
-LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
-RELATION = "org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation"
-TABLE = "org.apache.spark.sql.delta.catalog.DeltaTableV2"
+from support.delta_append import append_plan
 
 
 def edges(*written: str, generated: Value) -> dict[str, list[str]]:
     """Return the edges of an INSERT of equally named columns into a table, for each column that the event lists."""
-    target = Described(TABLE, {"name": "t", "location": "/t", "provider": "delta", "generated": generated})
-    source = Described(TABLE, {"name": "s", "location": "/s", "provider": "delta"})
-    names = ("made", *written)
-    attributes = {at: Attribute(name, "int") for at, name in enumerate((*names, *written))}
-    columns = tuple(Output(at, name) for at, name in enumerate(names))
-    read = tuple(Output(len(names) + at, name) for at, name in enumerate(written))
-    arguments: dict[str, Value] = {"table": OperatorRef(1), "query": OperatorRef(2), "isByName": True}
-    operators = (
-        Operator("AppendData", f"{LOGICAL}AppendData", arguments, (), (2,)),
-        Operator("DataSourceV2Relation", RELATION, {"table": target}, columns, ()),
-        Operator("DataSourceV2Relation", RELATION, {"table": source}, read, ()),
-    )
-    (output,) = lineage_of_plan(Plan(operators, (), attributes), Session("file:/wh")).outputs
+    plan = append_plan(("made", *written), written, generated=generated)
+    (output,) = lineage_of_plan(plan, Session("file:/wh")).outputs
     assert output.lineage is not None
     return {
         column.name: [f"{edge.field} {t.subtype}" for edge in column.edges for t in edge.transformations]
